@@ -1,0 +1,4 @@
+/** Live moves real money, test never does; nothing of the one is visible from the other. */
+export const environments = ['live', 'test'] as const;
+
+export type Environment = (typeof environments)[number];

@@ -1,0 +1,14 @@
+import { typeid } from 'typeid-js';
+
+const prefixes = ['org', 'usr', 'key', 'acc', 'ref', 'evt', 'pol', 'aud'] as const;
+
+/** The kinds of things that have an id: organization, user, key, account, refund, event, policy, audit entry. */
+export type IdPrefix = (typeof prefixes)[number];
+
+/**
+ * A new id: the prefix, an underscore and 26 letters and digits. Ids are time-ordered and opaque.
+ * They are TypeIDs: a UUIDv7 in Crockford's base 32.
+ */
+export function newId(prefix: IdPrefix): string {
+  return typeid(prefix).toString();
+}

@@ -1,0 +1,49 @@
+import { currencyExponents } from './currencies.ts';
+
+/** Lowercase ISO 4217 codes that the service knows. */
+export function isCurrency(code: string): boolean {
+  return Object.hasOwn(currencyExponents, code);
+}
+
+/**
+ * The number of decimals of a currency's minor unit: 2 for usd, 0 for jpy, 3 for kwd.
+ * @throws RangeError for a code that is not in ISO 4217.
+ */
+export function exponentOf(currency: string): number {
+  const exponent = isCurrency(currency) ? currencyExponents[currency] : undefined;
+  if (exponent === undefined) throw new RangeError(`Not an ISO 4217 currency: ${currency}`);
+  return exponent;
+}
+
+/**
+ * An amount of minor units as a decimal string in major units, with all decimals of the currency:
+ * (1050n, 'usd') -> '10.50', (1050n, 'jpy') -> '1050', (1050n, 'kwd') -> '1.050'.
+ */
+export function toDecimal(amount: bigint, currency: string): string {
+  const exponent = exponentOf(currency);
+  const sign = amount < 0n ? '-' : '';
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(exponent + 1, '0');
+  if (exponent === 0) return sign + digits;
+  return `${sign}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
+}
+
+/**
+ * The inverse of `toDecimal`. Missing decimals count as zeros.
+ * @throws RangeError when the text is not a decimal number or has more decimals than the currency.
+ */
+export function fromDecimal(text: string, currency: string): bigint {
+  const exponent = exponentOf(currency);
+  const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text);
+  const [, sign = '', whole = '', decimals = ''] = match ?? [];
+  const surplus = decimals.slice(exponent);
+  if (match === null || /[^0]/.test(surplus)) {
+    throw new RangeError(`Not an amount in ${currency}: ${text}`);
+  }
+  const minor = BigInt(whole + decimals.slice(0, exponent).padEnd(exponent, '0'));
+  return sign === '-' ? -minor : minor;
+}
+
+/** An amount for people: '10.50 USD'. */
+export function formatAmount(amount: bigint, currency: string): string {
+  return `${toDecimal(amount, currency)} ${currency.toUpperCase()}`;
+}

@@ -1,0 +1,148 @@
+import type { Environment } from '../environment.ts';
+
+/** A payment as its processor describes it. Amounts are minor units. */
+export interface ProcessorTransaction {
+  id: string;
+  amount: bigint;
+  /** Lowercase ISO 4217. */
+  currency: string;
+  chargedAt: Date;
+  /** Every refund the processor knows of for this payment, ours and others'; failed and cancelled ones included. */
+  refunds: ProcessorRefund[];
+}
+
+/**
+ * What a processor's own status means to us. `open` is accepted and not settled; an unknown status is `open`,
+ * because a refund must not be called finished on a word nobody understands.
+ */
+export type ProcessorRefundState = 'open' | 'completed' | 'failed' | 'cancelled';
+
+/** A refund as its processor describes it. */
+export interface ProcessorRefund {
+  id: string;
+  amount: bigint;
+  /** Lowercase ISO 4217. */
+  currency: string;
+  state: ProcessorRefundState;
+  /** The processor's own word, for people. */
+  processorStatus: string;
+  /** Our refund's id when we made it (Stripe: metadata, Braintree: order id), else null. */
+  refundId: string | null;
+  failure: ProcessorFailure | null;
+}
+
+/** Why a processor refused or failed something, in its own code and words. */
+export interface ProcessorFailure {
+  code: string;
+  message: string;
+}
+
+/** What the adapter needs to send a refund; everything in it is on record before the call. */
+export interface RefundSubmission {
+  refundId: string;
+  transactionId: string;
+  amount: bigint;
+  currency: string;
+  reason: string;
+  /** Derived from the refund's id and its key series; the same on every retry. */
+  idempotencyKey: string;
+}
+
+/**
+ * The answer to a submission.
+ * - `accepted`: the processor has the refund.
+ * - `rejected`: refused for good, nothing moved by this call.
+ * - `unavailable`: surely not applied, try again later.
+ * - `unknown`: it may have been applied. `answered` tells that the processor did reply, so that nothing is still
+ *   running there; look up before anything else.
+ * - `misconfigured`: the credentials or the account are refused; nothing moved.
+ * - `mismatched`: the processor has a refund whose amount or currency is not what was asked.
+ */
+export type SubmissionResult =
+  | { kind: 'accepted'; refund: ProcessorRefund }
+  | { kind: 'rejected'; failure: ProcessorFailure }
+  | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
+  | { kind: 'unknown'; failure: ProcessorFailure; answered: boolean }
+  | { kind: 'misconfigured'; failure: ProcessorFailure }
+  | { kind: 'mismatched'; refund: ProcessorRefund; failure: ProcessorFailure };
+
+/** The answer to a read. Reads change nothing, so there is no `unknown`. */
+export type ReadResult<T> =
+  | { kind: 'found'; value: T }
+  | { kind: 'not-found'; failure: ProcessorFailure }
+  | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
+  | { kind: 'misconfigured'; failure: ProcessorFailure };
+
+/** The answer to a cancellation: only `cancelled` is the processor's confirmation. */
+export type CancelResult =
+  | { kind: 'cancelled'; refund: ProcessorRefund }
+  | { kind: 'refused'; failure: ProcessorFailure }
+  | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
+  | { kind: 'unknown'; failure: ProcessorFailure; answered: boolean }
+  | { kind: 'misconfigured'; failure: ProcessorFailure };
+
+/** Names a refund at its processor. */
+export interface RefundReference {
+  /** Our id. */
+  refundId: string;
+  transactionId: string;
+  amount: bigint;
+  currency: string;
+}
+
+/** Limits one call. */
+export interface CallOptions {
+  /** Total deadline of the call; the adapter answers by then, whatever the processor does. */
+  timeoutMs: number;
+}
+
+/**
+ * One account at one processor. Adapters translate, and nothing else: they keep no state, retry nothing, know no
+ * refund lifecycle and never throw for what a processor or a network can do.
+ */
+export interface Processor {
+  /** Reads a payment with its refunds. */
+  getTransaction(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorTransaction>>;
+  /** Sends a refund, in exactly one attempt to move money. */
+  createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult>;
+  /** Looks for a refund of ours that may or may not have been applied, by our own id. */
+  findRefund(reference: RefundReference, options: CallOptions): Promise<ReadResult<ProcessorRefund>>;
+  /** Reads a refund by the processor's id. */
+  getRefund(
+    externalRefundId: string,
+    reference: RefundReference,
+    options: CallOptions,
+  ): Promise<ReadResult<ProcessorRefund>>;
+  /** Asks for an accepted refund to be cancelled. */
+  cancelRefund(
+    externalRefundId: string,
+    reference: RefundReference,
+    options: CallOptions,
+  ): Promise<CancelResult>;
+}
+
+/** What there is to know of a kind of processor, before any account of it exists. */
+export interface ProcessorKind<Credentials> {
+  name: string;
+  /** True when a transaction id can only be this processor's. */
+  recognizes(transactionId: string): boolean;
+  /** False for an id that the processor could never have; such an id is not sent over the wire. */
+  couldBe(transactionId: string): boolean;
+  /**
+   * Reads credentials that a person supplied, and checks that they belong to the environment.
+   * Throws `InvalidCredentialsError` with a message that names the field and never the value.
+   */
+  parseCredentials(input: unknown, environment: Environment): Credentials;
+  /** Null when the processor can express the amount, else the reason why not, for the caller. */
+  amountProblem(amount: bigint, currency: string): string | null;
+  /**
+   * How long after the start of an attempt a lookup that finds nothing is proof that nothing was applied.
+   */
+  settleDelayMs: number;
+  connect(credentials: Credentials): Processor;
+}
+
+/** Credentials that cannot be used; the message is for the person who supplied them. */
+export class InvalidCredentialsError extends Error {
+  override readonly name = 'InvalidCredentialsError';
+}
