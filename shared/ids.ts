@@ -12,3 +12,8 @@ export type IdPrefix = (typeof prefixes)[number];
 export function newId(prefix: IdPrefix): string {
   return typeid(prefix).toString();
 }
+
+/** An id for one HTTP request, in its answer and in the log. */
+export function newRequestId(): string {
+  return typeid('req').toString();
+}

@@ -1,0 +1,60 @@
+import helmet from '@fastify/helmet';
+import Fastify, { type FastifyBaseLogger } from 'fastify';
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { newRequestId } from '../shared/ids.ts';
+import { requireApiKey } from './authenticate.ts';
+import type { ApiDependencies } from './dependencies.ts';
+import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
+import { acceptJsonOnly } from './json-body.ts';
+import { describeApi } from './openapi.ts';
+import { limitRate } from './rate-limit.ts';
+import type { Api } from './route.ts';
+import { healthRoutes } from './routes/health.ts';
+import { checkPolicyRoute } from './routes/policies/check.ts';
+import { cancelRefundRoute } from './routes/refunds/cancel.ts';
+import { createRefundRoute } from './routes/refunds/create.ts';
+import { getRefundRoute } from './routes/refunds/get.ts';
+import { listRefundsRoute } from './routes/refunds/list.ts';
+import { answerUnknownRoutes } from './unknown-routes.ts';
+
+/** The most that a request body may have. */
+const bodyLimitBytes = 64 * 1024;
+
+/** Builds the HTTP application; it listens to nothing yet. */
+export async function buildApp(deps: ApiDependencies): Promise<Api> {
+  const app: Api = Fastify({
+    loggerInstance: deps.log as FastifyBaseLogger,
+    bodyLimit: bodyLimitBytes,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    requestTimeout: deps.settings.MAX_WAIT_MS + 30_000,
+    forceCloseConnections: 'idle',
+    frameworkErrors: answerFrameworkError as never,
+    clientErrorHandler: answerClientError,
+    routerOptions: { maxParamLength: 300 },
+  }).withTypeProvider();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  answerErrors(app);
+  acceptJsonOnly(app);
+  const answerOtherMethods = answerUnknownRoutes(app);
+  await app.register(helmet, {
+    contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } },
+  });
+  await describeApi(app);
+  healthRoutes(app, deps);
+  await app.register(async (scope: Api) => {
+    requireApiKey(scope, deps);
+    await limitRate(scope, deps);
+    createRefundRoute(scope, deps);
+    getRefundRoute(scope, deps);
+    listRefundsRoute(scope, deps);
+    cancelRefundRoute(scope, deps);
+    checkPolicyRoute(scope, deps);
+  });
+  answerOtherMethods();
+  return app;
+}

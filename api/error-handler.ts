@@ -1,0 +1,95 @@
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
+import { isDatabaseUnavailable } from '../shared/db.ts';
+import { type ErrorCode, ServiceError } from '../shared/errors.ts';
+
+/** The one shape of every answer that is not data. */
+export function errorBody(error: ServiceError): { error: { message: string; code: ErrorCode } } {
+  return { error: { message: error.message, code: error.code } };
+}
+
+/** Turns whatever was thrown into an answer; what is internal is logged and not told. */
+export function answerErrors(app: FastifyInstance): void {
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const answer = toServiceError(error);
+    if (answer.status >= 500) request.log.error({ err: error }, answer.code);
+    return sendError(reply, answer);
+  });
+}
+
+export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
+  if (error.retryAfterSeconds !== null) reply.header('retry-after', error.retryAfterSeconds);
+  if (error.code === 'invalid_api_key') reply.header('www-authenticate', 'Bearer');
+  return reply.code(error.status).send(errorBody(error));
+}
+
+/** Answers a URL that cannot be decoded; Fastify knows no route for it. */
+export function answerFrameworkError(
+  _error: FastifyError,
+  _request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  // Fastify types the reply of this hook more narrowly than the one it hands over.
+  sendError(reply, new ServiceError('validation_error', 'url: not a valid path.'));
+}
+
+/** Answers what is not HTTP; there is no request yet, only the socket. */
+export function answerClientError(_error: Error, socket: Socket): void {
+  if (!socket.writable || socket.destroyed) {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify(
+    errorBody(new ServiceError('validation_error', 'The request is not valid HTTP.')),
+  );
+  socket.end(
+    'HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\n' +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+/** Every error as an answer of the catalogue. */
+export function toServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (hasZodFastifySchemaValidationErrors(error)) {
+    const [first] = error.validation;
+    const path = [error.validationContext, ...(first?.instancePath.split('/').slice(1) ?? [])].join('.');
+    return new ServiceError('validation_error', `${path}: ${first?.message ?? 'not valid'}`, {
+      cause: error,
+    });
+  }
+  const code = codeOf(error);
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new ServiceError('payload_too_large', 'body: more than 64 KiB; send less metadata.', {
+      cause: error,
+    });
+  }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') {
+    return code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE'
+      ? new ServiceError('unsupported_media_type', 'Send the body as application/json.', { cause: error })
+      : new ServiceError('validation_error', 'body: not as long as Content-Length says.', { cause: error });
+  }
+  if (isDatabaseUnavailable(error)) return unavailable(error);
+  return new ServiceError(
+    'internal_error',
+    'Something went wrong here. Repeat the request with the same Idempotency-Key, or list refunds to see what came of it.',
+    { cause: error },
+  );
+}
+
+function unavailable(cause: unknown): ServiceError {
+  return new ServiceError(
+    'service_unavailable',
+    'Nothing was changed. Repeat the request in a few seconds.',
+    {
+      retryAfterSeconds: 2,
+      cause,
+    },
+  );
+}
+
+function codeOf(error: unknown): string | null {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return null;
+  return typeof error.code === 'string' ? error.code : null;
+}

@@ -1,0 +1,22 @@
+import { loadServiceSettings } from '../shared/config.ts';
+import { closeDependencies, openDependencies } from '../shared/dependencies.ts';
+import { openLog } from '../shared/log.ts';
+import { runMain } from '../shared/run-main.ts';
+import { closeOnSignal } from '../shared/shutdown.ts';
+import { buildApp } from './app.ts';
+import { RefundWatcher } from './refund-watcher.ts';
+
+runMain(async () => {
+  const settings = loadServiceSettings();
+  const log = openLog(settings.LOG_LEVEL, 'api');
+  const deps = openDependencies(settings, log);
+  const watcher = new RefundWatcher(deps.db);
+  const app = await buildApp({ ...deps, watcher });
+  closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
+    // Who waits for a verdict is answered with what is known, so that closing does not take as long as waiting.
+    watcher.close();
+    await app.close();
+    await closeDependencies(deps);
+  });
+  await app.listen({ host: settings.HOST, port: settings.PORT });
+});

@@ -1,0 +1,79 @@
+import type { Database, Refund } from '../shared/db.ts';
+
+interface Waiter {
+  refundId: string;
+  isOver: (refund: Refund) => boolean;
+  deadline: number;
+  latest: Refund | null;
+  resolve: (latest: Refund | null) => void;
+}
+
+const pollIntervalMs = 25;
+
+/**
+ * Waits for refunds to change, for all requests of a process with one query per round. The queue could tell sooner,
+ * but its events get lost; the database has the truth.
+ */
+export class RefundWatcher {
+  readonly #db: Database;
+  readonly #waiters = new Set<Waiter>();
+  #polling = false;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * Waits until `isOver` holds or the time is over.
+   * @returns the refund as last seen; null when it could not be read at all in that time.
+   */
+  async waitFor(
+    refundId: string,
+    isOver: (refund: Refund) => boolean,
+    timeoutMs: number,
+  ): Promise<Refund | null> {
+    if (timeoutMs <= 0) return null;
+    return await new Promise((resolve) => {
+      const deadline = performance.now() + timeoutMs;
+      this.#waiters.add({ refundId, isOver, deadline, latest: null, resolve });
+      if (!this.#polling) void this.#poll();
+    });
+  }
+
+  /** Lets everybody go who still waits, with what is known. */
+  close(): void {
+    for (const waiter of this.#waiters) this.#dismiss(waiter);
+  }
+
+  async #poll(): Promise<void> {
+    this.#polling = true;
+    while (this.#waiters.size > 0) {
+      await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
+      // Waiters that came while the query ran are asked about in the next round.
+      const round = [...this.#waiters];
+      const refunds = await this.#read(round.map(({ refundId }) => refundId));
+      const now = performance.now();
+      for (const waiter of round) {
+        waiter.latest = refunds.get(waiter.refundId) ?? waiter.latest;
+        const over = waiter.latest !== null && waiter.isOver(waiter.latest);
+        if (over || now >= waiter.deadline) this.#dismiss(waiter);
+      }
+    }
+    this.#polling = false;
+  }
+
+  /** A database that does not answer for a moment is asked again in the next round. */
+  async #read(ids: string[]): Promise<Map<string, Refund>> {
+    try {
+      const rows = await this.#db.refund.findMany({ where: { id: { in: [...new Set(ids)] } } });
+      return new Map(rows.map((refund) => [refund.id, refund]));
+    } catch {
+      return new Map();
+    }
+  }
+
+  #dismiss(waiter: Waiter): void {
+    this.#waiters.delete(waiter);
+    waiter.resolve(waiter.latest);
+  }
+}

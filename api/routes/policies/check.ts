@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { checkPolicy } from '../../../shared/policies/check-policy.ts';
+import { callerOf } from '../../authenticate.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+import type { Api } from '../../route.ts';
+import { errorResponses } from '../../schemas/error.ts';
+import { checkPolicySchema, policyCheckSchema } from '../../schemas/policy.ts';
+
+/** `POST /v1/policies/check`: whether a payment may be refunded; nothing is changed. */
+export function checkPolicyRoute(app: Api, deps: ApiDependencies): void {
+  app.post(
+    '/v1/policies/check',
+    {
+      schema: {
+        operationId: 'checkPolicy',
+        summary: 'Check refund eligibility',
+        description:
+          "Asks the organization's policies. A payment that may not be refunded is answered with 200.",
+        tags: ['Policies'],
+        security: [{ apiKey: [] }],
+        body: checkPolicySchema,
+        response: {
+          200: z.object({ data: policyCheckSchema }),
+          ...errorResponses(
+            'validation_error',
+            'payload_too_large',
+            'unsupported_media_type',
+            'processor_error',
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const { organizationId, environment } = callerOf(request);
+      const { transactionId, amount } = request.body;
+      const verdict = await checkPolicy(deps, {
+        organizationId,
+        environment,
+        transactionId,
+        amount: amount === undefined ? null : BigInt(amount),
+      });
+      const { eligible, reason, maxAmount, deadline, conditions } = verdict;
+      return {
+        data: {
+          eligible,
+          reason,
+          maxAmount: maxAmount === null ? null : Number(maxAmount),
+          deadline: deadline?.toISOString() ?? null,
+          conditions,
+        },
+      };
+    },
+  );
+}

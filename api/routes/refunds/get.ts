@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import type { Refund } from '../../../shared/db.ts';
+import { findOwnRefund } from '../../../shared/refunds/find-refunds.ts';
+import { toPublicRefund } from '../../../shared/refunds/refund.ts';
+import { isTerminal } from '../../../shared/refunds/states.ts';
+import { callerOf } from '../../authenticate.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+import { readWaitPreference } from '../../prefer.ts';
+import type { Api } from '../../route.ts';
+import { errorResponses } from '../../schemas/error.ts';
+import { waitingHeadersSchema } from '../../schemas/headers.ts';
+import { refundParamsSchema, refundSchema } from '../../schemas/refund.ts';
+
+/** `GET /v1/refunds/:id`: where a refund stands, or with `Prefer: wait=N` where it stands once that has changed. */
+export function getRefundRoute(app: Api, deps: ApiDependencies): void {
+  app.get(
+    '/v1/refunds/:id',
+    {
+      schema: {
+        operationId: 'getRefund',
+        summary: 'Get a refund',
+        description: 'With `Prefer: wait=N` the answer comes when the status changes, or after N seconds.',
+        tags: ['Refunds'],
+        security: [{ apiKey: [] }],
+        headers: waitingHeadersSchema,
+        params: refundParamsSchema,
+        response: { 200: z.object({ data: refundSchema }), ...errorResponses('not_found') },
+      },
+    },
+    async (request, reply) => {
+      const refund = await findOwnRefund(deps.db, callerOf(request), request.params.id);
+      const { waitMs, applied } = readWaitPreference(request.headers.prefer, 0, deps.settings.MAX_WAIT_MS);
+      if (applied !== null) reply.header('preference-applied', applied);
+      return { data: toPublicRefund(await whenChanged(deps, refund, waitMs)) };
+    },
+  );
+}
+
+async function whenChanged(deps: ApiDependencies, refund: Refund, waitMs: number): Promise<Refund> {
+  if (isTerminal(refund.status)) return refund;
+  const hasChanged = (latest: Refund) => latest.status !== refund.status;
+  return (await deps.watcher.waitFor(refund.id, hasChanged, waitMs)) ?? refund;
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { type ErrorCode, errorCatalogue } from '../../shared/errors.ts';
+
+const codes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
+
+/** The body of every error response. */
+export const errorSchema = z
+  .object({
+    error: z.object({
+      message: z.string().meta({ description: 'For people: what is wrong and what to do next.' }),
+      code: z.enum(codes).meta({ description: 'For programs.' }),
+    }),
+  })
+  .meta({
+    id: 'Error',
+    examples: [{ error: { code: 'not_found', message: 'No such refund.' } }],
+  });
+
+/** Errors that any authenticated route may answer. */
+const always: readonly ErrorCode[] = [
+  'invalid_api_key',
+  'rate_limited',
+  'internal_error',
+  'service_unavailable',
+];
+
+/** The response schemas of a route for these errors and for those that any route may answer. */
+export function errorResponses(...specific: ErrorCode[]): Record<number, z.ZodType> {
+  const codesHere = [...specific, ...always];
+  const statuses = new Set(codesHere.map((code) => errorCatalogue[code].status));
+  return Object.fromEntries(
+    [...statuses].map((status) => [
+      status,
+      describedErrors(codesHere.filter((code) => errorCatalogue[code].status === status)),
+    ]),
+  );
+}
+
+function describedErrors(statusCodes: readonly ErrorCode[]): z.ZodType {
+  const description = statusCodes.map((code) => `\`${code}\`: ${errorCatalogue[code].summary}`).join('\n\n');
+  return errorSchema.meta({ id: undefined, description });
+}

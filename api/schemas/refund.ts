@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { isCurrency } from '../../shared/money.ts';
+import { initiators, refundReasons } from '../../shared/refunds/reasons.ts';
+import { refundStatuses } from '../../shared/refunds/states.ts';
+import { checkMetadata, metadataLimits } from './metadata.ts';
+
+const exampleRefund = {
+  id: 'ref_01kahw3v6me8fbw6r5k2jdz7qs',
+  organizationId: 'org_01kahvzq3hfa8t8s1kxm1n0c4v',
+  externalRefundId: 're_3QfX2eLkdIwHu7ix0b1Zp9aN',
+  transactionId: 'ch_3QfX2eLkdIwHu7ix',
+  amount: 1500,
+  currency: 'usd',
+  reason: 'product_defective',
+  status: 'processing',
+  processor: 'stripe',
+  metadata: { ticket: 'T-1001' },
+  initiatedBy: 'api',
+  createdAt: '2026-11-20T09:30:00.000Z',
+  updatedAt: '2026-11-20T09:30:00.000Z',
+};
+
+export const refundSchema = z
+  .object({
+    id: z.string().meta({ description: 'Opaque, begins with ref_.' }),
+    organizationId: z.string(),
+    externalRefundId: z
+      .string()
+      .nullable()
+      .meta({ description: "The processor's id; null until it has one." }),
+    transactionId: z.string(),
+    amount: z.int().meta({ description: 'In the smallest unit of the currency, for example cents.' }),
+    currency: z.string().meta({ description: 'ISO 4217, lowercase.' }),
+    reason: z.enum(refundReasons),
+    status: z.enum(refundStatuses),
+    processor: z.string(),
+    metadata: z.record(z.string(), z.unknown()).nullable(),
+    initiatedBy: z.enum(initiators),
+    createdAt: z.string().meta({ format: 'date-time' }),
+    updatedAt: z.string().meta({ format: 'date-time' }),
+  })
+  .meta({ id: 'Refund', description: 'A refund and where it stands.', examples: [exampleRefund] });
+
+/** A transaction id as processors make them. Whitespace, control characters and non-ASCII are in none of them. */
+export const transactionIdSchema = z
+  .string({ error: 'must be a string' })
+  .min(1, { error: 'must not be empty' })
+  .max(255, { error: 'must have 255 characters at most' })
+  .regex(/^[\x21-\x7e]*$/, { error: 'must be made of visible ASCII characters, as processors make them' })
+  .meta({
+    description: 'The id of the charge or payment at the processor.',
+    examples: ['ch_3QfX2eLkdIwHu7ix'],
+  });
+
+const amountMessage = 'must be a positive whole number in the smallest currency unit (1050 is 10.50 USD)';
+
+export const amountSchema = z
+  .int({ error: amountMessage })
+  .positive({ error: amountMessage })
+  .meta({ description: 'In the smallest unit of the currency, for example cents.', examples: [1500] });
+
+export const createRefundSchema = z
+  .strictObject({
+    transactionId: transactionIdSchema,
+    amount: amountSchema,
+    reason: z.enum(refundReasons, { error: `must be one of: ${refundReasons.join(', ')}` }),
+    currency: z
+      .string({ error: 'must be a string' })
+      .regex(/^[A-Za-z]{3}$/, { error: 'must be the three letters of an ISO 4217 currency' })
+      .refine((code) => isCurrency(code.toLowerCase()), { error: 'must be a currency of ISO 4217' })
+      .default('usd')
+      .meta({ description: 'ISO 4217; must be the currency of the transaction.', examples: ['usd'] }),
+    processor: z
+      .string({ error: 'must be a string' })
+      .min(1, { error: 'must not be empty' })
+      .max(50, { error: 'must have 50 characters at most' })
+      .optional()
+      .meta({ description: 'Detected from the transaction when left out.', examples: ['stripe'] }),
+    metadata: z
+      .record(z.string(), z.unknown(), { error: 'must be an object' })
+      .superRefine((metadata, context) => {
+        const problem = checkMetadata(metadata);
+        if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+      })
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          `Stored with the refund as it is: up to ${metadataLimits.keys} keys of 1 to ${metadataLimits.keyLength} characters, ` +
+          `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON.`,
+        examples: [{ ticket: 'T-1001' }],
+      }),
+  })
+  .meta({
+    id: 'CreateRefund',
+    examples: [
+      {
+        transactionId: 'ch_3QfX2eLkdIwHu7ix',
+        amount: 1500,
+        reason: 'product_defective',
+        metadata: { ticket: 'T-1001' },
+      },
+    ],
+  });
+
+const wholeNumber = (name: string, least: number, greatest: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, { error: `must be a whole number from ${least} to ${greatest}` })
+    .transform(Number)
+    .pipe(
+      z
+        .int()
+        .min(least, { error: `must be at least ${least}` })
+        .max(greatest, { error: `must be at most ${greatest}` }),
+    )
+    .default(fallback)
+    .meta({ description: name });
+
+export const listRefundsQuerySchema = z.object({
+  status: z.enum(refundStatuses, { error: `must be one of: ${refundStatuses.join(', ')}` }).optional(),
+  processor: z
+    .string({ error: 'must be given once' })
+    .min(1, { error: 'must not be empty' })
+    .max(50, { error: 'must have 50 characters at most' })
+    .optional(),
+  limit: wholeNumber('The most refunds to return.', 1, 100, 25),
+  offset: wholeNumber('How many of the newest refunds to skip.', 0, Number.MAX_SAFE_INTEGER, 0),
+});
+
+export const refundParamsSchema = z.object({
+  id: z.string().meta({ description: 'The id of the refund, ref_...', examples: [exampleRefund.id] }),
+});

@@ -1,0 +1,38 @@
+import type { FastifyInstance, HTTPMethods } from 'fastify';
+import { ServiceError } from '../shared/errors.ts';
+
+const answerable: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/**
+ * Answers 405 for a known path with another method, and 404 for any other path. It has to be called before the routes
+ * are registered; the returned function completes it after them.
+ */
+export function answerUnknownRoutes(app: FastifyInstance): () => void {
+  const methodsByPath = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = methodsByPath.get(url) ?? new Set<string>();
+    for (const one of [method].flat()) methods.add(one.toUpperCase());
+    methodsByPath.set(url, methods);
+  });
+  app.setNotFoundHandler(() => {
+    throw new ServiceError('not_found', 'No such route; /docs lists all of them.');
+  });
+  return () => {
+    for (const [url, taken] of [...methodsByPath]) {
+      const allow = [...taken].toSorted().join(', ');
+      const others = answerable.filter((method) => !taken.has(method));
+      if (others.length === 0 || url.includes('*')) continue;
+      app.route({
+        method: [...others],
+        url,
+        schema: { hide: true },
+        // The body is of no interest, so it is not read.
+        onRequest: async (_request, reply) => {
+          reply.header('allow', allow);
+          throw new ServiceError('method_not_allowed', `Use ${allow} on this route.`);
+        },
+        handler: () => undefined,
+      });
+    }
+  };
+}

@@ -1,0 +1,18 @@
+import { ConfigError, loadDatabaseSettings } from '../shared/config.ts';
+import { MigrationError, migrate } from './migrate.ts';
+
+/** Brings the database at DATABASE_URL up to date; run once before the new version starts. */
+async function main(): Promise<void> {
+  const { DATABASE_URL } = loadDatabaseSettings();
+  const applied = await migrate(DATABASE_URL, { log: (line) => console.log(line) });
+  for (const name of applied) console.log(`Applied ${name}`);
+  if (applied.length === 0) console.log('The database is up to date.');
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof ConfigError || error instanceof MigrationError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,86 @@
+import type { ProcessorAccount } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Environment } from '../environment.ts';
+import { ServiceError } from '../errors.ts';
+import { processorKind, processorNames } from '../processors/registry.ts';
+
+/** Whose payment is meant, and what the caller said of its processor. */
+export interface AccountQuestion {
+  organizationId: string;
+  environment: Environment;
+  transactionId: string;
+  processor: string | undefined;
+}
+
+/**
+ * Finds the account that holds a payment: the processor that the caller named, else the one that the id's shape gives
+ * away, else the only account, else the account that knows the id. It never guesses.
+ * @throws ServiceError validation_error for a processor that is unknown, not set up, or ambiguous; processor_error
+ * when no account knows the id; service_unavailable when a processor that might know it cannot be asked.
+ */
+export async function chooseAccount(
+  deps: Dependencies,
+  question: AccountQuestion,
+): Promise<ProcessorAccount> {
+  const { organizationId, environment, transactionId, processor } = question;
+  if (processor !== undefined && !processorNames.includes(processor)) {
+    throw new ServiceError(
+      'validation_error',
+      `processor: unknown; use one of ${processorNames.join(', ')}.`,
+    );
+  }
+  const accounts = await deps.db.processorAccount.findMany({ where: { organizationId, environment } });
+  const named = processor ?? processorNames.find((name) => processorKind(name).recognizes(transactionId));
+  if (named !== undefined) {
+    const account = accounts.find((candidate) => candidate.processor === named);
+    if (account !== undefined) return account;
+    throw new ServiceError(
+      'validation_error',
+      `processor: no ${named} account is set up for the ${environment} environment; add it first.`,
+    );
+  }
+  const [first, ...others] = accounts;
+  if (first === undefined) {
+    throw new ServiceError(
+      'validation_error',
+      `processor: no processor account is set up for the ${environment} environment; add one first.`,
+    );
+  }
+  return others.length === 0 ? first : await askEach(deps, accounts, transactionId);
+}
+
+async function askEach(
+  deps: Dependencies,
+  accounts: readonly ProcessorAccount[],
+  transactionId: string,
+): Promise<ProcessorAccount | null> {
+  const plausible = accounts.filter(({ processor }) => processorKind(processor).couldBe(transactionId));
+  const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
+  const answers = await Promise.all(
+    plausible.map(async (account) => ({
+      account,
+      answer: await deps.connections.connect(account).getTransaction(transactionId, { timeoutMs }),
+    })),
+  );
+  const owners = answers.filter(({ answer }) => answer.kind === 'found');
+  const silent = answers.filter(
+    ({ answer }) => answer.kind === 'unavailable' || answer.kind === 'misconfigured',
+  );
+  const [owner] = owners;
+  if (owners.length > 1) {
+    const names = owners.map(({ account }) => account.processor).join(' and ');
+    throw new ServiceError(
+      'validation_error',
+      `processor: ${names} both know this transaction; pass processor to say which one is meant.`,
+    );
+  }
+  if (silent.length > 0) {
+    const names = silent.map(({ account }) => account.processor).join(' and ');
+    throw new ServiceError(
+      'service_unavailable',
+      `The processor could not be detected because ${names} does not answer; pass processor, or repeat later.`,
+      { retryAfterSeconds: 5 },
+    );
+  }
+  return owner?.account ?? null;
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+
+/** Configuration that cannot be used. `message` has one line per problem, and never a value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+const day = 24 * 60 * 60 * 1000;
+const milliseconds = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
+const count = (fallback: number) => z.coerce.number().int().min(1).default(fallback);
+/** An empty line in an env file means the same as no line. */
+const optional = z
+  .string()
+  .optional()
+  .transform((value) => (value === undefined || value === '' ? null : value));
+
+const encryptionKey = z.string().refine((value) => Buffer.from(value, 'base64').length === 32, {
+  error: 'must be 32 random bytes in base64: openssl rand -base64 32',
+});
+
+/** Every setting with its default; `.env.example` explains each of them. */
+const settingsSchema = z.object({
+  NODE_ENV: z.string().default('development'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: z.coerce.number().int().min(0).max(65535).default(3000),
+  DATA_DIR: z.string().default('.data'),
+  DATABASE_URL: optional,
+  DATABASE_POOL_SIZE: count(10),
+  REDIS_URL: optional,
+  QUEUE_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]+$/)
+    .default('refunds'),
+  ENCRYPTION_KEY: optional.pipe(encryptionKey.nullable()),
+  ENCRYPTION_PREVIOUS_KEYS: z
+    .string()
+    .default('')
+    .transform((list) => list.split(',').filter((key) => key !== ''))
+    .pipe(z.array(encryptionKey)),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(0).default(100),
+  CREATE_WAIT_MS: milliseconds(3_000),
+  CANCEL_WAIT_MS: milliseconds(10_000),
+  MAX_WAIT_MS: milliseconds(30_000),
+  TRANSACTION_READ_TIMEOUT_MS: count(2_000),
+  TRANSACTION_FRESH_MS: milliseconds(15 * 60 * 1000),
+  WORKER_CONCURRENCY: count(10),
+  PROCESSOR_TIMEOUT_MS: count(20_000),
+  LOOKUP_SETTLE_DELAY_MS: z.coerce.number().int().min(0).optional(),
+  SWEEP_INTERVAL_MS: count(1_000),
+  RETRY_BASE_MS: count(1_000),
+  RETRY_CAP_MS: count(15 * 60 * 1000),
+  MISCONFIGURED_RETRY_MS: count(5 * 60 * 1000),
+  SETTLEMENT_BASE_MS: count(1_000),
+  SETTLEMENT_CAP_MS: count(60 * 60 * 1000),
+  UNAVAILABLE_HORIZON_MS: milliseconds(3 * day),
+  UNKNOWN_HORIZON_MS: milliseconds(day),
+  SHUTDOWN_TIMEOUT_MS: count(25_000),
+});
+
+export type Settings = z.infer<typeof settingsSchema>;
+
+/** Settings of a process that works on the database. */
+export type DatabaseSettings = Settings & { DATABASE_URL: string };
+
+/** Settings of a process that also reads processor credentials: the API, the worker and the administration. */
+export type ServiceSettings = DatabaseSettings & { ENCRYPTION_KEY: string };
+
+/**
+ * Reads the settings; nothing is required. For the development commands, which bring what is missing.
+ * @throws ConfigError naming every setting that is not valid.
+ */
+export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
+  const parsed = settingsSchema.safeParse(env);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map(
+    (issue) => `${issue.path[0]?.toString() ?? 'environment'} ${issue.message}`,
+  );
+  throw new ConfigError(lines.join('\n'));
+}
+
+/**
+ * Reads the settings of a process that only works on the database, such as the migration.
+ * @throws ConfigError when DATABASE_URL is missing or a setting is not valid.
+ */
+export function loadDatabaseSettings(env: NodeJS.ProcessEnv = process.env): DatabaseSettings {
+  const settings = loadSettings(env);
+  const { DATABASE_URL } = settings;
+  if (DATABASE_URL === null) throw new ConfigError(missing.DATABASE_URL);
+  return { ...settings, DATABASE_URL };
+}
+
+/**
+ * Reads the settings of the API, the worker and the administration.
+ * @throws ConfigError with one line for each of DATABASE_URL and ENCRYPTION_KEY that is missing.
+ */
+export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): ServiceSettings {
+  const settings = loadSettings(env);
+  const { DATABASE_URL, ENCRYPTION_KEY } = settings;
+  if (DATABASE_URL !== null && ENCRYPTION_KEY !== null) return { ...settings, DATABASE_URL, ENCRYPTION_KEY };
+  const lines = [
+    ...(DATABASE_URL === null ? [missing.DATABASE_URL] : []),
+    ...(ENCRYPTION_KEY === null ? [missing.ENCRYPTION_KEY] : []),
+  ];
+  throw new ConfigError(lines.join('\n'));
+}
+
+const missing = {
+  DATABASE_URL:
+    'DATABASE_URL is required: the PostgreSQL to work on, such as postgresql://user:password@host:5432/refunds',
+  ENCRYPTION_KEY:
+    'ENCRYPTION_KEY is required: 32 random bytes in base64 that encrypt processor credentials (openssl rand -base64 32)',
+};

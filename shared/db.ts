@@ -1,0 +1,117 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { Prisma, PrismaClient } from '../prisma/generated/client.ts';
+
+export type {
+  ApiKey,
+  IdempotencyKey,
+  Policy as PolicyRow,
+  ProcessorAccount,
+  Refund,
+  RefundEvent,
+  RefundReason,
+  SubmissionOutcome,
+  Transaction,
+} from '../prisma/generated/client.ts';
+export { Prisma };
+
+/** The database, with a pool of its own. */
+export type Database = PrismaClient;
+
+/** One open database transaction. */
+export type DatabaseTransaction = Prisma.TransactionClient;
+
+/**
+ * Opens a pool on PostgreSQL; connections are made when they are first needed. The timeouts turn a server that is
+ * gone or frozen into an error while the caller still waits.
+ */
+export function openDatabase(databaseUrl: string, poolSize: number): Database {
+  const adapter = new PrismaPg({
+    connectionString: databaseUrl,
+    max: poolSize,
+    connectionTimeoutMillis: 3_000,
+    idleTimeoutMillis: 30_000,
+    query_timeout: 10_000,
+    statement_timeout: 9_000,
+    idle_in_transaction_session_timeout: 15_000,
+    keepAlive: true,
+  });
+  return new PrismaClient({
+    adapter,
+    transactionOptions: { maxWait: 3_000, timeout: 10_000 },
+    errorFormat: 'minimal',
+  });
+}
+
+/** Codes of Prisma, PostgreSQL and the network that mean: the database could not be worked with just now. */
+const unavailableCodes = new Set([
+  ...['P1000', 'P1001', 'P1002', 'P1008', 'P1010', 'P1011', 'P1017', 'P2024', 'P2028', 'P2037'],
+  ...[
+    '57P01',
+    '57P02',
+    '57P03',
+    '57014',
+    '53300',
+    '53100',
+    '53200',
+    '08000',
+    '08001',
+    '08003',
+    '08006',
+    '25P03',
+  ],
+  ...[
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'ETIMEDOUT',
+    'EPIPE',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+  ],
+]);
+
+const unavailableKinds = new Set([
+  'DatabaseNotReachable',
+  'ConnectionClosed',
+  'SocketTimeout',
+  'TooManyConnections',
+]);
+
+const unavailableMessages =
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|can't reach database|server has closed the connection|not queryable|transaction (already closed|not found)|unable to start a transaction/i;
+
+/** True when an error says that the database is gone, full or too slow, rather than that the statement was wrong. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  for (const link of chainOf(error)) {
+    if (typeof link.code === 'string' && unavailableCodes.has(link.code)) return true;
+    if (typeof link.originalCode === 'string' && unavailableCodes.has(link.originalCode)) return true;
+    if (typeof link.kind === 'string' && unavailableKinds.has(link.kind)) return true;
+    if (typeof link.message === 'string' && unavailableMessages.test(link.message)) return true;
+  }
+  return false;
+}
+
+/** True when the error is PostgreSQL's refusal of a duplicate. */
+export function isUniqueViolation(error: unknown): boolean {
+  return chainOf(error).some((link) => link.code === 'P2002' || link.originalCode === '23505');
+}
+
+interface ErrorLink {
+  code?: unknown;
+  originalCode?: unknown;
+  kind?: unknown;
+  message?: unknown;
+}
+
+/** An error with its causes, also those that Prisma keeps in `meta.driverAdapterError`; eight levels at most. */
+function chainOf(error: unknown): ErrorLink[] {
+  const links: ErrorLink[] = [];
+  let current: unknown = error;
+  while (typeof current === 'object' && current !== null && links.length < 8) {
+    links.push(current);
+    const { cause, meta } = current as { cause?: unknown; meta?: { driverAdapterError?: unknown } };
+    current = cause ?? meta?.driverAdapterError;
+  }
+  return links;
+}

@@ -1,0 +1,54 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export type { Logger };
+
+/** Names of fields whose values are never written, wherever they stand. */
+const secretFields = [
+  'authorization',
+  'credentials',
+  'secretKey',
+  'privateKey',
+  'password',
+  'apiKey',
+  'idempotencyKey',
+];
+
+const secretPatterns: [RegExp, string][] = [
+  [/\bsvc_(live|test)_[A-Za-z0-9]+/g, 'svc_$1_[redacted]'],
+  [/\b([sr]k)_(live|test)_[A-Za-z0-9]+/g, '$1_$2_[redacted]'],
+  [/\b\d(?:[ -]?\d){12,18}\b/g, '[digits redacted]'],
+  [/(postgres(?:ql)?|rediss?):\/\/[^@\s/]*@/g, '$1://[redacted]@'],
+];
+
+/** Masks keys, passwords in URLs and card-like numbers in a text. */
+export function redact(text: string): string {
+  return secretPatterns.reduce(
+    (masked, [pattern, replacement]) => masked.replace(pattern, replacement),
+    text,
+  );
+}
+
+/**
+ * The process's log: one JSON object per line. Secret fields are left out by name and, because errors and processor
+ * messages are free text, every finished line is masked by pattern as well.
+ */
+export function openLog(
+  level: string,
+  name: string,
+  destination: DestinationStream = process.stdout,
+): Logger {
+  return pino(
+    {
+      name,
+      level,
+      redact: secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
+    { write: (line: string) => destination.write(redactLine(line)) },
+  );
+}
+
+/** Numbers of the line itself (times, process id) stand outside of quotes and are shorter than a card number. */
+function redactLine(line: string): string {
+  return redact(line);
+}

@@ -1,0 +1,65 @@
+import type { Database } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { InitiatedBy, RefundReason } from '../refunds/reasons.ts';
+import type { KnownTransaction } from '../transactions/read-transaction.ts';
+import { pickTransactionKey } from '../transactions/reservation.ts';
+import { evaluatePolicies } from './evaluate.ts';
+import { type Policy, type PolicyFacts, type PolicyVerdict, policyFromRow } from './policy.ts';
+
+/** A refund that somebody asks for or asks about; without an amount, the question is a general one. */
+export interface PolicyRequest {
+  amount: bigint | null;
+  reason: RefundReason | null;
+  metadata: Readonly<Record<string, unknown>> | null;
+  initiatedBy: InitiatedBy;
+}
+
+/** Gathers the facts about a payment and asks the organization's policies. */
+export async function decidePolicy(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  transaction: KnownTransaction,
+  request: PolicyRequest,
+): Promise<PolicyVerdict> {
+  const now = deps.clock.now();
+  const [policies, refunds, velocity] = await Promise.all([
+    loadPolicies(deps.db, transaction.organizationId),
+    deps.db.refund.findMany({
+      where: pickTransactionKey(transaction),
+      select: { amount: true, status: true, createdAt: true },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    }),
+    velocityOf(deps.db, transaction, now),
+  ]);
+  return evaluatePolicies(policies, { transaction, refunds, velocity, request, now });
+}
+
+/** The organization's policies. */
+export async function loadPolicies(db: Database, organizationId: string): Promise<Policy[]> {
+  const rows = await db.policy.findMany({ where: { organizationId } });
+  return rows.map(policyFromRow);
+}
+
+/** True when the policy may stop or hold a refund of this initiator, rather than advise. */
+export function bindsInitiator(policy: Policy, initiatedBy: InitiatedBy): boolean {
+  if (initiatedBy === 'mcp' || policy.enforce[initiatedBy]) return true;
+  return (policy.approvalAbove[initiatedBy] ?? null) !== null;
+}
+
+async function velocityOf(
+  db: Database,
+  { organizationId, environment, currency }: KnownTransaction,
+  now: Date,
+): Promise<PolicyFacts['velocity']> {
+  const dayAgo = new Date(now.getTime() - 24 * 60 * 60 * 1000);
+  const live = {
+    organizationId,
+    environment,
+    createdAt: { gt: dayAgo },
+    status: { in: ['pending', 'processing', 'completed'] as const satisfies string[] },
+  };
+  const [all, sameCurrency] = await Promise.all([
+    db.refund.count({ where: live }),
+    db.refund.aggregate({ where: { ...live, currency }, _sum: { amount: true } }),
+  ]);
+  return { refundsInLastDay: all, amountInLastDay: sameCurrency._sum.amount ?? 0n };
+}

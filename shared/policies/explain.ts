@@ -1,0 +1,134 @@
+import { formatAmount } from '../money.ts';
+import { type Balance, type Cap, percentOf, type RefundWindow } from './balance.ts';
+import type { Policy } from './policy.ts';
+
+/** A number with its noun: '1 day', '30 days'. */
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function previousRefunds(balance: Balance): string {
+  const { taken, outside, refundCount, lastRefundAt, currency } = balance;
+  if (taken === 0n) return 'Previous partial refunds: none';
+  const made = refundCount === 0 ? [] : [`${countOf(refundCount, 'refund')} by this service`];
+  if (lastRefundAt !== null) made.push(`the last on ${lastRefundAt.toISOString()}`);
+  if (outside > 0n) made.push(`${formatAmount(outside, currency)} outside this service`);
+  return `Previous partial refunds: ${formatAmount(taken, currency)} (${made.join(', ')})`;
+}
+
+/** The arithmetic behind what is left of a payment, line by line. */
+export function balanceConditions(balance: Balance): string[] {
+  return [
+    `Original amount: ${formatAmount(balance.original, balance.currency)}`,
+    previousRefunds(balance),
+    `Remaining amount: ${formatAmount(balance.remaining, balance.currency)}`,
+  ];
+}
+
+/** What a policy asks of every refund of this payment, line by line. */
+export function policyConditions(
+  policy: Policy,
+  balance: Balance,
+  window: RefundWindow | null,
+  approvalAbove: bigint | null,
+): string[] {
+  if (policy.finalSale) return ['Final sale: no refunds'];
+  const { currency } = balance;
+  const { maxPercent, maxAmount } = policy;
+  const { perTransaction, perDay } = policy.velocity;
+  const lines: string[] = [];
+  if (window !== null && policy.windowDays !== null) {
+    const end = `${window.open ? 'open until' : 'closed since'} ${window.deadline.toISOString()}`;
+    lines.push(`Refund window: ${countOf(policy.windowDays, 'day')} after the charge, ${end}`);
+  }
+  if (maxPercent !== null) {
+    const share = formatAmount(percentOf(balance.original, maxPercent), currency);
+    lines.push(`Limit per payment: ${maxPercent}% of the original amount, ${share}`);
+  }
+  if (maxAmount?.currency === currency) {
+    lines.push(`Limit per payment: ${formatAmount(maxAmount.amount, currency)}`);
+  }
+  if (perTransaction !== undefined) lines.push(`Limit per payment: ${countOf(perTransaction, 'refund')}`);
+  if (perDay?.count !== undefined) lines.push(`Limit in 24 hours: ${countOf(perDay.count, 'refund')}`);
+  if (perDay?.amount !== undefined) {
+    lines.push(`Limit in 24 hours: ${formatAmount(perDay.amount, currency)}`);
+  }
+  if (approvalAbove !== null) {
+    lines.push(`Approval: refunds above ${formatAmount(approvalAbove, currency)} wait for a person`);
+  }
+  return lines;
+}
+
+/** Why a refund of any or of this amount is allowed. */
+export function allowedReason(
+  amount: bigint | null,
+  maximum: bigint,
+  balance: Balance,
+  deadline: Date | null,
+  approvalRequired: boolean,
+): string {
+  const by = deadline === null ? '' : ` by ${deadline.toISOString()}`;
+  const approval = approvalRequired ? ' It then waits for a person to approve it.' : '';
+  if (amount === null) {
+    const upTo = formatAmount(maximum, balance.currency);
+    return `This payment can be refunded. Create a refund of at most ${upTo}${by}.${approval}`;
+  }
+  return `A refund of ${formatAmount(amount, balance.currency)} is allowed. Create it${by || ' at any time'}.${approval}`;
+}
+
+/** Why nothing is left to refund. */
+export function fullyRefundedReason(balance: Balance): string {
+  const original = formatAmount(balance.original, balance.currency);
+  return `This payment of ${original} is already fully refunded, or its refunds are on their way. No further refund is needed.`;
+}
+
+const askForException = 'Ask an administrator of the organization if this payment deserves an exception.';
+
+/** Why a final sale is not refunded. */
+export function finalSaleReason(policy: Policy): string {
+  return `This payment was a final sale under the policy "${policy.name}" and cannot be refunded. ${askForException}`;
+}
+
+/** Why a payment is too old. */
+export function windowReason(policy: Policy, deadline: Date): string {
+  const days = countOf(policy.windowDays ?? 0, 'day');
+  return (
+    `The refund window of ${days} under the policy "${policy.name}" closed on ${deadline.toISOString()}. ` +
+    askForException
+  );
+}
+
+/** Why a payment has had all the refunds it may have, by number. */
+export function perTransactionReason(policy: Policy, limit: number): string {
+  return `The policy "${policy.name}" allows ${countOf(limit, 'refund')} of a payment, and this one has had them. ${askForException}`;
+}
+
+/** Why no more refunds can be made just now. */
+export function perDayReason(policy: Policy, limit: string): string {
+  return (
+    `The policy "${policy.name}" allows ${limit} in 24 hours, and that is used up. ` +
+    'Try again when earlier refunds are more than 24 hours old.'
+  );
+}
+
+function describeCap(policy: Policy | null, kind: Cap['kind'], currency: string): string {
+  if (policy === null || kind === 'balance') return 'this payment';
+  const allowed = `that the policy "${policy.name}" allows to be refunded`;
+  if (kind === 'maxPercent') return `the ${policy.maxPercent}% of this payment ${allowed}`;
+  const limit = kind === 'maxAmount' ? policy.maxAmount?.amount : policy.velocity.perDay?.amount;
+  const period = kind === 'maxAmount' ? 'per payment' : 'in 24 hours';
+  return `the ${formatAmount(limit ?? 0n, currency)} ${allowed} ${period}`;
+}
+
+/** Why less can be refunded than was asked for, or nothing. */
+export function limitReason(
+  policy: Policy | null,
+  amount: bigint | null,
+  cap: Cap,
+  { currency }: Balance,
+): string {
+  const whole = describeCap(policy, cap.kind, currency);
+  if (amount === null || cap.left === 0n) return `Nothing is left of ${whole}. ${askForException}`;
+  const left = formatAmount(cap.left, currency);
+  return `${formatAmount(amount, currency)} is more than the ${left} left of ${whole}. Ask for at most ${left}.`;
+}

@@ -1,0 +1,225 @@
+import {
+  createPostgresBackend,
+  type Job,
+  type JobsOptions,
+  Queue,
+  type QueueOptions,
+  runMigrations,
+  Worker,
+  type WorkerOptions,
+} from 'bullmq';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import pg from 'pg';
+import type { Settings } from './config.ts';
+import type { Logger } from './log.ts';
+
+/**
+ * The queues carry wake-up calls and nothing else: a job says "look at this refund". Postgres is the truth, so a
+ * job may be lost, late or doubled, and the sweep makes new ones from the database.
+ */
+export interface RefundJob {
+  refundId: string;
+}
+
+type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_PREFIX'>;
+
+/** One queue per processor, so that an outage of the one does not hold up the other. */
+export function refundQueueName(processor: string): string {
+  return `refunds-${processor}`;
+}
+
+/** The queue of what is done on a schedule rather than for one refund. */
+export const maintenanceQueueName = 'maintenance';
+
+/** Jobs of the maintenance queue. */
+export type MaintenanceJob = 'sweep' | 'expire-answers';
+
+/** What is kept of finished jobs: nothing of the good ones, the last failures for people to look at. */
+const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 500 } };
+
+/** Wake-up calls that may be under way at once; further ones are left to the sweep, so that memory is bounded. */
+const maxPendingWakes = 2_000;
+
+/** The producing side: used by the API and by the sweep. */
+export class RefundQueues {
+  readonly #queues: ReadonlyMap<string, Queue>;
+  readonly #maintenance: Queue;
+  readonly #connection: QueueConnection;
+  readonly #log: Logger;
+  #pendingWakes = 0;
+  #lastWarningAt = 0;
+
+  constructor(settings: QueueSettings, processors: readonly string[], log: Logger) {
+    this.#log = log;
+    this.#connection = openConnection(settings, 'producer', log);
+    this.#queues = new Map(processors.map((name) => [name, this.#open(settings, refundQueueName(name))]));
+    this.#maintenance = this.#open(settings, maintenanceQueueName);
+  }
+
+  /**
+   * Asks for a worker's attention to a refund, soon. It neither waits nor fails: while the queue is gone the sweep
+   * takes over, and no client has to know.
+   */
+  wake(refund: { id: string; processor: string }): void {
+    if (this.#pendingWakes >= maxPendingWakes) return;
+    this.#pendingWakes += 1;
+    this.wakeAll(refund.processor, [refund.id])
+      .catch((error: unknown) => this.#warn(error))
+      .finally(() => {
+        this.#pendingWakes -= 1;
+      });
+  }
+
+  /**
+   * The same for many refunds of one processor.
+   * @throws when the queue does not take the jobs.
+   */
+  async wakeAll(processor: string, refundIds: readonly string[]): Promise<void> {
+    const queue = this.#queues.get(processor);
+    if (queue === undefined) throw new RangeError(`No queue for processor ${processor}`);
+    await queue.addBulk(
+      refundIds.map((refundId) => ({
+        name: 'advance-refund',
+        data: { refundId } satisfies RefundJob,
+        // One job per refund waits or runs at a time; a custom job id would swallow new jobs while old ones are kept.
+        opts: { ...jobOptions, deduplication: { id: refundId } },
+      })),
+    );
+  }
+
+  /** Makes sure that a job runs every `intervalMs`, however often this is called and whatever the queue forgot. */
+  async schedule(name: MaintenanceJob, intervalMs: number): Promise<void> {
+    const opts = { ...jobOptions, removeOnFail: { count: 5 } };
+    await this.#maintenance.upsertJobScheduler(name, { every: intervalMs }, { name, opts });
+  }
+
+  /** Answers when the queue's store does; for readiness. */
+  async ping(): Promise<void> {
+    await this.#maintenance.getJobCountByTypes('waiting');
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#queues.values(), this.#maintenance].map((queue) => queue.close()));
+    this.#connection.close();
+  }
+
+  #open(settings: QueueSettings, name: string): Queue {
+    const options: QueueOptions = {
+      ...this.#connection.options,
+      ...prefixOf(settings, name),
+      skipMetasUpdate: true,
+    };
+    const queue = new Queue(name, options as never, this.#connection.backendFactory as never);
+    queue.on('error', (error) => this.#warn(error));
+    return queue;
+  }
+
+  #warn(error: unknown): void {
+    if (Date.now() - this.#lastWarningAt < 10_000) return;
+    this.#lastWarningAt = Date.now();
+    this.#log.warn({ err: error }, 'the queue is not reachable; the sweep will pick refunds up');
+  }
+}
+
+/** The consuming side: one queue, `handle` called once per job. `close` waits for running jobs. */
+export interface QueueWorker {
+  close(): Promise<void>;
+}
+
+/**
+ * Starts working on a queue. A worker that dies gives its jobs back after at most lock duration plus stalled
+ * interval, and a job that died with many workers is still retaken.
+ */
+export function openWorker<Data>(
+  settings: QueueSettings,
+  name: string,
+  concurrency: number,
+  handle: (data: Data, name: string) => Promise<void>,
+  log: Logger,
+): QueueWorker {
+  const connection = openConnection(settings, 'worker', log);
+  const options: WorkerOptions = {
+    ...connection.options,
+    ...prefixOf(settings, name),
+    concurrency,
+    lockDuration: 15_000,
+    stalledInterval: 5_000,
+    maxStalledCount: 1_000,
+    metrics: { maxDataPoints: 60 },
+  };
+  const process = (job: Job<Data>) => handle(job.data, job.name);
+  const worker = new Worker<Data>(name, process, options as never, connection.backendFactory as never);
+  worker.on('error', (error) => log.warn({ err: error, queue: name }, 'queue error'));
+  worker.on('failed', (_job, error) => log.error({ err: error, queue: name }, 'job failed'));
+  return {
+    async close() {
+      await worker.close();
+      connection.close();
+    },
+  };
+}
+
+/** Creates or upgrades the tables of BullMQ's PostgreSQL backend, in a schema of their own. */
+export async function migrateQueueTables(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await runMigrations(client);
+  } finally {
+    await client.end();
+  }
+}
+
+interface QueueConnection {
+  options: { connection: NonNullable<QueueOptions['connection']> };
+  backendFactory: typeof createPostgresBackend | undefined;
+  close(): void;
+}
+
+/** A producer fails fast, because a client is waiting; a worker waits for the store to come back. */
+function openConnection(settings: QueueSettings, role: 'producer' | 'worker', log: Logger): QueueConnection {
+  if (settings.REDIS_URL === null) return postgresConnection(settings.DATABASE_URL);
+  const redis = openRedis(
+    settings.REDIS_URL,
+    role === 'producer' ? failFast : { maxRetriesPerRequest: null },
+  );
+  redis.on('error', (error) => log.debug({ err: error }, 'redis connection error'));
+  return { options: { connection: redis }, backendFactory: undefined, close: () => redis.disconnect() };
+}
+
+function postgresConnection(databaseUrl: string | null): QueueConnection {
+  const pool = { connectionString: databaseUrl, max: 3, connectionTimeoutMillis: 5_000, keepAlive: true };
+  return {
+    options: { connection: pool as never },
+    backendFactory: createPostgresBackend,
+    close: () => undefined,
+  };
+}
+
+/** How a connection that somebody waits for behaves while Redis is gone or frozen. */
+export const failFast: RedisOptions = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 1,
+  connectTimeout: 1_000,
+  commandTimeout: 1_000,
+};
+
+/** Opens Redis, or a Redis Cluster when the URL lists several nodes: `redis://a:6379,redis://b:6379`. */
+export function openRedis(url: string, options: RedisOptions): Redis | Cluster {
+  const nodes = url.split(',').map((node) => node.trim());
+  const [first = ''] = nodes;
+  if (nodes.length === 1) return new Redis(first, options);
+  const { password, username, protocol } = new URL(first);
+  const redisOptions: RedisOptions = {
+    ...options,
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+  };
+  return new Cluster(nodes, { redisOptions, enableOfflineQueue: options.enableOfflineQueue ?? true });
+}
+
+/** The hash tag keeps all keys of a queue on one node of a cluster, and queues apart from each other. */
+function prefixOf(settings: QueueSettings, name: string): { prefix: string } {
+  return { prefix: `{${settings.QUEUE_PREFIX}-${name}}` };
+}

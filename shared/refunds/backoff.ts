@@ -1,0 +1,40 @@
+/** How fast a series of fruitless actions slows down. */
+export interface BackoffSettings {
+  baseMs: number;
+  capMs: number;
+}
+
+/**
+ * The pause before the next attempt, in milliseconds: exponential with full jitter, so that refunds which failed
+ * together do not come back together. A Retry-After of the processor is a lower bound, itself capped at one day.
+ * @param fruitlessCount attempts since the last one that brought news, 1 for the first failure.
+ * @param random uniform in [0, 1).
+ */
+export function retryDelayMs(
+  fruitlessCount: number,
+  settings: BackoffSettings,
+  random: () => number,
+  retryAfterMs: number | null = null,
+): number {
+  const ceiling = exponential(fruitlessCount, settings);
+  const jittered = Math.round(ceiling / 10 + random() * (ceiling * 0.9));
+  const asked = Math.min(retryAfterMs ?? 0, 24 * 60 * 60 * 1000);
+  return asked > jittered ? Math.round(asked + (random() * settings.baseMs) / 2) : jittered;
+}
+
+/**
+ * The pause before settlement is asked for again, in milliseconds: short at first, because most refunds settle soon,
+ * then growing. A tenth of jitter is enough, since refunds are not accepted all at once.
+ */
+export function settlementDelayMs(
+  fruitlessCount: number,
+  settings: BackoffSettings,
+  random: () => number,
+): number {
+  return Math.round(exponential(fruitlessCount, settings) * (0.9 + random() * 0.2));
+}
+
+function exponential(count: number, { baseMs, capMs }: BackoffSettings): number {
+  const exponent = Math.min(Math.max(count - 1, 0), 40);
+  return Math.min(capMs, baseMs * 2 ** exponent);
+}

@@ -1,0 +1,82 @@
+import type { Refund } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { transition } from './transition.ts';
+
+/**
+ * What became of a request to cancel, at once.
+ * - `cancelled`: done, the processor never hears of it.
+ * - `asked`: the processor has the refund or may have it; a worker finds out, and the row tells when it has.
+ * - `refused`: the refund is finished already.
+ */
+export type CancelRequest =
+  | { kind: 'cancelled'; refund: Refund }
+  | { kind: 'asked'; refund: Refund }
+  | { kind: 'refused'; refund: Refund };
+
+/** A row that changed between reading and writing is read again; this many times nobody loses honestly. */
+const maxRounds = 20;
+
+/**
+ * Asks for a refund to be cancelled. It is cancelled here and now only while it surely is not at the processor: it
+ * waits for approval, was never sent, or its last attempt was surely not applied and no attempt is running.
+ */
+export async function cancelRefund(
+  deps: Dependencies,
+  loaded: Refund,
+  actor: string,
+): Promise<CancelRequest> {
+  let refund = loaded;
+  for (let round = 0; round < maxRounds; round += 1) {
+    const outcome = await tryCancel(deps, refund, actor);
+    if (outcome !== null) return outcome;
+    refund = await deps.db.refund.findUniqueOrThrow({ where: { id: refund.id } });
+  }
+  throw new Error(`Refund ${refund.id} kept changing while it was to be cancelled`);
+}
+
+/** One round of `cancelRefund`; null when the refund changed meanwhile. */
+async function tryCancel(deps: Dependencies, refund: Refund, actor: string): Promise<CancelRequest | null> {
+  if (refund.status !== 'pending' && refund.status !== 'processing') return { kind: 'refused', refund };
+  const cancelled = await cancelUnsent(deps, refund, actor);
+  if (cancelled !== null) return { kind: 'cancelled', refund: cancelled };
+  if (refund.status === 'pending') return null;
+  if (refund.cancelRequestedAt !== null) return { kind: 'asked', refund };
+  const asked = await requestCancellation(deps, refund, actor);
+  if (asked === null) return null;
+  deps.queues.wake(asked);
+  return { kind: 'asked', refund: asked };
+}
+
+/** Cancels a refund that is surely not at the processor; null when that is not sure, or not any more. */
+async function cancelUnsent(deps: Dependencies, refund: Refund, actor: string): Promise<Refund | null> {
+  const { status } = refund;
+  if (status !== 'pending' && status !== 'processing') return null;
+  return await deps.db.$transaction((tx) =>
+    transition(tx, deps.clock, {
+      refund,
+      from: status,
+      to: 'cancelled',
+      // An attempt writes `unknownSince` before it starts, so a running one is seen here, whatever became of its worker.
+      guard: { unknownSince: null, externalRefundId: null },
+      entry: { type: 'refund.cancelled', actor, detail: { sent: false } },
+    }),
+  );
+}
+
+async function requestCancellation(
+  deps: Dependencies,
+  refund: Refund,
+  actor: string,
+): Promise<Refund | null> {
+  const now = deps.clock.now();
+  return await deps.db.$transaction((tx) =>
+    transition(tx, deps.clock, {
+      refund,
+      from: 'processing',
+      to: 'processing',
+      guard: { cancelRequestedAt: null },
+      changes: { cancelRequestedAt: now, nextActionAt: now },
+      entry: { type: 'cancel.requested', actor },
+    }),
+  );
+}

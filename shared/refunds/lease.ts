@@ -1,0 +1,81 @@
+import { Prisma, type Refund } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { appendEvent } from './transition.ts';
+
+/** Time that a worker keeps for writing down what the processor said, after the call's own deadline. */
+export const recordingMarginMs = 10_000;
+
+/** How long a claimed refund belongs to its worker: longer than any call to a processor can last. */
+export function leaseMs(settings: { PROCESSOR_TIMEOUT_MS: number }): number {
+  return settings.PROCESSOR_TIMEOUT_MS + recordingMarginMs;
+}
+
+/**
+ * Claims a refund for one call to its processor. Of all workers that loaded the same state one succeeds: the claim
+ * is guarded by the fencing token that was loaded, and refused while another lease lives. Leases are written and
+ * compared in the database's time, so clocks that differ between machines do not matter.
+ *
+ * A claim for `send` is the write-ahead record of the attempt: it counts it and marks its fate as unknown, so that a
+ * worker which dies in the middle of the call leaves the truth behind.
+ * @returns the refund under the new lease, or null when somebody else has it or it has changed.
+ */
+export async function claimRefund(
+  deps: Pick<Dependencies, 'db' | 'clock' | 'settings'>,
+  loaded: Refund,
+  purpose: 'send' | 'other',
+): Promise<Refund | null> {
+  const now = deps.clock.now();
+  const lease = leaseMs(deps.settings);
+  return await deps.db.$transaction(async (tx) => {
+    const claimed = await tx.$executeRaw`
+      UPDATE refund SET
+        claimed_until = clock_timestamp() + ${lease} * interval '1 millisecond',
+        next_action_at = ${new Date(now.getTime() + lease)},
+        woken_at = NULL,
+        fencing_token = fencing_token + 1
+        ${purpose === 'send' ? attemptStarted(now) : Prisma.empty}
+      WHERE id = ${loaded.id} AND status = 'processing' AND fencing_token = ${loaded.fencingToken}
+        AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())
+        ${purpose === 'send' ? onlyUnsent : Prisma.empty}`;
+    if (claimed === 0) return null;
+    const refund = await tx.refund.findUniqueOrThrow({ where: { id: loaded.id } });
+    if (purpose === 'send') {
+      const entry = { type: 'attempt.started', actor: 'worker', detail: { attempt: refund.attemptCount } };
+      await appendEvent(tx, refund, null, entry, now);
+    }
+    return refund;
+  });
+}
+
+function attemptStarted(now: Date): Prisma.Sql {
+  return Prisma.sql`, attempt_count = attempt_count + 1, last_sent_at = ${now}, unknown_since = ${now},
+    attempt_answered = false, attempt_ended_at = NULL, last_outcome = 'unknown'`;
+}
+
+/** Holds while no attempt may have been applied and nobody wants the refund back. */
+const onlyUnsent = Prisma.sql`
+  AND unknown_since IS NULL AND external_refund_id IS NULL AND cancel_requested_at IS NULL`;
+
+/**
+ * Ends a lease that brought no news, and says when to look again; nothing is added to the timeline.
+ * @returns false when the lease was lost, and nothing was changed.
+ */
+export async function releaseLease(
+  deps: Pick<Dependencies, 'db'>,
+  claimed: Refund,
+  next: { nextActionAt: Date; fruitlessCount: number },
+): Promise<boolean> {
+  const { count } = await deps.db.refund.updateMany({
+    where: { id: claimed.id, status: 'processing', fencingToken: claimed.fencingToken },
+    data: { ...next, claimedUntil: null, wokenAt: null },
+  });
+  return count === 1;
+}
+
+/** Puts off a refund that nobody holds, because its account must not be called yet. */
+export async function postpone(deps: Pick<Dependencies, 'db'>, loaded: Refund, until: Date): Promise<void> {
+  await deps.db.refund.updateMany({
+    where: { id: loaded.id, status: 'processing', fencingToken: loaded.fencingToken },
+    data: { nextActionAt: until, wokenAt: null },
+  });
+}

@@ -1,0 +1,16 @@
+/** Why a refund is asked for, in the words of the public contract. */
+export const refundReasons = [
+  'product_not_received',
+  'product_defective',
+  'wrong_product',
+  'duplicate_charge',
+  'subscription_cancelled',
+  'other',
+] as const;
+
+export type RefundReason = (typeof refundReasons)[number];
+
+/** Through which door a refund came in. */
+export const initiators = ['api', 'dashboard', 'mcp'] as const;
+
+export type InitiatedBy = (typeof initiators)[number];

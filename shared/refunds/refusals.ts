@@ -1,0 +1,23 @@
+import { ServiceError } from '../errors.ts';
+import { formatAmount } from '../money.ts';
+
+/** 409: the payment has been refunded in full. */
+export function nothingLeft(): ServiceError {
+  return new ServiceError('refund_already_processed', 'The transaction has already been refunded in full.');
+}
+
+/** 400: less is left than was asked for; the message names it. */
+export function tooLittleLeft(remaining: bigint, currency: string): ServiceError {
+  return new ServiceError(
+    'validation_error',
+    `amount: ${remaining} (${formatAmount(remaining, currency)}) is left to refund; ask for that or less.`,
+  );
+}
+
+/** 400: the payment was made in another currency; the message names it. */
+export function currencyMismatch(currency: string): ServiceError {
+  return new ServiceError(
+    'validation_error',
+    `currency: the transaction is in ${currency.toUpperCase()}; pass "currency": "${currency}".`,
+  );
+}

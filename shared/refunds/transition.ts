@@ -1,0 +1,94 @@
+import type { Clock } from '../clock.ts';
+import type { DatabaseTransaction, Prisma, Refund } from '../db.ts';
+import { newId } from '../ids.ts';
+import { lockTransaction, release } from '../transactions/reservation.ts';
+import { canMove, holdsReservation, type RefundStatus } from './states.ts';
+
+/** An entry of the timeline. */
+export interface TimelineEntry {
+  /** For example `refund.completed` or `attempt.unknown`. */
+  type: string;
+  /** Who caused it: `key:<id>`, `worker`, `operator:<name>`. */
+  actor: string;
+  detail?: Prisma.InputJsonObject;
+}
+
+/** Columns that a transition may set besides the status; everything else of a refund never changes. */
+export type RefundChanges = Pick<
+  Prisma.RefundUncheckedUpdateManyInput,
+  | 'externalRefundId'
+  | 'keySeries'
+  | 'lastOutcome'
+  | 'unknownSince'
+  | 'attemptAnswered'
+  | 'attemptEndedAt'
+  | 'fruitlessCount'
+  | 'claimedUntil'
+  | 'nextActionAt'
+  | 'cancelRequestedAt'
+  | 'acceptedAt'
+  | 'processorStatus'
+  | 'failureCode'
+  | 'failureMessage'
+  | 'flaggedAt'
+  | 'flagReason'
+>;
+
+/** A move that is only made when the refund still is what the caller believes it to be. */
+export interface Transition {
+  refund: Pick<Refund, 'id' | 'organizationId' | 'environment' | 'processor' | 'transactionId' | 'amount'>;
+  from: RefundStatus;
+  to: RefundStatus;
+  /** Further conditions, such as the fencing token of the caller's lease. */
+  guard?: Prisma.RefundWhereInput;
+  changes?: RefundChanges;
+  entry: TimelineEntry;
+}
+
+/**
+ * Moves a refund: one guarded UPDATE, its event and, when the refund fails or is cancelled, the reservation given back,
+ * all in the caller's database transaction. This is the only place that writes a refund's status.
+ * @returns the refund as it is now, or null when the guard did not hold and nothing was changed.
+ * @throws TypeError for a move that is not in the state table, which is a bug of the caller.
+ */
+export async function transition(
+  tx: DatabaseTransaction,
+  clock: Clock,
+  { refund, from, to, guard = {}, changes = {}, entry }: Transition,
+): Promise<Refund | null> {
+  if (!canMove(from, to)) throw new TypeError(`A refund cannot move from ${from} to ${to}`);
+  const now = clock.now();
+  const releases = holdsReservation(from) && !holdsReservation(to);
+  // The payment is locked before the refund everywhere, so that two moves never wait for each other.
+  if (releases) await lockTransaction(tx, refund);
+  const [moved] = await tx.refund.updateManyAndReturn({
+    where: { AND: [guard, { id: refund.id, status: from }] },
+    data: {
+      ...changes,
+      status: to,
+      updatedAt: now,
+      wokenAt: null,
+      ...(to === 'processing' ? {} : { nextActionAt: null, claimedUntil: null }),
+    },
+  });
+  if (moved === undefined) return null;
+  if (releases) await release(tx, refund, refund.amount);
+  await appendEvent(tx, moved, from === to ? null : from, entry, now);
+  return moved;
+}
+
+/** Writes the next entry of a timeline. The caller holds the refund's row, which makes the numbers gapless. */
+export async function appendEvent(
+  tx: DatabaseTransaction,
+  refund: Pick<Refund, 'id' | 'status'>,
+  previousStatus: RefundStatus | null,
+  entry: TimelineEntry,
+  now: Date,
+): Promise<void> {
+  const detail = JSON.stringify(entry.detail ?? {});
+  await tx.$executeRaw`
+    INSERT INTO refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at)
+    SELECT ${newId('evt')}, ${refund.id}, coalesce(max(seq), 0) + 1, ${entry.type}, ${entry.actor},
+           ${previousStatus}::refund_status, ${refund.status}::refund_status, ${detail}::jsonb, ${now}
+    FROM refund_event WHERE refund_id = ${refund.id}`;
+}

@@ -1,0 +1,64 @@
+import { loadAccount } from '../accounts/connect.ts';
+import type { Transaction } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { ProcessorFailure } from '../processors/processor.ts';
+import { recordTransaction } from './record-transaction.ts';
+import { type TransactionKey, whereTransaction } from './reservation.ts';
+
+/**
+ * A payment for somebody who waits.
+ * - `known`: as the processor described it, lately.
+ * - `not-found`: the processor does not have it.
+ * - `unreachable`: the processor could not be asked and nothing is stored.
+ * - `misconfigured`: the processor refuses the account's credentials and nothing is stored.
+ */
+export type TransactionReading =
+  | { kind: 'known'; transaction: KnownTransaction }
+  | { kind: 'not-found'; failure: ProcessorFailure }
+  | { kind: 'unreachable'; failure: ProcessorFailure }
+  | { kind: 'misconfigured'; failure: ProcessorFailure };
+
+/** A payment whose facts are on record. */
+export type KnownTransaction = Transaction & { amount: bigint; currency: string; chargedAt: Date };
+
+/**
+ * Reads a payment: from the database while that is fresh, else from the processor with a short deadline. What is
+ * stored still serves when the processor cannot be asked.
+ */
+export async function readTransaction(deps: Dependencies, key: TransactionKey): Promise<TransactionReading> {
+  const stored = asKnown(await deps.db.transaction.findUnique({ where: whereTransaction(key) }));
+  if (stored !== null && isFresh(deps, stored)) return { kind: 'known', transaction: stored };
+  const account = await loadAccount(deps.db, key);
+  const answer = await deps.connections
+    .connect(account)
+    .getTransaction(key.transactionId, { timeoutMs: deps.settings.TRANSACTION_READ_TIMEOUT_MS });
+  switch (answer.kind) {
+    case 'found': {
+      const transaction = asKnown(await recordTransaction(deps, key, answer.value));
+      if (transaction === null) throw new TypeError('A recorded transaction has no amount');
+      return { kind: 'known', transaction };
+    }
+    case 'not-found':
+      return { kind: 'not-found', failure: answer.failure };
+    case 'unavailable':
+      if (stored !== null) return { kind: 'known', transaction: stored };
+      return { kind: 'unreachable', failure: answer.failure };
+    case 'misconfigured':
+      if (stored !== null) return { kind: 'known', transaction: stored };
+      return { kind: 'misconfigured', failure: answer.failure };
+  }
+}
+
+function isFresh(deps: Dependencies, { fetchedAt }: Transaction): boolean {
+  return (
+    fetchedAt !== null &&
+    deps.clock.now().getTime() - fetchedAt.getTime() < deps.settings.TRANSACTION_FRESH_MS
+  );
+}
+
+function asKnown(transaction: Transaction | null): KnownTransaction | null {
+  if (transaction === null) return null;
+  const { amount, currency, chargedAt } = transaction;
+  if (amount === null || currency === null || chargedAt === null) return null;
+  return { ...transaction, amount, currency, chargedAt };
+}

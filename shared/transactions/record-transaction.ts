@@ -1,0 +1,135 @@
+import type { Clock } from '../clock.ts';
+import type { Database, DatabaseTransaction, Refund, Transaction } from '../db.ts';
+import { formatAmount } from '../money.ts';
+import type { ProcessorRefund, ProcessorTransaction } from '../processors/processor.ts';
+import { transition } from '../refunds/transition.ts';
+import { lockTransaction, pickTransactionKey, type TransactionKey, whereTransaction } from './reservation.ts';
+
+/**
+ * Stores what the processor says of a payment. Refunds that were accepted while it could not be asked are held
+ * against the facts here, before anything is sent: oldest first, those that do not fit fail.
+ * @returns the payment as stored.
+ */
+export async function recordTransaction(
+  deps: { db: Database; clock: Clock },
+  key: TransactionKey,
+  facts: ProcessorTransaction,
+): Promise<Transaction> {
+  return await deps.db.$transaction(async (tx) => {
+    await ensureTransaction(tx, key);
+    await lockTransaction(tx, key);
+    const where = whereTransaction(key);
+    const known = await tx.transaction.findUniqueOrThrow({ where });
+    const outside = await refundedOutside(tx, key, facts.refunds);
+    if (known.amount === null) await failUnfitting(tx, deps.clock, key, facts, outside);
+    const { reserved } = await tx.transaction.findUniqueOrThrow({ where });
+    const most = facts.amount - reserved;
+    const fits = outside <= most;
+    return await tx.transaction.update({
+      where,
+      data: {
+        amount: facts.amount,
+        currency: facts.currency,
+        chargedAt: facts.chargedAt,
+        // Money that was refunded outside while ours was under way may exceed what is left. The processor will refuse
+        // ours then, so as much as fits is noted, and the payment is read again when it is next needed.
+        refundedOutside: fits ? outside : most,
+        fetchedAt: fits ? deps.clock.now() : null,
+      },
+    });
+  });
+}
+
+/** Makes sure that there is a row to reserve on, also while the processor cannot be asked. */
+export async function ensureTransaction(db: DatabaseTransaction, key: TransactionKey): Promise<void> {
+  await db.$executeRaw`
+    INSERT INTO transaction (organization_id, environment, processor, transaction_id)
+    VALUES (${key.organizationId}, ${key.environment}::environment, ${key.processor}, ${key.transactionId})
+    ON CONFLICT DO NOTHING`;
+}
+
+/** The sum of the processor's live refunds that are not ours: neither named after one of ours nor known by its id. */
+async function refundedOutside(
+  tx: DatabaseTransaction,
+  key: TransactionKey,
+  refunds: readonly ProcessorRefund[],
+): Promise<bigint> {
+  const live = refunds.filter(({ state }) => state === 'open' || state === 'completed');
+  if (live.length === 0) return 0n;
+  const ours = await tx.refund.findMany({
+    where: pickTransactionKey(key),
+    select: { id: true, externalRefundId: true },
+  });
+  const ourIds = new Set(ours.flatMap(({ id, externalRefundId }) => [id, externalRefundId]));
+  return live
+    .filter(({ id, refundId }) => !ourIds.has(id) && !ourIds.has(refundId))
+    .reduce((sum, { amount }) => sum + amount, 0n);
+}
+
+async function failUnfitting(
+  tx: DatabaseTransaction,
+  clock: Clock,
+  key: TransactionKey,
+  facts: ProcessorTransaction,
+  outside: bigint,
+): Promise<void> {
+  const waiting = await tx.refund.findMany({
+    where: { ...pickTransactionKey(key), status: { in: ['pending', 'processing'] } },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  let left = facts.amount - outside;
+  for (const refund of waiting) {
+    const problem = problemOf(refund, facts, left);
+    if (problem === null) left -= refund.amount;
+    else await failUnsent(tx, clock, refund, problem);
+  }
+}
+
+/** Why a refund cannot be made of a payment, in the codes that `failureCode` carries; null when it can. */
+function problemOf(
+  refund: Refund,
+  facts: ProcessorTransaction,
+  left: bigint,
+): { code: string; message: string } | null {
+  if (refund.currency !== facts.currency) {
+    return {
+      code: 'currency_mismatch',
+      message: `The transaction is in ${facts.currency.toUpperCase()}; pass currency "${facts.currency}".`,
+    };
+  }
+  if (refund.amount <= left) return null;
+  if (left <= 0n)
+    return { code: 'already_refunded', message: 'The transaction has already been refunded in full.' };
+  return {
+    code: 'amount_too_large',
+    message: `The transaction has ${formatAmount(left, facts.currency)} left to refund; the amount is more than that.`,
+  };
+}
+
+async function failUnsent(
+  tx: DatabaseTransaction,
+  clock: Clock,
+  refund: Refund,
+  problem: { code: string; message: string },
+): Promise<void> {
+  const changes = { failureCode: problem.code, failureMessage: problem.message };
+  const entry = { actor: 'worker', detail: { ...problem, sent: false } };
+  // A refund that still waits for a person has not been promised to anybody, so it is cancelled instead.
+  if (refund.status === 'pending') {
+    await transition(tx, clock, {
+      refund,
+      from: 'pending',
+      to: 'cancelled',
+      changes,
+      entry: { ...entry, type: 'refund.cancelled' },
+    });
+    return;
+  }
+  await transition(tx, clock, {
+    refund,
+    from: 'processing',
+    to: 'failed',
+    changes,
+    entry: { ...entry, type: 'refund.failed' },
+  });
+}

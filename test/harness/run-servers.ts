@@ -1,0 +1,12 @@
+// What the servers of one test run offer to every test file; test/global-setup.ts provides it.
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Superuser on the PostgreSQL of this run. */
+    postgresUrl: string;
+    /** Redis of this run, shared by all files; null when there is no redis-server on this machine. */
+    redisUrl: string | null;
+  }
+}
+
+/** The database that is migrated once and copied for every test file. */
+export const templateDatabase = 'refund_template';

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import type { Account } from '../exchange.ts';
+import type { Refund, Scope } from '../ledger.ts';
+import type { Sandbox } from '../state.ts';
+import { badRequest } from './errors.ts';
+
+/** A Braintree call that passed its credentials. */
+export interface BraintreeRequest {
+  account: Account;
+  scope: Scope;
+  /** The id in the path, '' where there is none. */
+  id: string;
+  body: string;
+}
+
+const transactionBody = z.object({
+  transaction: z
+    .object({
+      amount: z.union([z.string(), z.number()]).transform(String).optional(),
+      order_id: z.string().optional(),
+      api_request_key: z.string().optional(),
+    })
+    .default({}),
+});
+
+const searchBody = z.object({
+  search: z
+    .object({
+      order_id: z.object({ is: z.string() }).optional(),
+      id: z.object({ is: z.string() }).optional(),
+      type: z.array(z.string()).optional(),
+      status: z.array(z.string()).optional(),
+      created_at: z.object({ min: z.string().optional(), max: z.string().optional() }).optional(),
+      ids: z.array(z.string()).optional(),
+    })
+    .default({}),
+});
+
+export type TransactionParameters = z.infer<typeof transactionBody>['transaction'];
+export type SearchCriteria = z.infer<typeof searchBody>['search'];
+
+export function transactionParameters(body: string): TransactionParameters {
+  return parse(transactionBody, body).transaction;
+}
+
+export function searchCriteria(body: string): SearchCriteria {
+  return parse(searchBody, body).search;
+}
+
+function parse<T>(schema: z.ZodType<T>, body: string): T {
+  try {
+    return schema.parse(body === '' ? {} : JSON.parse(body));
+  } catch {
+    throw badRequest();
+  }
+}
+
+/** A void of a sale is in the books too, but it is not a transaction anybody can ask for. */
+export function findCredit(sandbox: Sandbox, scope: Scope, id: string): Refund | undefined {
+  const refund = sandbox.ledger.refund(scope, id);
+  return refund?.kind === 'refund' ? refund : undefined;
+}

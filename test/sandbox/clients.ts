@@ -1,0 +1,116 @@
+import http from 'node:http';
+import braintree from 'braintree';
+import Stripe from 'stripe';
+
+// The official SDKs and the control API, pointed at a running sandbox.
+
+export interface MovedRefund {
+  id: string;
+  transactionId: string;
+  amount: number;
+  currency: string;
+  status: string;
+  key: string;
+  createdAt: string;
+}
+
+export interface SandboxControl {
+  transaction(transaction: Record<string, unknown>): Promise<string>;
+  changeTransaction(id: string, change: Record<string, unknown>): Promise<void>;
+  refunds(filter?: Record<string, string>): Promise<MovedRefund[]>;
+  driveRefund(id: string, change: { status: string; failureReason?: string }): Promise<void>;
+  fault(fault: Record<string, unknown>): Promise<void>;
+  clearFaults(): Promise<void>;
+  settings(settings: Record<string, unknown>): Promise<Record<string, unknown>>;
+}
+
+export function sandboxControl(url: string): SandboxControl {
+  const call = async <T>(method: string, path: string, content?: unknown): Promise<T> => {
+    const body = content === undefined ? {} : { body: JSON.stringify(content) };
+    const response = await fetch(`${url}/_sandbox${path}`, { method, ...body });
+    const answer = await response.json();
+    if (!response.ok)
+      throw new Error(`${response.status} ${(answer as { error: { message: string } }).error.message}`);
+    return answer as T;
+  };
+  return {
+    transaction: async (transaction) => (await call<{ id: string }>('POST', '/transactions', transaction)).id,
+    changeTransaction: (id, change) => call('POST', `/transactions/${id}`, change),
+    refunds: (filter = {}) => call('GET', `/refunds?${new URLSearchParams(filter)}`),
+    driveRefund: (id, change) => call('POST', `/refunds/${id}`, change),
+    fault: (fault) => call('POST', '/faults', fault),
+    clearFaults: () => call('DELETE', '/faults'),
+    settings: (settings) => call('POST', '/settings', settings),
+  };
+}
+
+export interface ClientOptions {
+  timeoutMs?: number;
+}
+
+/** With the fetch client, because the default one retries a closed connection by itself and hides the first attempt. */
+export function stripeClient(url: string, key = 'sk_test_sandbox', options: ClientOptions = {}): Stripe {
+  const { hostname, port } = new URL(url);
+  return new Stripe(key, {
+    protocol: 'http',
+    host: hostname,
+    port: Number(port),
+    timeout: options.timeoutMs ?? 5000,
+    maxNetworkRetries: 0,
+    telemetry: false,
+    httpClient: Stripe.createFetchHttpClient(),
+  });
+}
+
+/** The published types lag behind the SDK: refunds take options, voids an API request key. */
+export type BraintreeTransactions = Omit<
+  braintree.BraintreeGateway['transaction'],
+  'refund' | 'void' | 'search'
+> & {
+  refund(id: string, options?: BraintreeRefundOptions): Promise<BraintreeReply>;
+  void(id: string, options?: { apiRequestKey?: string }): Promise<BraintreeReply>;
+  search(
+    criteria: (search: BraintreeSearch) => void,
+    callback: (error: Error | null, response: { ids: string[] }) => void,
+  ): void;
+};
+
+export interface BraintreeRefundOptions {
+  amount?: string;
+  orderId?: string;
+  apiRequestKey?: string;
+}
+
+export interface BraintreeReply {
+  success: boolean;
+  message: string;
+  transaction: braintree.Transaction;
+  errors: { deepErrors(): { code: string; attribute: string; message: string }[] };
+}
+
+interface BraintreeSearch {
+  orderId(): { is(value: string): void };
+  type(): { is(value: string): void };
+}
+
+export interface BraintreeKeys extends ClientOptions {
+  merchantId?: string;
+  publicKey?: string;
+  privateKey?: string;
+}
+
+export function braintreeClient(url: string, keys: BraintreeKeys = {}) {
+  const { hostname, port } = new URL(url);
+  // The types know only the two hosted environments; the class takes any server.
+  const Environment = braintree.Environment as unknown as new (...parts: unknown[]) => braintree.Environment;
+  const gateway = new braintree.BraintreeGateway({
+    environment: new Environment(hostname, port, 'http://unused', false, hostname, port),
+    merchantId: keys.merchantId ?? 'merchant',
+    publicKey: keys.publicKey ?? 'public',
+    privateKey: keys.privateKey ?? 'private',
+    customHttpAgent: new http.Agent({ keepAlive: false }),
+  } as braintree.GatewayConfig);
+  const { config } = gateway as unknown as { config: { timeout: number } };
+  config.timeout = keys.timeoutMs ?? 5000;
+  return { gateway, transactions: gateway.transaction as unknown as BraintreeTransactions };
+}

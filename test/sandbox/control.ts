@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import {
+  newFault,
+  newTransaction,
+  refundChange,
+  refundFilter,
+  settingsChange,
+  transactionChange,
+} from './control-schemas.ts';
+import { stripeCanExpress } from './currency.ts';
+import type { Answer, Call } from './exchange.ts';
+import type { Environment, Payment, Processor, Refund, Scope } from './ledger.ts';
+import { isNamed, knownPayment, newPaymentId, scopeOf, storedIds } from './payments.ts';
+import { moveRefund, type Sandbox } from './state.ts';
+import { PAYMENT_STATUSES, REFUND_STATUSES } from './statuses.ts';
+
+const PROCESSORS: readonly Processor[] = ['stripe', 'braintree'];
+const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
+const DEFAULT_HOLD_MS = 60_000;
+
+type Handler = (sandbox: Sandbox, call: Call, id: string) => unknown;
+
+const ROUTES: readonly [method: string, path: RegExp, handle: Handler][] = [
+  ['GET', /^\/_sandbox\/health$/, () => ({ ok: true })],
+  ['POST', /^\/_sandbox\/transactions$/, createTransaction],
+  ['POST', /^\/_sandbox\/transactions\/([^/]+)$/, changeTransaction],
+  ['GET', /^\/_sandbox\/refunds$/, listRefunds],
+  ['POST', /^\/_sandbox\/refunds\/([^/]+)$/, changeRefund],
+  ['POST', /^\/_sandbox\/faults$/, addFault],
+  ['DELETE', /^\/_sandbox\/faults$/, clearFaults],
+  ['POST', /^\/_sandbox\/settings$/, changeSettings],
+];
+
+class ControlError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export function control(sandbox: Sandbox, call: Call): Answer {
+  try {
+    for (const [method, path, handle] of ROUTES) {
+      const match = method === call.method ? path.exec(call.path) : null;
+      if (!match) continue;
+      const id = decodeURIComponent(match[1] ?? '');
+      return json(
+        200,
+        sandbox.ledger.transact(() => handle(sandbox, call, id)),
+      );
+    }
+    throw new ControlError(404, `no such control route: ${call.method} ${call.path}`);
+  } catch (error) {
+    if (error instanceof ControlError) return json(error.status, { error: { message: error.message } });
+    throw error;
+  }
+}
+
+function createTransaction(sandbox: Sandbox, call: Call): { id: string } {
+  const asked = body(newTransaction, call);
+  if (asked.processor === 'stripe' && !stripeCanExpress(asked.amount, asked.currency)) {
+    throw new ControlError(
+      400,
+      `amount: Stripe cannot express ${asked.amount} minor units of ${asked.currency}`,
+    );
+  }
+  const scope = scopeOf(asked.processor, asked.environment);
+  const name = asked.id ?? newPaymentId(asked.processor);
+  const known = knownPayment(sandbox, scope, name);
+  sandbox.ledger.putPayment({
+    ...scope,
+    id: known?.id ?? storedIds(scope, name)[0] ?? name,
+    registeredAs: known?.registeredAs ?? name,
+    amount: asked.amount,
+    currency: asked.currency,
+    createdAt: asked.createdAt ?? sandbox.now(),
+    status: asked.status,
+    paymentMethod: asked.paymentMethod,
+  });
+  return { id: name };
+}
+
+function changeTransaction(sandbox: Sandbox, call: Call, id: string) {
+  const asked = body(transactionChange, call);
+  const payment = inAnyScope((scope) => knownPayment(sandbox, scope, id), asked.processor, asked.environment);
+  if (payment === undefined) throw new ControlError(404, `no transaction ${id}; create it or read it first`);
+  const status = asked.status ?? payment.status;
+  requireStatus(PAYMENT_STATUSES[payment.processor], status, payment.processor);
+  sandbox.ledger.putPayment({ ...payment, status });
+  return { id, status };
+}
+
+function listRefunds(sandbox: Sandbox, call: Call) {
+  const given = [...call.query].filter(([, value]) => value !== '');
+  const filter = check(refundFilter, Object.fromEntries(given));
+  const rows = PROCESSORS.filter(
+    (processor) => filter.processor === undefined || filter.processor === processor,
+  )
+    .map((processor) => scopeOf(processor, filter.environment))
+    .flatMap((scope) => refundsOf(sandbox, scope, filter.transactionId));
+  return rows.map(([refund, payment]) => refundRow(refund, payment));
+}
+
+function refundsOf(sandbox: Sandbox, scope: Scope, transactionId: string | undefined): [Refund, Payment][] {
+  const named = transactionId === undefined ? undefined : knownPayment(sandbox, scope, transactionId);
+  if (transactionId !== undefined && (named === undefined || !isNamed(named, transactionId))) return [];
+  const refunds = named === undefined ? sandbox.ledger.refunds(scope) : sandbox.ledger.refundsOf(named);
+  return refunds.flatMap((refund) => {
+    const payment = sandbox.ledger.payment(scope, refund.paymentId);
+    return payment === undefined ? [] : [[refund, payment] satisfies [Refund, Payment]];
+  });
+}
+
+function refundRow(refund: Refund, payment: Payment) {
+  return {
+    id: refund.id,
+    transactionId: payment.registeredAs,
+    amount: refund.amount,
+    currency: refund.currency,
+    status: refund.status,
+    key: refund.key,
+    createdAt: new Date(refund.createdAt).toISOString(),
+  };
+}
+
+function changeRefund(sandbox: Sandbox, call: Call, id: string) {
+  const asked = body(refundChange, call);
+  const refund = inAnyScope((scope) => sandbox.ledger.refund(scope, id));
+  if (refund === undefined) throw new ControlError(404, `no refund ${id}`);
+  if (refund.kind === 'void') throw new ControlError(400, `${id} is a voided sale; a void is final`);
+  requireStatus(REFUND_STATUSES[refund.processor], asked.status, refund.processor);
+  const failureReason = asked.failureReason ?? (asked.status === 'failed' ? 'unknown' : null);
+  const moved = moveRefund(sandbox, refund, { status: asked.status, failureReason, driven: true }, null);
+  return { id, status: moved.status };
+}
+
+function addFault(sandbox: Sandbox, call: Call) {
+  const asked = body(newFault, call);
+  const holds = asked.kind === 'timeout' || asked.kind === 'timeout-after-apply';
+  const fault = { ...asked, delayMs: asked.delayMs ?? (holds ? DEFAULT_HOLD_MS : 0) };
+  sandbox.faults.add(fault);
+  return { ...fault };
+}
+
+function clearFaults(sandbox: Sandbox) {
+  sandbox.faults.clear();
+  return { ok: true };
+}
+
+function changeSettings(sandbox: Sandbox, call: Call) {
+  const asked = body(settingsChange, call);
+  const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
+  sandbox.ledger.changeSettings({ ...sandbox.ledger.settings, ...given });
+  return sandbox.ledger.settings;
+}
+
+function inAnyScope<T>(
+  find: (scope: Scope) => T | undefined,
+  processor?: Processor,
+  environment?: Environment,
+): T | undefined {
+  for (const eachProcessor of processor ? [processor] : PROCESSORS) {
+    for (const eachEnvironment of environment ? [environment] : ENVIRONMENTS) {
+      const found = find(scopeOf(eachProcessor, eachEnvironment));
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+function requireStatus(allowed: readonly string[], status: string, processor: Processor): void {
+  if (allowed.includes(status)) return;
+  throw new ControlError(400, `status: ${processor} knows ${allowed.join(', ')}, not ${status}`);
+}
+
+function body<T>(schema: z.ZodType<T>, call: Call): T {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(call.body);
+  } catch {
+    throw new ControlError(400, 'the body is not JSON');
+  }
+  return check(schema, parsed);
+}
+
+function check<T>(schema: z.ZodType<T>, value: unknown): T {
+  const checked = schema.safeParse(value);
+  if (checked.success) return checked.data;
+  throw new ControlError(400, z.prettifyError(checked.error));
+}
+
+function json(status: number, content: unknown): Answer {
+  return { status, headers: { 'content-type': 'application/json' }, body: `${JSON.stringify(content)}\n` };
+}

@@ -1,0 +1,88 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Fault, Faults, Operation } from './faults.ts';
+import type { Environment, Processor } from './ledger.ts';
+
+export interface Call {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Whoever the credentials belong to. `id` tells accounts apart without keeping a secret. */
+export interface Account {
+  environment: Environment;
+  id: string;
+}
+
+export interface Execution {
+  answer: Answer;
+  /** To be called once the answer is out, or lost: until then an idempotency key counts as in use. */
+  finished: () => void;
+}
+
+export type Outage = 'error-500' | 'error-503' | 'rate-limit';
+
+/** One processor's protocol. */
+export interface Gateway {
+  processor: Processor;
+  /** Who is calling, or the answer that turns the caller away. */
+  admit(call: Call): Account | Answer;
+  operationOf(call: Call, account: Account): Operation | null;
+  /** With `crash`, the work is done and kept, and the answer is a 500 all the same. */
+  execute(call: Call, account: Account, crash: boolean): Execution;
+  outage(kind: Outage): Answer;
+  malformed(): Answer;
+}
+
+/** What the server should do with the connection. */
+export type Delivery =
+  | { kind: 'answer'; answer: Answer; afterMs: number; finished: () => void }
+  | { kind: 'hang'; forMs: number }
+  | { kind: 'reset' };
+
+/** Runs one call through credentials, faults and the processor's own logic. Wrong credentials never meet a fault. */
+export function exchange(gateway: Gateway, call: Call, faults: Faults, latencyMs: number): Delivery {
+  const account = gateway.admit(call);
+  if ('status' in account) return plainly(account, latencyMs);
+  const fault = faults.strike(gateway.processor, gateway.operationOf(call, account));
+  if (fault === null) return { kind: 'answer', afterMs: latencyMs, ...gateway.execute(call, account, false) };
+  return strike(gateway, call, account, fault, latencyMs);
+}
+
+function strike(gateway: Gateway, call: Call, account: Account, fault: Fault, latencyMs: number): Delivery {
+  switch (fault.kind) {
+    case 'error-500':
+    case 'error-503':
+    case 'rate-limit':
+      return plainly(gateway.outage(fault.kind), latencyMs);
+    case 'timeout':
+      return { kind: 'hang', forMs: fault.delayMs };
+    case 'reset':
+      return { kind: 'reset' };
+    case 'timeout-after-apply':
+      gateway.execute(call, account, false).finished();
+      return { kind: 'hang', forMs: fault.delayMs };
+    case 'reset-after-apply':
+      gateway.execute(call, account, false).finished();
+      return { kind: 'reset' };
+    case 'malformed':
+      gateway.execute(call, account, false).finished();
+      return plainly(gateway.malformed(), latencyMs);
+    case 'error-500-after-apply':
+      return { kind: 'answer', afterMs: latencyMs, ...gateway.execute(call, account, true) };
+    case 'delay':
+      return { kind: 'answer', afterMs: latencyMs + fault.delayMs, ...gateway.execute(call, account, false) };
+  }
+}
+
+function plainly(answer: Answer, afterMs: number): Delivery {
+  return { kind: 'answer', answer, afterMs, finished: () => undefined };
+}

@@ -1,0 +1,67 @@
+import type { Processor } from './ledger.ts';
+
+export const OPERATIONS = [
+  'transaction.get',
+  'refund.create',
+  'refund.get',
+  'refund.find',
+  'refund.cancel',
+] as const;
+
+export const FAULT_KINDS = [
+  'error-500',
+  'error-503',
+  'error-500-after-apply',
+  'rate-limit',
+  'timeout',
+  'timeout-after-apply',
+  'reset',
+  'reset-after-apply',
+  'delay',
+  'malformed',
+] as const;
+
+export type Operation = (typeof OPERATIONS)[number];
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+export interface Fault {
+  processor: Processor;
+  operation: Operation | '*';
+  kind: FaultKind;
+  /** How often it still strikes; null means until cleared. */
+  times: number | null;
+  delayMs: number;
+  probability: number;
+}
+
+/** Faults live in memory only: a restarted sandbox is a healthy one. */
+export class Faults {
+  #armed: Fault[] = [];
+
+  add(fault: Fault): void {
+    this.#armed.push(fault);
+  }
+
+  clear(): void {
+    this.#armed = [];
+  }
+
+  /**
+   * The fault that strikes this request, if any: the oldest that matches and whose dice say so. At most one strikes, and
+   * only the one that strikes is used up. Requests without an operation of their own are met by `*` alone.
+   */
+  strike(processor: Processor, operation: Operation | null): Fault | null {
+    const fault = this.#armed.find(
+      (armed) =>
+        armed.processor === processor &&
+        (armed.operation === '*' || armed.operation === operation) &&
+        (armed.probability >= 1 || Math.random() < armed.probability),
+    );
+    if (fault === undefined) return null;
+    if (fault.times !== null) {
+      fault.times -= 1;
+      if (fault.times <= 0) this.#armed = this.#armed.filter((armed) => armed !== fault);
+    }
+    return fault;
+  }
+}

@@ -1,0 +1,203 @@
+import { type Journal, openJournal, readJournal } from './journal.ts';
+import { hasReturnedMoney, settlesTo } from './statuses.ts';
+
+export type Processor = 'stripe' | 'braintree';
+export type Environment = 'test' | 'live';
+
+/** Everything lives in a scope; the same id in another scope is another thing. */
+export interface Scope {
+  processor: Processor;
+  environment: Environment;
+}
+
+export interface Payment extends Scope {
+  /** Stripe: the charge's id, also when the payment was registered under its payment intent. */
+  id: string;
+  /** The name under which it first appeared, and which the control API reports. */
+  registeredAs: string;
+  amount: number;
+  currency: string;
+  createdAt: number;
+  status: string;
+  paymentMethod: 'card' | 'customer_balance';
+}
+
+export interface Refund extends Scope {
+  id: string;
+  paymentId: string;
+  /** A void is a Braintree sale undone before it settled: money went back, but no credit exists. */
+  kind: 'refund' | 'void';
+  amount: number;
+  currency: string;
+  status: string;
+  /** The caller's own name for the refund: Stripe metadata.refund_id, Braintree order id. */
+  key: string;
+  createdAt: number;
+  /** Set by hand through the control API, so the clock leaves it alone. */
+  driven: boolean;
+  reason: string | null;
+  metadata: Record<string, string>;
+  failureReason: string | null;
+}
+
+/** What an idempotency key stands for. */
+export interface KeyedAnswer {
+  account: string;
+  key: string;
+  fingerprint: string;
+  /** Stripe replays bytes. */
+  answer: { status: number; body: string; requestId: string } | null;
+  /** Braintree answers with the transaction as it is now; null when the first request was rejected. */
+  transactionId: string | null;
+}
+
+export interface Settings {
+  autoSettleMs: number | null;
+  latencyMs: number;
+  webhook: { url: string; secret: string } | null;
+}
+
+type Entry = { payment: Payment } | { refund: Refund } | { keyed: KeyedAnswer } | { settings: Settings };
+
+export class Ledger {
+  #settings: Settings = { autoSettleMs: 1500, latencyMs: 0, webhook: null };
+  readonly #payments = new Map<string, Payment>();
+  readonly #refunds = new Map<string, Refund>();
+  readonly #refundsByPayment = new Map<string, Set<string>>();
+  readonly #unsettled = new Set<string>();
+  readonly #keyed = new Map<string, KeyedAnswer>();
+  readonly #journal: Journal | null;
+  #pending: Entry[] = [];
+  #depth = 0;
+
+  constructor(dataFile?: string) {
+    if (dataFile === undefined) {
+      this.#journal = null;
+      return;
+    }
+    for (const entry of readJournal(dataFile)) this.#apply(entry as Entry);
+    this.#journal = openJournal(dataFile, this.#snapshot());
+  }
+
+  /** All that `change` writes reaches the journal as one line, before this returns. */
+  transact<T>(change: () => T): T {
+    this.#depth += 1;
+    try {
+      return change();
+    } finally {
+      this.#depth -= 1;
+      this.#flush();
+    }
+  }
+
+  get settings(): Settings {
+    return this.#settings;
+  }
+
+  changeSettings(settings: Settings): void {
+    this.#write({ settings });
+  }
+
+  payment(scope: Scope, id: string): Payment | undefined {
+    return this.#payments.get(nameOf(scope, id));
+  }
+
+  refund(scope: Scope, id: string): Refund | undefined {
+    return this.#refunds.get(nameOf(scope, id));
+  }
+
+  payments(scope: Scope): Payment[] {
+    return [...this.#payments.values()].filter((payment) => sameScope(payment, scope));
+  }
+
+  /** Oldest first. */
+  refunds(scope: Scope): Refund[] {
+    return [...this.#refunds.values()].filter((refund) => sameScope(refund, scope));
+  }
+
+  /** Oldest first. */
+  refundsOf(payment: Payment): Refund[] {
+    const names = this.#refundsByPayment.get(nameOf(payment, payment.id)) ?? [];
+    return [...names].flatMap((name) => this.#refunds.get(name) ?? []);
+  }
+
+  refundedAmount(payment: Payment): number {
+    return this.refundsOf(payment)
+      .filter((refund) => !hasReturnedMoney(refund.status))
+      .reduce((sum, refund) => sum + refund.amount, 0);
+  }
+
+  /** Refunds the clock still has to settle, oldest first. */
+  *unsettledRefunds(): Iterable<Refund> {
+    for (const name of this.#unsettled) {
+      const refund = this.#refunds.get(name);
+      if (refund) yield refund;
+    }
+  }
+
+  keyedAnswer(account: string, key: string): KeyedAnswer | undefined {
+    return this.#keyed.get(`${account} ${key}`);
+  }
+
+  putPayment(payment: Payment): void {
+    this.#write({ payment });
+  }
+
+  putRefund(refund: Refund): void {
+    this.#write({ refund });
+  }
+
+  putKeyedAnswer(keyed: KeyedAnswer): void {
+    this.#write({ keyed });
+  }
+
+  close(): void {
+    this.#journal?.close();
+  }
+
+  #write(entry: Entry): void {
+    this.#apply(entry);
+    this.#pending.push(entry);
+    if (this.#depth === 0) this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#depth > 0 || this.#pending.length === 0) return;
+    this.#journal?.append(this.#pending);
+    this.#pending = [];
+  }
+
+  #apply(entry: Entry): void {
+    if ('settings' in entry) this.#settings = entry.settings;
+    else if ('payment' in entry) this.#payments.set(nameOf(entry.payment, entry.payment.id), entry.payment);
+    else if ('keyed' in entry) this.#keyed.set(`${entry.keyed.account} ${entry.keyed.key}`, entry.keyed);
+    else this.#applyRefund(entry.refund);
+  }
+
+  #applyRefund(refund: Refund): void {
+    const name = nameOf(refund, refund.id);
+    this.#refunds.set(name, refund);
+    if (settlesTo(refund) === null) this.#unsettled.delete(name);
+    else this.#unsettled.add(name);
+    const paymentName = nameOf(refund, refund.paymentId);
+    const siblings = this.#refundsByPayment.get(paymentName) ?? new Set();
+    this.#refundsByPayment.set(paymentName, siblings.add(name));
+  }
+
+  #snapshot(): Entry[] {
+    return [
+      { settings: this.#settings },
+      ...[...this.#payments.values()].map((payment) => ({ payment })),
+      ...[...this.#refunds.values()].map((refund) => ({ refund })),
+      ...[...this.#keyed.values()].map((keyed) => ({ keyed })),
+    ];
+  }
+}
+
+function nameOf(scope: Scope, id: string): string {
+  return `${scope.processor}/${scope.environment}/${id}`;
+}
+
+function sameScope(a: Scope, b: Scope): boolean {
+  return a.processor === b.processor && a.environment === b.environment;
+}

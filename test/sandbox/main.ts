@@ -1,0 +1,36 @@
+import { parseArgs } from 'node:util';
+import { startSandbox } from './server.ts';
+
+const DEFAULT_PORT = '4010';
+
+const { values } = parseArgs({
+  options: { port: { type: 'string' }, host: { type: 'string' }, 'data-file': { type: 'string' } },
+});
+
+const port = Number(values.port ?? process.env.SANDBOX_PORT ?? DEFAULT_PORT);
+if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+  console.error('sandbox: --port (or SANDBOX_PORT) must be a port number');
+  process.exit(2);
+}
+const host = values.host ?? process.env.SANDBOX_HOST;
+const dataFile = values['data-file'] ?? process.env.SANDBOX_DATA_FILE;
+
+const sandbox = await startSandbox({
+  port,
+  ...(host ? { host } : {}),
+  ...(dataFile ? { dataFile } : {}),
+}).catch((error: Error) => {
+  console.error(`sandbox: ${error.message}`);
+  process.exit(1);
+});
+console.log(`sandbox: Stripe and Braintree on ${sandbox.url}`);
+
+let closing = false;
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.on(signal, async () => {
+    if (closing) return;
+    closing = true;
+    await sandbox.close();
+    process.exit(0);
+  });
+}

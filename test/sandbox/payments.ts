@@ -1,0 +1,75 @@
+import type { Environment, Payment, Scope } from './ledger.ts';
+import { randomId, type Sandbox } from './state.ts';
+
+const DAY_MS = 86_400_000;
+const STRIPE_SHAPE = /^(ch|py|pi)_[A-Za-z0-9_]{3,}$/;
+const BRAINTREE_SHAPE = /^[A-Za-z0-9_-]{3,36}$/;
+const NEVER_A_BRAINTREE_SALE = /^(ch|py|pi|re|pyr|credit)_/;
+
+/** Prefix of the ids given to Braintree credits, so that an unknown one is not mistaken for a sale. */
+export const CREDIT_PREFIX = 'credit_';
+
+export function mayNotExist(id: string): boolean {
+  return id.includes('missing');
+}
+
+/** The issuer of these payments turns every refund down. */
+export function declinesRefunds(payment: Payment): boolean {
+  return payment.registeredAs.includes('declined') || payment.id.includes('declined');
+}
+
+/** The ids under which a payment named so can be stored; the first is the one to store it under. */
+export function storedIds(scope: Scope, id: string): string[] {
+  if (scope.processor === 'stripe' && id.startsWith('pi_')) return [`ch_${id.slice(3)}`, `py_${id.slice(3)}`];
+  return [id];
+}
+
+/** A charge and its payment intent are one payment and share everything after the prefix. */
+export function paymentIntentId(payment: Payment): string {
+  return `pi_${payment.id.slice(3)}`;
+}
+
+export function isNamed(payment: Payment, id: string): boolean {
+  return storedIds(payment, id).includes(payment.id);
+}
+
+export function knownPayment(sandbox: Sandbox, scope: Scope, id: string): Payment | undefined {
+  for (const stored of storedIds(scope, id)) {
+    const payment = sandbox.ledger.payment(scope, stored);
+    if (payment) return payment;
+  }
+  return undefined;
+}
+
+/** Finds a payment; an id never seen but of the right shape becomes a payment of 100.00 USD made yesterday. */
+export function findPayment(sandbox: Sandbox, scope: Scope, id: string): Payment | undefined {
+  const known = knownPayment(sandbox, scope, id);
+  if (known || !isPlausible(scope, id)) return known;
+  const payment: Payment = {
+    ...scope,
+    id: storedIds(scope, id)[0] ?? id,
+    registeredAs: id,
+    amount: 10_000,
+    currency: 'usd',
+    createdAt: sandbox.now() - DAY_MS,
+    status: scope.processor === 'stripe' ? 'succeeded' : 'settled',
+    // Refunds to a customer's balance wait for the customer, so that the first refund anybody makes can be cancelled.
+    paymentMethod: scope.processor === 'stripe' ? 'customer_balance' : 'card',
+  };
+  sandbox.ledger.putPayment(payment);
+  return payment;
+}
+
+function isPlausible(scope: Scope, id: string): boolean {
+  if (mayNotExist(id)) return false;
+  if (scope.processor === 'stripe') return STRIPE_SHAPE.test(id);
+  return BRAINTREE_SHAPE.test(id) && !NEVER_A_BRAINTREE_SALE.test(id);
+}
+
+export function newPaymentId(processor: Scope['processor']): string {
+  return processor === 'stripe' ? randomId('ch_', 24) : randomId('', 8);
+}
+
+export function scopeOf(processor: Scope['processor'], environment: Environment): Scope {
+  return { processor, environment };
+}

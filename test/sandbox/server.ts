@@ -1,0 +1,174 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { braintreeGateway } from './braintree/gateway.ts';
+import { control } from './control.ts';
+import { type Answer, type Call, type Delivery, exchange, type Gateway } from './exchange.ts';
+import { Faults } from './faults.ts';
+import { Ledger } from './ledger.ts';
+import { settleDueRefunds, startSettlement } from './settlement.ts';
+import type { Sandbox } from './state.ts';
+import { stripeGateway } from './stripe/gateway.ts';
+import { startStripeWebhooks } from './stripe/webhooks.ts';
+
+const MAX_BODY_BYTES = 1_048_576;
+/** Longer than any client here keeps an idle socket, so that no reset happens that nobody injected. */
+const KEEP_ALIVE_MS = 65_000;
+
+export interface SandboxOptions {
+  /** 0 picks a free one. */
+  port: number;
+  host?: string;
+  /** Where the state lives; without it, nothing survives a restart. */
+  dataFile?: string;
+  /** Milliseconds since 1970; for tests that do not want to wait. */
+  now?: () => number;
+}
+
+export interface RunningSandbox {
+  url: string;
+  port: number;
+  close(): Promise<void>;
+}
+
+export async function startSandbox(options: SandboxOptions): Promise<RunningSandbox> {
+  const host = options.host ?? '127.0.0.1';
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS });
+  // First the port: a sandbox started twice by mistake fails here, before it rewrites the other one's data file.
+  await listen(server, options.port, host);
+  const ledger = await openLedger(server, options.dataFile);
+  const webhooks = startStripeWebhooks(ledger);
+  const sandbox: Sandbox = {
+    ledger,
+    faults: new Faults(),
+    now: options.now ?? Date.now,
+    announce: webhooks.announce,
+  };
+  const held = new Set<NodeJS.Timeout>();
+  server.on('request', requestHandler(sandbox, held));
+  const stopSettlement = startSettlement(sandbox);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    close: async () => {
+      stopSettlement();
+      webhooks.stop();
+      for (const timer of held) clearTimeout(timer);
+      await closeServer(server);
+      ledger.close();
+    },
+  };
+}
+
+async function openLedger(server: Server, dataFile: string | undefined): Promise<Ledger> {
+  try {
+    return new Ledger(dataFile);
+  } catch (error) {
+    await closeServer(server);
+    throw error;
+  }
+}
+
+function requestHandler(sandbox: Sandbox, held: Set<NodeJS.Timeout>) {
+  const gateways = { stripe: stripeGateway(sandbox), braintree: braintreeGateway(sandbox) };
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    try {
+      const call = await readCall(request);
+      settleDueRefunds(sandbox);
+      deliver(respond(sandbox, gateways, call), request, response, held);
+    } catch (error) {
+      // Either the caller left while sending, or the sandbox has a bug; say it loudly rather than pose as the processor.
+      if (request.destroyed && !request.complete) return;
+      console.error('sandbox failed on', request.method, request.url, error);
+      send(response, plainText(599, 'The sandbox itself failed; see its log.\n'));
+    }
+  };
+}
+
+function respond(sandbox: Sandbox, gateways: Record<'stripe' | 'braintree', Gateway>, call: Call): Delivery {
+  const { latencyMs } = sandbox.ledger.settings;
+  if (call.path.startsWith('/v1/')) return exchange(gateways.stripe, call, sandbox.faults, latencyMs);
+  if (call.path.startsWith('/merchants/'))
+    return exchange(gateways.braintree, call, sandbox.faults, latencyMs);
+  const answer = call.path.startsWith('/_sandbox/')
+    ? control(sandbox, call)
+    : plainText(404, 'Stripe is at /v1/, Braintree at /merchants/, control at /_sandbox/.\n');
+  return { kind: 'answer', answer, afterMs: 0, finished: () => undefined };
+}
+
+function deliver(
+  delivery: Delivery,
+  request: IncomingMessage,
+  response: ServerResponse,
+  held: Set<NodeJS.Timeout>,
+): void {
+  switch (delivery.kind) {
+    case 'reset':
+      request.socket.resetAndDestroy();
+      return;
+    case 'hang':
+      later(held, delivery.forMs, () => request.socket.destroy());
+      return;
+    case 'answer':
+      later(held, delivery.afterMs, () => {
+        delivery.finished();
+        send(response, delivery.answer);
+      });
+  }
+}
+
+function later(held: Set<NodeJS.Timeout>, afterMs: number, action: () => void): void {
+  if (afterMs === 0) {
+    action();
+    return;
+  }
+  const timer = setTimeout(() => {
+    held.delete(timer);
+    action();
+  }, afterMs);
+  held.add(timer);
+}
+
+function send(response: ServerResponse, answer: Answer): void {
+  response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) });
+  response.end(answer.body);
+}
+
+async function readCall(request: IncomingMessage): Promise<Call> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) throw new Error(`body over ${MAX_BODY_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  const url = new URL(request.url ?? '/', 'http://sandbox');
+  return {
+    method: request.method ?? 'GET',
+    path: url.pathname,
+    query: url.searchParams,
+    headers: request.headers,
+    body: Buffer.concat(chunks).toString('utf8'),
+  };
+}
+
+function plainText(status: number, body: string): Answer {
+  return { status, headers: { 'content-type': 'text/plain; charset=utf-8' }, body };
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.close((error) => (error ? reject(error) : resolve()));
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,30 @@
+import { moveRefund, type Sandbox } from './state.ts';
+import { settlesTo } from './statuses.ts';
+
+const SWEEP_EVERY_MS = 50;
+
+/**
+ * Settles every refund whose time has come. Called before each request, so that nobody ever reads a stale status, and by
+ * a timer, so that webhooks go out while nobody asks. Due times follow from the stored creation time and thus survive a
+ * restart.
+ */
+export function settleDueRefunds(sandbox: Sandbox): void {
+  const { autoSettleMs } = sandbox.ledger.settings;
+  if (autoSettleMs === null) return;
+  const createdBefore = sandbox.now() - autoSettleMs;
+  sandbox.ledger.transact(() => {
+    for (const refund of sandbox.ledger.unsettledRefunds()) {
+      // Oldest first and one delay for all: the first that is not due ends the search.
+      if (refund.createdAt > createdBefore) break;
+      const status = settlesTo(refund);
+      if (status !== null) moveRefund(sandbox, refund, { status }, null);
+    }
+  });
+}
+
+/** Returns the function that stops it. */
+export function startSettlement(sandbox: Sandbox): () => void {
+  const timer = setInterval(() => settleDueRefunds(sandbox), SWEEP_EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}

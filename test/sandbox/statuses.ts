@@ -1,0 +1,51 @@
+/** The statuses each processor uses, and what they mean for the money. */
+export const PAYMENT_STATUSES = {
+  stripe: ['succeeded', 'failed', 'uncaptured', 'disputed'],
+  braintree: ['settled', 'settling', 'submitted_for_settlement', 'authorized'],
+} as const;
+
+export const REFUND_STATUSES = {
+  stripe: ['pending', 'requires_action', 'succeeded', 'failed', 'canceled'],
+  braintree: [
+    'authorized',
+    'submitted_for_settlement',
+    'settling',
+    'settlement_pending',
+    'settlement_confirmed',
+    'settled',
+    'settlement_declined',
+    'processor_declined',
+    'gateway_rejected',
+    'failed',
+    'voided',
+  ],
+} as const;
+
+const RETURNED: ReadonlySet<string> = new Set([
+  'failed',
+  'canceled',
+  'voided',
+  'settlement_declined',
+  'processor_declined',
+  'gateway_rejected',
+]);
+
+/** The refund did not go through in the end: its amount can be refunded again. */
+export function hasReturnedMoney(status: string): boolean {
+  return RETURNED.has(status);
+}
+
+interface Settleable {
+  processor: 'stripe' | 'braintree';
+  status: string;
+  driven: boolean;
+}
+
+/** The status the clock will give this refund, or null when it is at rest. */
+export function settlesTo(refund: Settleable): string | null {
+  if (refund.driven) return null;
+  if (refund.processor === 'stripe') {
+    return refund.status === 'pending' || refund.status === 'requires_action' ? 'succeeded' : null;
+  }
+  return refund.status === 'submitted_for_settlement' ? 'settled' : null;
+}

@@ -1,0 +1,121 @@
+import type { Account, Answer, Call, Execution, Gateway, Outage } from '../exchange.ts';
+import type { Operation } from '../faults.ts';
+import { randomId, type Sandbox } from '../state.ts';
+import { authenticate } from './authenticate.ts';
+import { createRefund } from './create-refund.ts';
+import { errorAnswer, jsonAnswer, type StripeErrorBody, StripeRefusal, serverErrorAnswer } from './errors.ts';
+import { parseForm } from './form.ts';
+import { once, type Worked } from './idempotency.ts';
+import { retrieveAccount, retrieveBalance, retrieveCharge, retrievePaymentIntent } from './payments.ts';
+import { cancelRefund, listRefunds, retrieveRefund } from './refunds.ts';
+import type { StripeRequest } from './request.ts';
+
+interface Route {
+  method: 'GET' | 'POST';
+  path: RegExp;
+  operation: Operation | null;
+  handle: (sandbox: Sandbox, request: StripeRequest) => object;
+}
+
+const ROUTES: readonly Route[] = [
+  { method: 'GET', path: /^\/v1\/charges\/([^/]+)$/, operation: 'transaction.get', handle: retrieveCharge },
+  {
+    method: 'GET',
+    path: /^\/v1\/payment_intents\/([^/]+)$/,
+    operation: 'transaction.get',
+    handle: retrievePaymentIntent,
+  },
+  { method: 'POST', path: /^\/v1\/refunds$/, operation: 'refund.create', handle: createRefund },
+  { method: 'GET', path: /^\/v1\/refunds$/, operation: 'refund.find', handle: listRefunds },
+  { method: 'GET', path: /^\/v1\/refunds\/([^/]+)$/, operation: 'refund.get', handle: retrieveRefund },
+  {
+    method: 'POST',
+    path: /^\/v1\/refunds\/([^/]+)\/cancel$/,
+    operation: 'refund.cancel',
+    handle: cancelRefund,
+  },
+  { method: 'GET', path: /^\/v1\/account$/, operation: null, handle: retrieveAccount },
+  { method: 'GET', path: /^\/v1\/balance$/, operation: null, handle: retrieveBalance },
+];
+
+const OUTAGES: Readonly<Record<Outage, () => Answer>> = {
+  'error-500': serverErrorAnswer,
+  'error-503': () =>
+    errorAnswer(503, apiError('Stripe is temporarily unavailable (injected by the sandbox).')),
+  'rate-limit': () => {
+    const message = 'Too many requests in too short a time (injected by the sandbox).';
+    const error: StripeErrorBody = { type: 'invalid_request_error', code: 'rate_limit', message };
+    return jsonAnswer(429, { error }, { 'retry-after': '1' });
+  },
+};
+
+export function stripeGateway(sandbox: Sandbox): Gateway {
+  const inUse = new Set<string>();
+  const gateway: Gateway = {
+    processor: 'stripe',
+    admit: (call) => {
+      const admitted = authenticate(call);
+      return 'status' in admitted ? signed(admitted, newRequestId()) : admitted;
+    },
+    operationOf: (call) => routeOf(call)?.operation ?? null,
+    execute: (call, account, crash) => execute(sandbox, inUse, call, account, crash),
+    outage: (kind) => signed(OUTAGES[kind](), newRequestId()),
+    malformed: () => signed(jsonAnswer(200, { unexpected: 'malformed by the sandbox' }), newRequestId()),
+  };
+  return gateway;
+}
+
+function execute(
+  sandbox: Sandbox,
+  inUse: Set<string>,
+  call: Call,
+  account: Account,
+  crash: boolean,
+): Execution {
+  const requestId = newRequestId();
+  const header = call.headers['idempotency-key'];
+  const key = typeof header === 'string' && call.method === 'POST' ? header : null;
+  const work = () => answerOf(sandbox, call, account, { requestId, idempotencyKey: key });
+  const execution = sandbox.ledger.transact((): Execution => {
+    if (key !== null)
+      return once({ ledger: sandbox.ledger, inUse, account, call, key, requestId, crash }, work);
+    const { answer } = work();
+    return { answer: crash ? serverErrorAnswer() : answer, finished: () => undefined };
+  });
+  return { ...execution, answer: signed(execution.answer, requestId) };
+}
+
+function answerOf(sandbox: Sandbox, call: Call, account: Account, cause: StripeRequest['cause']): Worked {
+  const route = routeOf(call);
+  if (route === undefined) {
+    const message = `Unrecognized request URL (${call.method}: ${call.path}).`;
+    return { answer: errorAnswer(404, { type: 'invalid_request_error', message }), began: false };
+  }
+  const id = decodeURIComponent(route.path.exec(call.path)?.[1] ?? '');
+  const form = parseForm(call.method === 'GET' ? call.query : call.body);
+  try {
+    return {
+      answer: jsonAnswer(200, route.handle(sandbox, { account, call, cause, id, form })),
+      began: true,
+    };
+  } catch (error) {
+    if (!(error instanceof StripeRefusal)) throw error;
+    return { answer: errorAnswer(error.status, error.body), began: !error.beforeExecution };
+  }
+}
+
+function routeOf(call: Call): Route | undefined {
+  return ROUTES.find((route) => route.method === call.method && route.path.test(call.path));
+}
+
+function signed(answer: Answer, requestId: string): Answer {
+  return { ...answer, headers: { ...answer.headers, 'request-id': requestId } };
+}
+
+function newRequestId(): string {
+  return randomId('req_', 14);
+}
+
+function apiError(message: string): StripeErrorBody {
+  return { type: 'api_error', message };
+}

@@ -1,0 +1,46 @@
+import type { Payment } from '../ledger.ts';
+import { findPayment, scopeOf } from '../payments.ts';
+import type { Sandbox } from '../state.ts';
+import { noSuch } from './errors.ts';
+import { chargeObject, paymentIntentObject } from './objects.ts';
+import type { StripeRequest } from './request.ts';
+
+export function retrieveCharge(sandbox: Sandbox, request: StripeRequest) {
+  const payment = request.id.startsWith('pi_') ? undefined : find(sandbox, request);
+  if (payment === undefined) throw noSuch('charge', request.id, 'id');
+  return chargeObject(sandbox.ledger, payment);
+}
+
+export function retrievePaymentIntent(sandbox: Sandbox, request: StripeRequest) {
+  const payment = request.id.startsWith('pi_') ? find(sandbox, request) : undefined;
+  if (payment === undefined) throw noSuch('payment_intent', request.id, 'intent');
+  const expanded = Object.values(request.form.nested.expand ?? {});
+  return paymentIntentObject(sandbox.ledger, payment, expanded.includes('latest_charge'));
+}
+
+/** Enough to tell good credentials from bad ones. */
+export function retrieveAccount(_sandbox: Sandbox, request: StripeRequest) {
+  return {
+    id: `acct_${request.account.id.slice(-16)}`,
+    object: 'account',
+    charges_enabled: true,
+    country: 'US',
+    default_currency: 'usd',
+    payouts_enabled: true,
+    type: 'standard',
+  };
+}
+
+export function retrieveBalance(_sandbox: Sandbox, request: StripeRequest) {
+  const funds = [{ amount: 1_000_000, currency: 'usd', source_types: { card: 1_000_000 } }];
+  return {
+    object: 'balance',
+    available: funds,
+    livemode: request.account.environment === 'live',
+    pending: [],
+  };
+}
+
+function find(sandbox: Sandbox, request: StripeRequest): Payment | undefined {
+  return findPayment(sandbox, scopeOf('stripe', request.account.environment), request.id);
+}

@@ -1,0 +1,99 @@
+import { loadAccount } from '../../shared/accounts/connect.ts';
+import type { ProcessorAccount, Refund } from '../../shared/db.ts';
+import type { Dependencies } from '../../shared/dependencies.ts';
+import { InvalidCredentialsError, type Processor } from '../../shared/processors/processor.ts';
+import { claimRefund, postpone } from '../../shared/refunds/lease.ts';
+import { nextStep, type RefundStep } from '../../shared/refunds/next-step.ts';
+import { transition } from '../../shared/refunds/transition.ts';
+import { SecretUnreadableError } from '../../shared/secrets.ts';
+import { whereTransaction } from '../../shared/transactions/reservation.ts';
+import { askCancellation } from '../steps/ask-cancellation.ts';
+import { checkSettlement } from '../steps/check-settlement.ts';
+import { findRefund } from '../steps/find-refund.ts';
+import { sendRefund } from '../steps/send-refund.ts';
+import { type StepContext, type StepResult, worker } from '../steps/step.ts';
+import { recordMisconfigured } from '../steps/unsent.ts';
+import { verifyTransaction } from '../steps/verify-transaction.ts';
+
+/** Steps that one job takes at most; what is still due then is found by the sweep. */
+const maxSteps = 8;
+
+/**
+ * Looks at a refund and does the next right thing, and again while there is something due. The job knows only the id:
+ * everything is decided from the database, so a job that comes twice, late or at the same time as another is harmless.
+ * @throws when the database cannot be worked with; the sweep makes a new job.
+ */
+export async function advanceRefund(deps: Dependencies, refundId: string): Promise<void> {
+  for (let step = 0; step < maxSteps; step += 1) {
+    const refund = await deps.db.refund.findUnique({ where: { id: refundId } });
+    if (refund === null || !isDue(deps, refund)) return;
+    if ((await takeStep(deps, refund)) === 'rest') return;
+  }
+}
+
+function isDue(deps: Dependencies, { nextActionAt }: Refund): boolean {
+  return nextActionAt !== null && nextActionAt <= deps.clock.now();
+}
+
+async function takeStep(deps: Dependencies, refund: Refund): Promise<StepResult> {
+  const transaction = await deps.db.transaction.findUniqueOrThrow({ where: whereTransaction(refund) });
+  const step = nextStep({ ...refund, transactionVerified: transaction.amount !== null });
+  if (step === 'nothing') return 'rest';
+  if (step === 'cancel') return await cancelUnsent(deps, refund);
+  const account = await loadAccount(deps.db, refund);
+  if (account.throttledUntil !== null && account.throttledUntil > deps.clock.now()) {
+    await postpone(deps, refund, spread(deps, account.throttledUntil));
+    return 'rest';
+  }
+  const processor = await connect(deps, refund, account);
+  return processor === null ? 'rest' : await steps[step]({ deps, refund, account, processor });
+}
+
+const steps: Record<
+  Exclude<RefundStep, 'nothing' | 'cancel'>,
+  (context: StepContext) => Promise<StepResult>
+> = {
+  verify: verifyTransaction,
+  send: sendRefund,
+  find: findRefund,
+  check: checkSettlement,
+  'ask-cancellation': askCancellation,
+};
+
+/** The client wants it back and it surely is not at the processor. */
+async function cancelUnsent(deps: Dependencies, refund: Refund): Promise<StepResult> {
+  await deps.db.$transaction((tx) =>
+    transition(tx, deps.clock, {
+      refund,
+      from: 'processing',
+      to: 'cancelled',
+      guard: { unknownSince: null, externalRefundId: null },
+      changes: { cancelRequestedAt: null },
+      entry: { type: 'refund.cancelled', actor: worker, detail: { sent: false } },
+    }),
+  );
+  return 'again';
+}
+
+/** Null when the stored credentials cannot be used; the refund then says so, and waits for them to be mended. */
+async function connect(
+  deps: Dependencies,
+  loaded: Refund,
+  account: ProcessorAccount,
+): Promise<Processor | null> {
+  try {
+    return deps.connections.connect(account);
+  } catch (error) {
+    if (!(error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError)) throw error;
+    const refund = await claimRefund(deps, loaded, 'other');
+    if (refund === null) return null;
+    const failure = { code: 'credentials_unusable', message: error.message };
+    await recordMisconfigured({ deps, refund, account }, failure);
+    return null;
+  }
+}
+
+/** Refunds that wait for the same moment come back over half a second. */
+function spread(deps: Dependencies, moment: Date): Date {
+  return new Date(moment.getTime() + Math.round(deps.random() * 500));
+}

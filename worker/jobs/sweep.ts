@@ -1,0 +1,37 @@
+import type { Dependencies } from '../../shared/dependencies.ts';
+import { processorNames } from '../../shared/processors/registry.ts';
+
+/** Refunds that one sweep wakes per processor; the next sweep continues. */
+const batchSize = 500;
+
+/** A refund whose job was lost is woken again after this time. */
+const repeatAfterMs = 5_000;
+
+/**
+ * Wakes every refund that is due: retries, settlement polls, and whatever the queue lost. The database alone knows
+ * when something is due, so an emptied or unreachable queue costs time and never a refund.
+ */
+export async function sweep(deps: Dependencies): Promise<void> {
+  for (const processor of processorNames) {
+    const due = await takeDue(deps, processor);
+    if (due.length > 0) await deps.queues.wakeAll(processor, due);
+  }
+}
+
+/** Marks what is due as woken, so that two sweeps at once share the work and a backlog is not queued every second. */
+async function takeDue(deps: Dependencies, processor: string): Promise<string[]> {
+  const now = deps.clock.now();
+  const repeatBefore = new Date(now.getTime() - repeatAfterMs);
+  const woken = await deps.db.$queryRaw<{ id: string }[]>`
+    UPDATE refund SET woken_at = ${now}
+    WHERE id IN (
+      SELECT id FROM refund
+      WHERE processor = ${processor} AND next_action_at <= ${now} AND status = 'processing'
+        AND (woken_at IS NULL OR woken_at <= ${repeatBefore})
+      ORDER BY next_action_at
+      LIMIT ${batchSize}
+      FOR UPDATE SKIP LOCKED
+    )
+    RETURNING id`;
+  return woken.map(({ id }) => id);
+}

@@ -1,0 +1,169 @@
+import type { Prisma, Refund } from '../../shared/db.ts';
+import type { Dependencies } from '../../shared/dependencies.ts';
+import type { ProcessorFailure, ProcessorRefund } from '../../shared/processors/processor.ts';
+import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/backoff.ts';
+import { releaseLease } from '../../shared/refunds/lease.ts';
+import type { RefundStatus } from '../../shared/refunds/states.ts';
+import { type RefundChanges, transition } from '../../shared/refunds/transition.ts';
+import { inFuture, type RecordContext, type StepResult, worker } from './step.ts';
+
+/** What a worker learnt, as it goes on record under its lease. */
+export interface Finding {
+  to: RefundStatus;
+  type: string;
+  changes: RefundChanges;
+  detail?: Prisma.InputJsonObject;
+}
+
+/**
+ * Writes what was learnt, in one database transaction, while the lease is still ours. What arrives after the lease
+ * was lost is dropped: the attempt stands as unknown, and whoever holds the refund now looks it up.
+ */
+export async function record(
+  { deps, refund }: RecordContext,
+  findings: readonly [Finding, ...Finding[]],
+): Promise<StepResult> {
+  const recorded = await deps.db.$transaction(async (tx) => {
+    for (const { to, type, changes, detail = {} } of findings) {
+      const moved = await transition(tx, deps.clock, {
+        refund,
+        from: 'processing',
+        to,
+        guard: { fencingToken: refund.fencingToken },
+        changes: { claimedUntil: null, ...changes },
+        entry: { type, actor: worker, detail },
+      });
+      if (moved === null) return false;
+    }
+    return true;
+  });
+  if (!recorded)
+    deps.log.warn({ refundId: refund.id }, 'the lease was lost before the outcome could be written');
+  return recorded ? 'again' : 'rest';
+}
+
+/** The processor has the refund: notes its id and goes as far as its state allows. */
+export async function recordAccepted(
+  context: RecordContext,
+  type: string,
+  found: ProcessorRefund,
+): Promise<StepResult> {
+  const { deps, refund } = context;
+  const problem = mismatchOf(refund, found);
+  const accepted: Finding = {
+    to: 'processing',
+    type,
+    changes: {
+      externalRefundId: found.id,
+      acceptedAt: deps.clock.now(),
+      lastOutcome: 'accepted',
+      unknownSince: null,
+      attemptAnswered: false,
+      fruitlessCount: 0,
+      processorStatus: found.processorStatus,
+      nextActionAt: inFuture(deps, settlementPause(deps, 1)),
+      ...(problem === null ? { flaggedAt: null, flagReason: null } : flag(deps, problem)),
+    },
+    detail: describe(found),
+  };
+  if (found.state === 'open' || problem !== null) return await record(context, [accepted]);
+  return await record(context, [accepted, settled(found)]);
+}
+
+/** The refund has reached its end at the processor. */
+export function settled(found: ProcessorRefund): Finding {
+  const to = found.state === 'open' ? 'processing' : found.state;
+  const failure = found.failure ?? {
+    code: 'processor_failed',
+    message: `The processor reports the refund as ${found.processorStatus}.`,
+  };
+  return {
+    to,
+    type: `refund.${to}`,
+    changes: {
+      processorStatus: found.processorStatus,
+      cancelRequestedAt: null,
+      flaggedAt: null,
+      flagReason: null,
+      ...(to === 'failed' ? { failureCode: failure.code, failureMessage: failure.message } : {}),
+    },
+    detail: describe(found),
+  };
+}
+
+/** The refund will never be at the processor. */
+export function failed(failure: ProcessorFailure, changes: RefundChanges = {}): Finding {
+  return {
+    to: 'failed',
+    type: 'refund.failed',
+    changes: {
+      ...changes,
+      unknownSince: null,
+      cancelRequestedAt: null,
+      failureCode: failure.code,
+      failureMessage: failure.message,
+    },
+    detail: { ...failure },
+  };
+}
+
+/** Why what the processor has is not what was asked; null when it is. */
+export function mismatchOf(refund: Refund, found: ProcessorRefund): string | null {
+  if (found.amount === refund.amount && found.currency === refund.currency) return null;
+  return `The processor has ${found.amount} ${found.currency} under ${found.id}, asked were ${refund.amount} ${refund.currency}.`;
+}
+
+/**
+ * Keeps the refund's status and says why a person has to look: in the timeline once per reason. It is tried again at
+ * the slowest pace, because what a person mends is often not mended here.
+ */
+export async function askPerson(
+  context: RecordContext,
+  type: string,
+  reason: string,
+  changes: RefundChanges = {},
+): Promise<StepResult> {
+  const { deps, refund } = context;
+  const fruitlessCount = refund.fruitlessCount + 1;
+  const nextActionAt = inFuture(deps, deps.settings.MISCONFIGURED_RETRY_MS);
+  if (refund.flagReason === reason && Object.keys(changes).length === 0) {
+    await releaseLease(deps, refund, { nextActionAt, fruitlessCount });
+  } else {
+    const flagged = { ...changes, fruitlessCount, nextActionAt, ...flag(deps, reason) };
+    await record(context, [{ to: 'processing', type, changes: flagged, detail: { reason } }]);
+  }
+  return 'rest';
+}
+
+/** Asks for a person, in the refund's row. */
+export function flag(deps: Dependencies, reason: string): RefundChanges {
+  return { flaggedAt: deps.clock.now(), flagReason: reason };
+}
+
+/** A flag for a refund whose outcome has been unknown for longer than its horizon; nothing before that. */
+export function overdueFlag({ deps, refund }: RecordContext, failure: ProcessorFailure): RefundChanges {
+  const ageMs = deps.clock.now().getTime() - refund.createdAt.getTime();
+  if (ageMs < deps.settings.UNKNOWN_HORIZON_MS || refund.flaggedAt !== null) return {};
+  return flag(deps, `Its outcome at the processor is unknown; the processor last said: ${failure.message}`);
+}
+
+/** The pause before the same is tried again. */
+export function retryPause(
+  deps: Dependencies,
+  fruitlessCount: number,
+  retryAfterMs: number | null = null,
+): number {
+  const { RETRY_BASE_MS: baseMs, RETRY_CAP_MS: capMs } = deps.settings;
+  return retryDelayMs(fruitlessCount, { baseMs, capMs }, deps.random, retryAfterMs);
+}
+
+/** The pause before settlement is asked for again. */
+export function settlementPause(deps: Dependencies, fruitlessCount: number): number {
+  const { SETTLEMENT_BASE_MS: baseMs, SETTLEMENT_CAP_MS: capMs } = deps.settings;
+  return settlementDelayMs(fruitlessCount, { baseMs, capMs }, deps.random);
+}
+
+function describe(found: ProcessorRefund): Prisma.InputJsonObject {
+  const failure = found.failure === null ? {} : { code: found.failure.code, message: found.failure.message };
+  return { externalRefundId: found.id, processorStatus: found.processorStatus, ...failure };
+}

@@ -1,0 +1,87 @@
+import type { ProcessorFailure, SubmissionResult } from '../../shared/processors/processor.ts';
+import { claimRefund, recordingMarginMs } from '../../shared/refunds/lease.ts';
+import type { RefundChanges } from '../../shared/refunds/transition.ts';
+import { pickTransactionKey } from '../../shared/transactions/reservation.ts';
+import { clearMisconfigured } from './account-trouble.ts';
+import { failed, overdueFlag, record, recordAccepted, retryPause } from './record.ts';
+import { inFuture, type StepContext, type StepResult } from './step.ts';
+import { recordMisconfigured, recordUnavailable } from './unsent.ts';
+
+/**
+ * Sends a refund that surely is not at the processor. The claim writes the attempt down as unknown before the call,
+ * so whatever happens from then on, nobody sends again without looking first.
+ */
+export async function sendRefund(context: StepContext): Promise<StepResult> {
+  const claimingSince = performance.now();
+  const refund = await claimRefund(context.deps, context.refund, 'send');
+  // A process that was frozen on the way has used up its lease: the attempt stands as unknown and is looked up.
+  if (refund === null || performance.now() - claimingSince > recordingMarginMs) return 'rest';
+  const { id, transactionId, amount, currency, reason } = refund;
+  const result = await context.processor.createRefund(
+    { refundId: id, transactionId, amount, currency, reason, idempotencyKey: `${id}-${refund.keySeries}` },
+    { timeoutMs: context.deps.settings.PROCESSOR_TIMEOUT_MS },
+  );
+  return await recordSubmission({ ...context, refund }, result);
+}
+
+async function recordSubmission(context: StepContext, result: SubmissionResult): Promise<StepResult> {
+  switch (result.kind) {
+    case 'accepted':
+    case 'mismatched':
+      await clearMisconfigured(context.deps, context.account);
+      return await recordAccepted(context, 'attempt.accepted', result.refund);
+    case 'rejected':
+      await forgetTransaction(context);
+      return await record(context, [failed(result.failure, { lastOutcome: 'rejected' })]);
+    case 'unavailable':
+      return await recordUnavailable(context, result, {
+        ...notApplied,
+        lastOutcome: 'unavailable',
+        keySeries: keySeriesAfter(context, result.failure),
+      });
+    case 'misconfigured':
+      return await recordMisconfigured(context, result.failure, {
+        ...notApplied,
+        lastOutcome: 'misconfigured',
+      });
+    case 'unknown':
+      return await recordUnknown(context, result);
+  }
+}
+
+/** The attempt was the only one of unknown fate, or it would not have been sent; so a definite answer leaves none. */
+const notApplied: RefundChanges = { unknownSince: null, attemptAnswered: false };
+
+/**
+ * Braintree remembers the key of a request that it turned down because the payment had not settled, and would turn
+ * every later one down for its key.
+ */
+function keySeriesAfter({ refund }: StepContext, failure: ProcessorFailure): number {
+  return failure.code === 'unsettled' ? refund.keySeries + 1 : refund.keySeries;
+}
+
+async function recordUnknown(
+  context: StepContext,
+  { failure, answered }: Extract<SubmissionResult, { kind: 'unknown' }>,
+): Promise<StepResult> {
+  const { deps, refund } = context;
+  const fruitlessCount = refund.fruitlessCount + 1;
+  const changes = {
+    attemptAnswered: answered,
+    attemptEndedAt: deps.clock.now(),
+    fruitlessCount,
+    nextActionAt: inFuture(deps, retryPause(deps, fruitlessCount)),
+    ...overdueFlag(context, failure),
+  };
+  return await record(context, [
+    { to: 'processing', type: 'attempt.unknown', changes, detail: { ...failure } },
+  ]);
+}
+
+/** A rejection often means that the payment is not what we believed, so it is read again before the next refund. */
+async function forgetTransaction({ deps, refund }: StepContext): Promise<void> {
+  await deps.db.transaction.updateMany({
+    where: pickTransactionKey(refund),
+    data: { fetchedAt: null },
+  });
+}
