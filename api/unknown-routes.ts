@@ -9,7 +9,9 @@ const answerable: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH
  */
 export function answerUnknownRoutes(app: FastifyInstance): () => void {
   const methodsByPath = new Map<string, Set<string>>();
-  app.addHook('onRoute', ({ url, method }) => {
+  app.addHook('onRoute', ({ url, method, schema }) => {
+    // The browsable documentation has routes that overlap each other; they are left as they are.
+    if (schema?.hide === true) return;
     const methods = methodsByPath.get(url) ?? new Set<string>();
     for (const one of [method].flat()) methods.add(one.toUpperCase());
     methodsByPath.set(url, methods);
@@ -21,7 +23,7 @@ export function answerUnknownRoutes(app: FastifyInstance): () => void {
     for (const [url, taken] of [...methodsByPath]) {
       const allow = [...taken].toSorted().join(', ');
       const others = answerable.filter((method) => !taken.has(method));
-      if (others.length === 0 || url.includes('*')) continue;
+      if (others.length === 0) continue;
       app.route({
         method: [...others],
         url,

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import pg from 'pg';
-import { type Migration, migrationsPath, readMigrations, schemaPath } from './migrations-folder.ts';
+import { type Migration, migrationsPath, readMigrations } from './migrations-folder.ts';
 import { noFilters, openSchemaEngine } from './schema-engine.ts';
 import { WholeScriptPg } from './whole-script-pg.ts';
 
@@ -9,6 +8,9 @@ import { WholeScriptPg } from './whole-script-pg.ts';
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
+
+/** Applying what is written takes no models, so that a deployment needs the folder of migrations and nothing else. */
+const noModels = 'datasource db {\n  provider = "postgresql"\n}\n';
 
 /** Prisma's code for a public schema that has tables, but no history of migrations. */
 const notEmptyCode = 'P3005';
@@ -118,7 +120,7 @@ async function hasHistory(client: pg.Client): Promise<boolean> {
 
 async function apply(databaseUrl: string, migrations: Migration[], client: pg.Client): Promise<string[]> {
   const database = new WholeScriptPg(databaseUrl, new Set(migrations.map(({ script }) => script)));
-  const engine = await openSchemaEngine(readFileSync(schemaPath, 'utf8'), database);
+  const engine = await openSchemaEngine(noModels, database);
   try {
     const { appliedMigrationNames } = await engine.applyMigrations({
       migrationsList: asMigrationList(migrations),

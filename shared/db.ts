@@ -4,11 +4,13 @@ import { Prisma, PrismaClient } from '../prisma/generated/client.ts';
 export type {
   ApiKey,
   IdempotencyKey,
+  Organization,
   Policy as PolicyRow,
   ProcessorAccount,
   Refund,
   RefundEvent,
   RefundReason,
+  Role,
   SubmissionOutcome,
   Transaction,
 } from '../prisma/generated/client.ts';

@@ -15,13 +15,14 @@ export interface AccountQuestion {
 /**
  * Finds the account that holds a payment: the processor that the caller named, else the one that the id's shape gives
  * away, else the only account, else the account that knows the id. It never guesses.
- * @throws ServiceError validation_error for a processor that is unknown, not set up, or ambiguous; processor_error
- * when no account knows the id; service_unavailable when a processor that might know it cannot be asked.
+ * @returns null when every account was asked and none knows the id.
+ * @throws ServiceError validation_error for a processor that is unknown, not set up, or ambiguous;
+ * service_unavailable when a processor that might know the id cannot be asked.
  */
 export async function chooseAccount(
   deps: Dependencies,
   question: AccountQuestion,
-): Promise<ProcessorAccount> {
+): Promise<ProcessorAccount | null> {
   const { organizationId, environment, transactionId, processor } = question;
   if (processor !== undefined && !processorNames.includes(processor)) {
     throw new ServiceError(

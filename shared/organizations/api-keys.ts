@@ -1,7 +1,11 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
-import type { ApiKey, Database, DatabaseTransaction } from '../db.ts';
+import { writeAudit } from '../audit-log.ts';
+import type { ApiKey, Database } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { Environment } from '../environment.ts';
+import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
+import { findOrganization } from './find-organization.ts';
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const secretLength = 32;
@@ -18,26 +22,77 @@ export function hashApiKey(key: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(createHash('sha256').update(key).digest());
 }
 
+/** A key as it may be shown: without its hash. */
+export type ApiKeySummary = Omit<ApiKey, 'hash'>;
+
+/** An organization's keys, the newest first. */
+export async function listApiKeys(db: Database, organizationId: string): Promise<ApiKeySummary[]> {
+  await findOrganization(db, organizationId);
+  return await db.apiKey.findMany({
+    where: { organizationId },
+    omit: { hash: true },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+  });
+}
+
 /**
  * Creates a key. Its plaintext exists in the answer alone.
- * @param createdBy who did it, as in the audit log.
+ * @param request.plaintext a key to use instead of a random one; for development and tests.
+ * @throws ServiceError not_found for the organization, validation_error for a plaintext that is not a key of the
+ * environment.
  */
 export async function createApiKey(
-  db: DatabaseTransaction,
-  key: { organizationId: string; environment: Environment; createdBy: string; plaintext?: string },
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  request: { organizationId: string; environment: Environment; actor: string; plaintext?: string },
 ): Promise<{ id: string; plaintext: string }> {
-  const plaintext = key.plaintext ?? generateApiKey(key.environment);
-  const row = await db.apiKey.create({
-    data: {
-      id: newId('key'),
-      organizationId: key.organizationId,
-      environment: key.environment,
-      hash: hashApiKey(plaintext),
-      lastFour: plaintext.slice(-4),
-      createdBy: key.createdBy,
-    },
+  const { organizationId, environment, actor } = request;
+  const plaintext = request.plaintext ?? generateApiKey(environment);
+  if (keyPattern.exec(plaintext)?.[1] !== environment) {
+    throw new ServiceError(
+      'validation_error',
+      `plaintext: has to be svc_${environment}_ and ${secretLength} letters and digits.`,
+    );
+  }
+  const id = newId('key');
+  const lastFour = plaintext.slice(-4);
+  const now = deps.clock.now();
+  await deps.db.$transaction(async (tx) => {
+    await findOrganization(tx, organizationId);
+    const hash = hashApiKey(plaintext);
+    const row = { id, organizationId, environment, hash, lastFour, createdBy: actor, createdAt: now };
+    await tx.apiKey.create({ data: row });
+    const entry = { organizationId, actor, action: 'key.created', target: id };
+    await writeAudit(tx, { ...entry, detail: { environment, lastFour } }, now);
   });
-  return { id: row.id, plaintext };
+  return { id, plaintext };
+}
+
+/**
+ * Revokes a key for good; requests with it are refused from the next one on. Doing it again changes nothing.
+ * @param request.organizationId when given, a key of another organization does not exist.
+ * @throws ServiceError not_found for an unknown key.
+ */
+export async function revokeApiKey(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  request: { organizationId?: string; keyId: string; actor: string },
+): Promise<{ organizationId: string; alreadyRevoked: boolean }> {
+  const { keyId, actor } = request;
+  const now = deps.clock.now();
+  return await deps.db.$transaction(async (tx) => {
+    const key = await tx.apiKey.findUnique({ where: { id: keyId } });
+    if (key === null || (request.organizationId ?? key.organizationId) !== key.organizationId) {
+      throw new ServiceError('not_found', `No such key: ${keyId}`);
+    }
+    const { organizationId, environment, lastFour } = key;
+    const { count } = await tx.apiKey.updateMany({
+      where: { id: keyId, revokedAt: null },
+      data: { revokedAt: now },
+    });
+    if (count === 0) return { organizationId, alreadyRevoked: true };
+    const entry = { organizationId, actor, action: 'key.revoked', target: keyId };
+    await writeAudit(tx, { ...entry, detail: { environment, lastFour } }, now);
+    return { organizationId, alreadyRevoked: false };
+  });
 }
 
 /**

@@ -34,7 +34,7 @@ export async function checkPolicy(deps: Dependencies, question: PolicyQuestion):
   switch (reading.kind) {
     case 'known': {
       const request = { amount, reason: null, metadata: null, initiatedBy: 'api' as const };
-      return await decidePolicy(deps, reading.transaction, request);
+      return await decidePolicy(deps.db, deps.clock, reading.transaction, request);
     }
     case 'not-found':
       return unknownTransaction(transactionId, 'api');

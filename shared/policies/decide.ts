@@ -1,5 +1,5 @@
-import type { Database } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { Clock } from '../clock.ts';
+import type { DatabaseTransaction } from '../db.ts';
 import type { InitiatedBy, RefundReason } from '../refunds/reasons.ts';
 import type { KnownTransaction } from '../transactions/read-transaction.ts';
 import { pickTransactionKey } from '../transactions/reservation.ts';
@@ -16,25 +16,26 @@ export interface PolicyRequest {
 
 /** Gathers the facts about a payment and asks the organization's policies. */
 export async function decidePolicy(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  db: DatabaseTransaction,
+  clock: Clock,
   transaction: KnownTransaction,
   request: PolicyRequest,
 ): Promise<PolicyVerdict> {
-  const now = deps.clock.now();
+  const now = clock.now();
   const [policies, refunds, velocity] = await Promise.all([
-    loadPolicies(deps.db, transaction.organizationId),
-    deps.db.refund.findMany({
+    loadPolicies(db, transaction.organizationId),
+    db.refund.findMany({
       where: pickTransactionKey(transaction),
       select: { amount: true, status: true, createdAt: true },
       orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
     }),
-    velocityOf(deps.db, transaction, now),
+    velocityOf(db, transaction, now),
   ]);
   return evaluatePolicies(policies, { transaction, refunds, velocity, request, now });
 }
 
 /** The organization's policies. */
-export async function loadPolicies(db: Database, organizationId: string): Promise<Policy[]> {
+export async function loadPolicies(db: DatabaseTransaction, organizationId: string): Promise<Policy[]> {
   const rows = await db.policy.findMany({ where: { organizationId } });
   return rows.map(policyFromRow);
 }
@@ -46,7 +47,7 @@ export function bindsInitiator(policy: Policy, initiatedBy: InitiatedBy): boolea
 }
 
 async function velocityOf(
-  db: Database,
+  db: DatabaseTransaction,
   { organizationId, environment, currency }: KnownTransaction,
   now: Date,
 ): Promise<PolicyFacts['velocity']> {

@@ -33,7 +33,7 @@ export function readApiBase(
   own: Readonly<Record<Environment, string>>,
 ): string {
   if (apiBase === undefined) return own[environment];
-  const url = URL.parse(apiBase);
+  const url = URL.canParse(apiBase) ? new URL(apiBase) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new InvalidCredentialsError('apiBase: has to be an http or https URL.');
   }

@@ -7,9 +7,9 @@ import { newId } from '../ids.ts';
 import { bindsInitiator, decidePolicy, loadPolicies } from '../policies/decide.ts';
 import type { PolicyVerdict } from '../policies/policy.ts';
 import { processorKind } from '../processors/registry.ts';
-import { type KnownTransaction, readTransaction } from '../transactions/read-transaction.ts';
+import { asKnown, type KnownTransaction, readTransaction } from '../transactions/read-transaction.ts';
 import { ensureTransaction } from '../transactions/record-transaction.ts';
-import { remainingOf, reserve, whereTransaction } from '../transactions/reservation.ts';
+import { remainingOf, reserve, type TransactionKey, whereTransaction } from '../transactions/reservation.ts';
 import type { InitiatedBy, RefundReason } from './reasons.ts';
 import { currencyMismatch, nothingLeft, tooLittleLeft } from './refusals.ts';
 import { initialStatus } from './states.ts';
@@ -102,7 +102,7 @@ async function askPolicies(
   transaction: KnownTransaction | null,
 ): Promise<PolicyVerdict | null> {
   if (transaction !== null) {
-    const verdict = await decidePolicy(deps, transaction, request);
+    const verdict = await decidePolicy(deps.db, deps.clock, transaction, request);
     if (verdict.enforced && !verdict.eligible) throw new ServiceError('policy_denied', verdict.reason);
     return verdict;
   }
@@ -129,6 +129,7 @@ async function putOnRecord(
     return await deps.db.$transaction(async (tx) => {
       const key = { ...request, processor };
       if (!(await reserve(tx, key, request.amount))) throw await refusal(tx, key);
+      if (verdict?.enforced) await enforceAgain(tx, deps, request, key);
       const refund = await insertRefund(tx, deps, request, processor, verdict?.approvalRequired ?? false);
       await withinCreation(tx, refund.id);
       committing = true;
@@ -143,6 +144,24 @@ async function putOnRecord(
       { cause: error },
     );
   }
+}
+
+/**
+ * Asks a policy that binds once more, with one creation of the organization after the other: refunds that are created
+ * at the same time must not pass a limit together that each of them alone would keep.
+ */
+async function enforceAgain(
+  tx: DatabaseTransaction,
+  deps: Dependencies,
+  request: RefundRequest,
+  key: TransactionKey,
+): Promise<void> {
+  await tx.$queryRaw`
+    SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(${`policies/${request.organizationId}/${request.environment}`}, 0))`;
+  const transaction = asKnown(await tx.transaction.findUnique({ where: whereTransaction(key) }));
+  if (transaction === null) return;
+  const verdict = await decidePolicy(tx, deps.clock, transaction, request);
+  if (verdict.enforced && !verdict.eligible) throw new ServiceError('policy_denied', verdict.reason);
 }
 
 async function insertRefund(

@@ -56,7 +56,8 @@ function isFresh(deps: Dependencies, { fetchedAt }: Transaction): boolean {
   );
 }
 
-function asKnown(transaction: Transaction | null): KnownTransaction | null {
+/** The payment when its facts are on record, else null. */
+export function asKnown(transaction: Transaction | null): KnownTransaction | null {
   if (transaction === null) return null;
   const { amount, currency, chargedAt } = transaction;
   if (amount === null || currency === null || chargedAt === null) return null;

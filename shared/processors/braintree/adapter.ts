@@ -1,0 +1,246 @@
+import { toDecimal } from '../../money.ts';
+import { UnexpectedAnswerError } from '../answer.ts';
+import { Deadline } from '../deadline.ts';
+import { processorFailure } from '../failure.ts';
+import {
+  asCancelResult,
+  asLookupProblem,
+  asReadProblem,
+  asSubmissionResult,
+  submitted,
+  unavailable,
+} from '../outcome.ts';
+import type {
+  CallOptions,
+  CancelResult,
+  Processor,
+  ProcessorRefund,
+  ProcessorTransaction,
+  ReadResult,
+  RefundReference,
+  RefundSubmission,
+  SubmissionResult,
+} from '../processor.ts';
+import { BraintreeClient, type BraintreeCredentials } from './client.ts';
+import { isTransactionId } from './ids.ts';
+import { outcomeOf, outcomeOfRefusal } from './map-error.ts';
+import { planRefund } from './plan-refund.ts';
+import {
+  type BraintreeTransaction,
+  isRefusal,
+  readResult,
+  readTransaction,
+  toRefund,
+  voidAsRefund,
+} from './replies.ts';
+
+const mostRefunds = 500;
+const findsAtOnce = 5;
+
+/** One Braintree account. */
+export class BraintreeProcessor implements Processor {
+  readonly #credentials: BraintreeCredentials;
+
+  constructor(credentials: BraintreeCredentials) {
+    this.#credentials = credentials;
+  }
+
+  /** A voided sale comes with one refund of its whole amount that goes by the sale's id. */
+  async getTransaction(
+    transactionId: string,
+    options: CallOptions,
+  ): Promise<ReadResult<ProcessorTransaction>> {
+    const client = this.#client(options);
+    try {
+      const sale = readTransaction(await client.find(transactionId));
+      if (sale.type !== 'sale') {
+        const failure = processorFailure('not_a_payment', `${transactionId} is not a payment.`);
+        return { kind: 'not-found', failure };
+      }
+      const refunds = await findCredits(client, sale);
+      return {
+        kind: 'found',
+        value: toProcessorTransaction(
+          sale,
+          refunds.map((credit) => toRefund(credit, sale.id)),
+        ),
+      };
+    } catch (error) {
+      return asReadProblem(outcomeOf(error));
+    }
+  }
+
+  /**
+   * Reads the sale to know whether it has to be refunded or voided, then does that. At least half of the time is
+   * left for the second step: a write that is cut short has an unknown outcome, a read has none.
+   */
+  async createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult> {
+    const client = this.#client(options);
+    const sale = await this.#readBeforeWrite(client, submission.transactionId, options.timeoutMs / 2);
+    if ('kind' in sale) return sale;
+    const plan = planRefund(submission, sale);
+    if (plan.kind === 'answer') return plan.result;
+    try {
+      return plan.kind === 'void'
+        ? await this.#voidSale(client, submission)
+        : await this.#refundSale(client, submission);
+    } catch (error) {
+      return asSubmissionResult(outcomeOf(error));
+    }
+  }
+
+  /**
+   * Walks the refunds of the sale, which are up to date, unlike a search index. A void carries no trace of who made
+   * it; but if the sale is voided, the customer has what a refund of the whole was to give.
+   */
+  async findRefund(reference: RefundReference, options: CallOptions): Promise<ReadResult<ProcessorRefund>> {
+    const { refundId, transactionId, amount, currency } = reference;
+    const failure = processorFailure('not_found', `The payment ${transactionId} has no refund ${refundId}.`);
+    if (!isTransactionId(transactionId)) return { kind: 'not-found', failure };
+    const client = this.#client(options);
+    try {
+      const sale = readTransaction(await client.find(transactionId));
+      if (
+        sale.type === 'sale' &&
+        sale.status === 'voided' &&
+        sale.amountMinor === amount &&
+        sale.currencyIsoCode === currency
+      ) {
+        return { kind: 'found', value: voidAsRefund(sale, refundId) };
+      }
+      const ours = (await findCredits(client, sale))
+        .filter(({ orderId }) => orderId === refundId)
+        .map((credit) => toRefund(credit, sale.id));
+      const value = ours.find(({ state }) => state === 'open' || state === 'completed') ?? ours[0];
+      return value === undefined ? { kind: 'not-found', failure } : { kind: 'found', value };
+    } catch (error) {
+      return asLookupProblem(outcomeOf(error));
+    }
+  }
+
+  async getRefund(
+    externalRefundId: string,
+    { refundId, transactionId }: RefundReference,
+    options: CallOptions,
+  ): Promise<ReadResult<ProcessorRefund>> {
+    const client = this.#client(options);
+    try {
+      const transaction = readTransaction(await client.find(externalRefundId));
+      if (externalRefundId !== transactionId) {
+        return { kind: 'found', value: toRefund(transaction, transactionId) };
+      }
+      if (transaction.status === 'voided')
+        return { kind: 'found', value: voidAsRefund(transaction, refundId) };
+      const message = `The payment was voided and is ${transaction.status} now.`;
+      return { kind: 'not-found', failure: processorFailure('not_voided', message) };
+    } catch (error) {
+      return asReadProblem(outcomeOf(error));
+    }
+  }
+
+  /** Braintree voids a refund until it is being settled; a void is final. */
+  async cancelRefund(
+    externalRefundId: string,
+    { transactionId }: RefundReference,
+    options: CallOptions,
+  ): Promise<CancelResult> {
+    if (externalRefundId === transactionId) {
+      const message = 'The payment was voided before it had settled; a void is final.';
+      return { kind: 'refused', failure: processorFailure('voided', message) };
+    }
+    try {
+      const result = readResult(await this.#client(options).void(externalRefundId));
+      if (isRefusal(result)) return asCancelResult(outcomeOfRefusal(result));
+      const refund = toRefund(result, transactionId);
+      if (refund.state === 'cancelled') return { kind: 'cancelled', refund };
+      throw new UnexpectedAnswerError(`The voided refund is ${result.status}.`);
+    } catch (error) {
+      return asCancelResult(outcomeOf(error));
+    }
+  }
+
+  async #refundSale(client: BraintreeClient, submission: RefundSubmission): Promise<SubmissionResult> {
+    const { transactionId, amount, currency, refundId, idempotencyKey } = submission;
+    const reply = await client.refund(transactionId, {
+      amount: toDecimal(amount, currency),
+      orderId: refundId,
+      ...(this.#credentials.useApiRequestKey ? { apiRequestKey: idempotencyKey } : {}),
+    });
+    const result = readResult(reply);
+    if (isRefusal(result)) return asSubmissionResult(outcomeOfRefusal(result));
+    return submitted(submission, toRefund(result, transactionId));
+  }
+
+  async #voidSale(client: BraintreeClient, submission: RefundSubmission): Promise<SubmissionResult> {
+    const { transactionId, refundId, idempotencyKey } = submission;
+    const reply = await client.void(
+      transactionId,
+      this.#credentials.useApiRequestKey ? idempotencyKey : undefined,
+    );
+    const result = readResult(reply);
+    if (!isRefusal(result)) {
+      if (result.id !== transactionId || result.status !== 'voided') {
+        throw new UnexpectedAnswerError(`The voided payment is ${result.status}.`);
+      }
+      return submitted(submission, voidAsRefund(result, refundId));
+    }
+    // It went on to settle between the two steps. The next attempt reads it again, and refunds it.
+    if (result.errors.some(({ code }) => code === '91504')) {
+      return unavailable(processorFailure('91504', result.message));
+    }
+    return asSubmissionResult(outcomeOfRefusal(result));
+  }
+
+  /** The sale, or the answer to the submission: nothing has been sent yet, so no outcome is unknown. */
+  async #readBeforeWrite(
+    client: BraintreeClient,
+    transactionId: string,
+    leaveMs: number,
+  ): Promise<BraintreeTransaction | SubmissionResult> {
+    try {
+      return readTransaction(await client.find(transactionId, leaveMs));
+    } catch (error) {
+      const problem = asReadProblem(outcomeOf(error));
+      return problem.kind === 'not-found' ? { kind: 'rejected', failure: problem.failure } : problem;
+    }
+  }
+
+  #client({ timeoutMs }: CallOptions): BraintreeClient {
+    return new BraintreeClient(this.#credentials, new Deadline(timeoutMs));
+  }
+}
+
+/** The credits of a sale, a few at a time. An incomplete list would prove nothing, so one failure fails all. */
+async function findCredits(
+  client: BraintreeClient,
+  { id, refundIds }: BraintreeTransaction,
+): Promise<BraintreeTransaction[]> {
+  const ids = refundIds ?? [];
+  if (ids.length > mostRefunds) throw new UnexpectedAnswerError(`${id} has ${ids.length} refunds.`);
+  const credits: BraintreeTransaction[] = [];
+  for (let start = 0; start < ids.length; start += findsAtOnce) {
+    const some = ids.slice(start, start + findsAtOnce);
+    credits.push(...(await Promise.all(some.map((each) => findCredit(client, each)))));
+  }
+  return credits;
+}
+
+async function findCredit(client: BraintreeClient, id: string): Promise<BraintreeTransaction> {
+  try {
+    return readTransaction(await client.find(id));
+  } catch (error) {
+    // What the sale lists exists; that it is not found must not pass for an answer about the sale.
+    if (outcomeOf(error).kind !== 'refused') throw error;
+    throw new UnexpectedAnswerError(`The refund ${id} is listed and cannot be found.`, { cause: error });
+  }
+}
+
+function toProcessorTransaction(
+  sale: BraintreeTransaction,
+  credits: ProcessorRefund[],
+): ProcessorTransaction {
+  const chargedAt = new Date(sale.createdAt ?? '');
+  if (Number.isNaN(chargedAt.getTime())) throw new UnexpectedAnswerError(`${sale.id} has no creation time.`);
+  const refunds = sale.status === 'voided' ? [...credits, voidAsRefund(sale, null)] : credits;
+  return { id: sale.id, amount: sale.amountMinor, currency: sale.currencyIsoCode, chargedAt, refunds };
+}

@@ -1,0 +1,101 @@
+import http from 'node:http';
+import https from 'node:https';
+import braintree from 'braintree';
+import type { Deadline } from '../deadline.ts';
+
+/** What a person supplies for a Braintree account, checked. */
+export interface BraintreeCredentials {
+  merchantId: string;
+  publicKey: string;
+  privateKey: string;
+  /** Scheme, host and port. */
+  apiBase: string;
+  /** True for an account that may use request keys: Braintree then repeats no refund with the same key. */
+  useApiRequestKey: boolean;
+}
+
+export interface RefundOptions {
+  amount: string;
+  orderId: string;
+  apiRequestKey?: string;
+}
+
+/** What is used of the SDK. Its published types lag behind it, and replies are checked anyway. */
+interface Transactions {
+  find(id: string): Promise<unknown>;
+  refund(id: string, options: RefundOptions): Promise<unknown>;
+  void(id: string, options?: { apiRequestKey: string }): Promise<unknown>;
+}
+
+/**
+ * Braintree's requests for one call of the adapter, with one deadline for all of them. The SDK's own timeout starts
+ * anew with every byte, and the SDK cannot abort; so each call has its own sockets, which are destroyed when time is
+ * up. Sockets are not kept alive: one that dies while idle would leave the outcome of the next refund unknown.
+ */
+export class BraintreeClient {
+  readonly #transactions: Transactions;
+  readonly #agent: http.Agent;
+  readonly #deadline: Deadline;
+
+  constructor(credentials: BraintreeCredentials, deadline: Deadline) {
+    const { protocol, hostname, port } = new URL(credentials.apiBase);
+    const isSecure = protocol === 'https:';
+    this.#agent = isSecure ? new https.Agent({ keepAlive: false }) : new http.Agent({ keepAlive: false });
+    this.#deadline = deadline;
+    this.#transactions = gatewayTransactions({
+      merchantId: credentials.merchantId,
+      publicKey: credentials.publicKey,
+      privateKey: credentials.privateKey,
+      environment: environmentOf(hostname, port || (isSecure ? '443' : '80'), isSecure),
+      customHttpAgent: this.#agent,
+    });
+  }
+
+  /** Reads a sale or a credit. @param leaveMs is kept back of the deadline for what has to follow. */
+  async find(id: string, leaveMs = 0): Promise<unknown> {
+    return await this.#call(() => this.#transactions.find(id), leaveMs);
+  }
+
+  async refund(saleId: string, options: RefundOptions): Promise<unknown> {
+    return await this.#call(() => this.#transactions.refund(saleId, options));
+  }
+
+  async void(id: string, apiRequestKey?: string): Promise<unknown> {
+    const options = apiRequestKey === undefined ? undefined : { apiRequestKey };
+    return await this.#call(() => this.#transactions.void(id, options));
+  }
+
+  async #call(work: () => Promise<unknown>, leaveMs = 0): Promise<unknown> {
+    return await this.#deadline.guard(work, { abandon: () => this.#agent.destroy(), leaveMs });
+  }
+}
+
+interface GatewayConfig {
+  merchantId: string;
+  publicKey: string;
+  privateKey: string;
+  environment: braintree.Environment;
+  customHttpAgent: http.Agent;
+}
+
+function gatewayTransactions(config: GatewayConfig): Transactions {
+  const gateway = new braintree.BraintreeGateway(config);
+  return gateway.transaction as unknown as Transactions;
+}
+
+type EnvironmentConstructor = new (
+  server: string,
+  port: string,
+  authUrl: string,
+  ssl: boolean,
+  graphQLServer: string,
+  graphQLPort: string,
+) => braintree.Environment;
+
+/** Refunds use neither the authentication URL nor GraphQL. */
+function environmentOf(server: string, port: string, ssl: boolean): braintree.Environment {
+  const Environment = braintree.Environment as unknown as EnvironmentConstructor;
+  // A bracketed IPv6 address is a URL's notation; sockets want it bare.
+  const host = server.replace(/^\[(.*)\]$/, '$1');
+  return new Environment(host, port, 'http://unused.invalid', ssl, host, port);
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import type { Environment } from '../../environment.ts';
+import { readApiBase, readCredentials, secretText } from '../credentials.ts';
+import type { ProcessorKind } from '../processor.ts';
+import { BraintreeProcessor } from './adapter.ts';
+import type { BraintreeCredentials } from './client.ts';
+import { isTransactionId } from './ids.ts';
+
+const credentialsInput = z.strictObject({
+  // It becomes part of a path.
+  merchantId: z.string('is required').regex(/^[A-Za-z0-9_-]{1,64}$/, 'has to be letters and digits'),
+  // It is separated from the private key by a colon.
+  publicKey: secretText.refine((key) => !key.includes(':'), 'has to be without a colon'),
+  privateKey: secretText,
+  apiBase: z.string('has to be a URL').optional(),
+  useApiRequestKey: z.boolean('has to be true or false').default(false),
+});
+
+const apiBases: Readonly<Record<Environment, string>> = {
+  test: 'https://api.sandbox.braintreegateway.com',
+  live: 'https://api.braintreegateway.com',
+};
+
+/** Braintree. */
+export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
+  name: 'braintree',
+  // Its ids are letters and digits like anybody's.
+  recognizes: () => false,
+  couldBe: isTransactionId,
+  parseCredentials(input, environment) {
+    const { apiBase, ...keys } = readCredentials(credentialsInput, input);
+    return { ...keys, apiBase: readApiBase(apiBase, environment, apiBases) };
+  },
+  // Braintree counts as ISO 4217 does; whether an account has the currency shows in the payment.
+  amountProblem: () => null,
+  // The gateway works on a request for up to a minute, whether or not the client still waits.
+  settleDelayMs: 60_000,
+  connect: (credentials) => new BraintreeProcessor(credentials),
+};

@@ -1,0 +1,107 @@
+import { processorFailure } from '../failure.ts';
+import { type Outcome, ownOutcome } from '../outcome.ts';
+import { mapStatus } from './map-status.ts';
+import type { BraintreeRefusal } from './replies.ts';
+
+const hourMs = 60 * 60 * 1000;
+
+/** Node's words for a connection that was never made; there are several errors if the host has several addresses. */
+const notSent =
+  /^Unexpected request error: (AggregateError|.*(connect (ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)|getaddrinfo ))/;
+
+/** What an exception of a Braintree call means. The SDK's exceptions carry a type and a message, and no status. */
+export function outcomeOf(error: unknown): Outcome {
+  const own = ownOutcome(error);
+  if (own !== null) return own;
+  const { type, message } = sdkError(error);
+  // An error without a type comes from reading a reply, so Braintree has replied.
+  if (type === null) {
+    return { kind: 'unknown', failure: processorFailure('unexpected_answer', message), answered: true };
+  }
+  const failure = processorFailure(type, `Braintree: ${message}.`);
+  switch (type) {
+    case 'authenticationError':
+    case 'authorizationError':
+    case 'upgradeRequired':
+      return { kind: 'misconfigured', failure };
+    case 'notFoundError':
+      return { kind: 'refused', failure, missing: true };
+    case 'tooManyRequestsError':
+      return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: true };
+    case 'serverError':
+      return { kind: 'unknown', failure, answered: true };
+    case 'unexpectedError':
+      if (notSent.test(message))
+        return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: false };
+      return { kind: 'unknown', failure, answered: false };
+    default:
+      return { kind: 'unknown', failure, answered: false };
+  }
+}
+
+/** What a code of a refused request means, where that is not simply a refusal. */
+const meanings: ReadonlyMap<string, (message: string) => Outcome> = new Map([
+  ['91506', unsettled],
+  ['91574', unsettled],
+  ['91512', (message: string) => refused('already_refunded', message)],
+  ['91521', (message: string) => refused('amount_too_large', message)],
+  // The account may not use request keys, is suspended or pending, or does not do refunds.
+  ...['915231', '91538', '91547', '91559'].map(
+    (code) => [code, (message: string) => misconfigured(code, message)] as const,
+  ),
+  // A request with this key is in flight, and may yet succeed.
+  ['915233', (message: string) => unknown('915233', message, false)],
+  // Another request, one that failed, or a fault: this call did nothing, what the key's first one did is to be seen.
+  ...['915232', '915234', '915235'].map(
+    (code) => [code, (message: string) => unknown(code, message, true)] as const,
+  ),
+]);
+
+/** What a refused request means: by its validation errors, else by the declined transaction that it carries. */
+export function outcomeOfRefusal({ message, errors, transaction }: BraintreeRefusal): Outcome {
+  const outcomes = errors.map((error) => meanings.get(error.code)?.(error.message) ?? null);
+  const isKind = (kind: Outcome['kind']) => (outcome: Outcome | null) => outcome?.kind === kind;
+  const doubt = outcomes.find(isKind('unknown')) ?? outcomes.find(isKind('misconfigured'));
+  if (doubt) return doubt;
+  // With another complaint beside it, waiting for settlement would not help.
+  const [first] = outcomes;
+  if (first && outcomes.every(isKind('unavailable'))) return first;
+  const [error] = errors;
+  if (error !== undefined) return outcomes.find(isKind('refused')) ?? refused(error.code, error.message);
+  if (transaction === null) return refused('rejected', message);
+  if (mapStatus(transaction.status) !== 'failed') return unknown(transaction.status, message, true);
+  return refused(
+    transaction.processorResponseCode || transaction.status,
+    transaction.processorResponseText || message,
+  );
+}
+
+/** Part of a payment that has not settled: nothing is wrong, it is only too early. */
+export function unsettled(): Outcome {
+  const message =
+    'The payment has not settled yet; Braintree refunds part of a payment only after that, usually within a day.';
+  return {
+    kind: 'unavailable',
+    failure: processorFailure('unsettled', message),
+    retryAfterMs: hourMs,
+    rateLimited: false,
+  };
+}
+
+function refused(code: string, message: string): Outcome {
+  return { kind: 'refused', failure: processorFailure(code, message), missing: false };
+}
+
+function misconfigured(code: string, message: string): Outcome {
+  return { kind: 'misconfigured', failure: processorFailure(code, message) };
+}
+
+function unknown(code: string, message: string, answered: boolean): Outcome {
+  return { kind: 'unknown', failure: processorFailure(code, message), answered };
+}
+
+function sdkError(error: unknown): { type: string | null; message: string } {
+  if (!(error instanceof Error)) return { type: null, message: String(error) };
+  const type = 'type' in error && typeof error.type === 'string' ? error.type : null;
+  return { type, message: error.message };
+}

@@ -1,0 +1,44 @@
+import { processorFailure } from '../failure.ts';
+import { asSubmissionResult } from '../outcome.ts';
+import type { RefundSubmission, SubmissionResult } from '../processor.ts';
+import { unsettled } from './map-error.ts';
+import { saleStage } from './map-status.ts';
+import type { BraintreeTransaction } from './replies.ts';
+
+/** How to give money of a sale back; `answer` when that is not possible, or not now. */
+export type RefundPlan = { kind: 'refund' } | { kind: 'void' } | { kind: 'answer'; result: SubmissionResult };
+
+/**
+ * Decides from the sale as it is now. A sale that has not settled cannot be refunded, only voided, which always gives
+ * the whole amount back.
+ */
+export function planRefund(submission: RefundSubmission, sale: BraintreeTransaction): RefundPlan {
+  if (sale.type !== 'sale') return rejected('not_a_payment', `${sale.id} is not a payment.`);
+  // Braintree takes an amount without a currency, so asking in the wrong one would move another sum.
+  if (sale.currencyIsoCode !== submission.currency) {
+    return rejected(
+      'currency_mismatch',
+      `The payment is in ${sale.currencyIsoCode.toUpperCase()}, not in ${submission.currency.toUpperCase()}.`,
+    );
+  }
+  switch (saleStage(sale.status)) {
+    case 'voided':
+      return rejected('already_refunded', 'The payment was voided: its whole amount has been given back.');
+    case 'unpaid':
+      return rejected(sale.status, `The payment is ${sale.status}: there is nothing to give back.`);
+    case 'refund':
+      return { kind: 'refund' };
+    case 'void': {
+      const isWhole = submission.amount === sale.amountMinor && (sale.refundIds ?? []).length === 0;
+      if (isWhole) return { kind: 'void' };
+      if (submission.amount > sale.amountMinor) {
+        return rejected('amount_too_large', 'The refund is larger than the payment.');
+      }
+      return { kind: 'answer', result: asSubmissionResult(unsettled()) };
+    }
+  }
+}
+
+function rejected(code: string, message: string): RefundPlan {
+  return { kind: 'answer', result: { kind: 'rejected', failure: processorFailure(code, message) } };
+}

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { fromDecimal, isCurrency } from '../../money.ts';
+import { readAnswer, UnexpectedAnswerError } from '../answer.ts';
+import { processorFailure } from '../failure.ts';
+import type { ProcessorFailure, ProcessorRefund } from '../processor.ts';
+import { mapStatus } from './map-status.ts';
+
+const optionalText = z.string().nullish();
+
+const transactionReply = z.object({
+  id: z.string().min(1),
+  type: z.string(),
+  status: z.string().min(1),
+  amount: z.string(),
+  currencyIsoCode: z.string().toLowerCase().refine(isCurrency),
+  createdAt: optionalText,
+  orderId: optionalText,
+  refundIds: z.array(z.string()).nullish(),
+  refundedTransactionId: optionalText,
+  processorResponseCode: optionalText,
+  processorResponseText: optionalText,
+  processorSettlementResponseCode: optionalText,
+  processorSettlementResponseText: optionalText,
+  gatewayRejectionReason: optionalText,
+});
+
+export type BraintreeTransaction = z.infer<typeof transactionReply> & { amountMinor: bigint };
+
+const refusedTransaction = z.object({
+  status: z.string(),
+  processorResponseCode: optionalText,
+  processorResponseText: optionalText,
+});
+
+const validationErrors = z.array(z.object({ code: z.string(), message: z.string() }));
+
+/** What the SDK hands over instead of an exception when Braintree refuses a request. */
+export interface BraintreeRefusal {
+  message: string;
+  errors: z.infer<typeof validationErrors>;
+  transaction: z.infer<typeof refusedTransaction> | null;
+}
+
+const resultReply = z.discriminatedUnion('success', [
+  z.object({ success: z.literal(true), transaction: z.unknown() }),
+  z.object({
+    success: z.literal(false),
+    message: z.string(),
+    // A method that needs its object, so that object is kept as it is.
+    errors: z.custom<{ deepErrors(): unknown }>(hasDeepErrors),
+    transaction: refusedTransaction.nullish(),
+  }),
+]);
+
+/** A sale or a credit. @throws UnexpectedAnswerError, as all readers here. */
+export function readTransaction(reply: unknown): BraintreeTransaction {
+  const transaction = readAnswer(transactionReply, reply);
+  try {
+    return { ...transaction, amountMinor: fromDecimal(transaction.amount, transaction.currencyIsoCode) };
+  } catch (error) {
+    throw new UnexpectedAnswerError("The processor's answer is not as documented: amount.", { cause: error });
+  }
+}
+
+/** The reply to a refund or void: the transaction, or why not. */
+export function readResult(reply: unknown): BraintreeTransaction | BraintreeRefusal {
+  const result = readAnswer(resultReply, reply);
+  if (result.success) return readTransaction(result.transaction);
+  const errors = readAnswer(validationErrors, result.errors.deepErrors());
+  return { message: result.message, errors, transaction: result.transaction ?? null };
+}
+
+/** Tells the two kinds of results apart. */
+export function isRefusal(result: BraintreeTransaction | BraintreeRefusal): result is BraintreeRefusal {
+  return 'errors' in result;
+}
+
+/** A credit, made for the given sale. */
+export function toRefund(credit: BraintreeTransaction, saleId: string): ProcessorRefund {
+  if (credit.type !== 'credit' || credit.refundedTransactionId !== saleId) {
+    throw new UnexpectedAnswerError(`${credit.id} is not a refund of ${saleId}.`);
+  }
+  const state = mapStatus(credit.status);
+  return {
+    id: credit.id,
+    amount: credit.amountMinor,
+    currency: credit.currencyIsoCode,
+    state,
+    processorStatus: credit.status,
+    // Credits that others make carry any order id, mostly the sale's.
+    refundId: /^ref_[0-9a-z]{26}$/.test(credit.orderId ?? '') ? (credit.orderId ?? null) : null,
+    failure: state === 'failed' ? creditFailure(credit) : null,
+  };
+}
+
+/**
+ * A voided sale as the refund that it amounts to: the customer has all of the money back. Braintree makes no credit
+ * for it, so it goes by the sale's id.
+ */
+export function voidAsRefund(sale: BraintreeTransaction, refundId: string | null): ProcessorRefund {
+  return {
+    id: sale.id,
+    amount: sale.amountMinor,
+    currency: sale.currencyIsoCode,
+    state: 'completed',
+    processorStatus: sale.status,
+    refundId,
+    failure: null,
+  };
+}
+
+function creditFailure(credit: BraintreeTransaction): ProcessorFailure {
+  const { status } = credit;
+  const words: Record<string, [code: string | null | undefined, message: string | null | undefined]> = {
+    processor_declined: [credit.processorResponseCode, credit.processorResponseText],
+    settlement_declined: [credit.processorSettlementResponseCode, credit.processorSettlementResponseText],
+    gateway_rejected: [credit.gatewayRejectionReason, null],
+  };
+  const [code, message] = words[status] ?? [];
+  return processorFailure(code || status, message || `Braintree reports the refund as ${status}.`);
+}
+
+function hasDeepErrors(errors: unknown): boolean {
+  return (
+    typeof errors === 'object' &&
+    errors !== null &&
+    'deepErrors' in errors &&
+    typeof errors.deepErrors === 'function'
+  );
+}

@@ -1,0 +1,22 @@
+import { braintreeKind } from './braintree/kind.ts';
+import type { ProcessorKind } from './processor.ts';
+import { stripeKind } from './stripe/kind.ts';
+
+/**
+ * The processors that there are, by name. Each one's credentials are known only to itself: what `parseCredentials`
+ * returns goes into the same kind's `connect`, and nowhere else.
+ */
+export const processorKinds: Readonly<Record<string, ProcessorKind<unknown>>> = {
+  [stripeKind.name]: stripeKind,
+  [braintreeKind.name]: braintreeKind,
+};
+
+/** Their names, in the order in which people should see them. */
+export const processorNames: readonly string[] = Object.keys(processorKinds);
+
+/** @throws RangeError for a name that is not in the registry. */
+export function processorKind(name: string): ProcessorKind<unknown> {
+  const kind = Object.hasOwn(processorKinds, name) ? processorKinds[name] : undefined;
+  if (kind === undefined) throw new RangeError(`There is no processor ${name}.`);
+  return kind;
+}

@@ -1,0 +1,174 @@
+import type Stripe from 'stripe';
+import { UnexpectedAnswerError } from '../answer.ts';
+import { Deadline } from '../deadline.ts';
+import { processorFailure } from '../failure.ts';
+import { asCancelResult, asLookupProblem, asReadProblem, asSubmissionResult, submitted } from '../outcome.ts';
+import type {
+  CallOptions,
+  CancelResult,
+  Processor,
+  ProcessorRefund,
+  ProcessorTransaction,
+  ReadResult,
+  RefundReference,
+  RefundSubmission,
+  SubmissionResult,
+} from '../processor.ts';
+import { amountProblem, toStripeAmount } from './amounts.ts';
+import { isPaymentId, isRefundId, paymentParameter } from './ids.ts';
+import { outcomeOf } from './map-error.ts';
+import {
+  readCharge,
+  readLatestCharge,
+  readRefund,
+  readRefundPage,
+  type StripeCharge,
+  toTransaction,
+} from './replies.ts';
+
+const pageSize = 100;
+const mostPages = 20;
+
+/** One Stripe account. */
+export class StripeProcessor implements Processor {
+  readonly #stripe: Stripe;
+
+  constructor(stripe: Stripe) {
+    this.#stripe = stripe;
+  }
+
+  async getTransaction(
+    transactionId: string,
+    { timeoutMs }: CallOptions,
+  ): Promise<ReadResult<ProcessorTransaction>> {
+    if (!isPaymentId(transactionId)) return { kind: 'not-found', failure: noSuchPayment(transactionId) };
+    const deadline = new Deadline(timeoutMs);
+    try {
+      const charge = await this.#readCharge(transactionId, deadline);
+      if (charge === null) {
+        const message = `The payment intent ${transactionId} has no charge: nothing has been paid.`;
+        return { kind: 'not-found', failure: processorFailure('no_charge', message) };
+      }
+      // Only failed and cancelled refunds do not count as refunded, and nobody needs those.
+      const refunds = charge.amount_refunded === 0 ? [] : await this.#listRefunds(transactionId, deadline);
+      return { kind: 'found', value: toTransaction(transactionId, charge, refunds) };
+    } catch (error) {
+      return asReadProblem(outcomeOf(error));
+    }
+  }
+
+  async createRefund(submission: RefundSubmission, { timeoutMs }: CallOptions): Promise<SubmissionResult> {
+    const { transactionId, amount, currency, reason, refundId, idempotencyKey } = submission;
+    if (!isPaymentId(transactionId)) return { kind: 'rejected', failure: noSuchPayment(transactionId) };
+    const problem = amountProblem(amount, currency);
+    if (problem !== null) return { kind: 'rejected', failure: processorFailure('invalid_amount', problem) };
+    try {
+      const reply = await this.#stripe.refunds.create(
+        {
+          ...paymentParameter(transactionId),
+          amount: toStripeAmount(amount, currency),
+          // Never `fraudulent`: that also puts the customer's card and address on Stripe's block lists.
+          reason: reason === 'duplicate_charge' ? 'duplicate' : 'requested_by_customer',
+          metadata: { refund_id: refundId },
+        },
+        { idempotencyKey, timeout: timeoutMs },
+      );
+      return submitted(submission, readRefund(reply));
+    } catch (error) {
+      return asSubmissionResult(outcomeOf(error));
+    }
+  }
+
+  async findRefund(
+    { refundId, transactionId }: RefundReference,
+    { timeoutMs }: CallOptions,
+  ): Promise<ReadResult<ProcessorRefund>> {
+    const failure = processorFailure('not_found', `The payment ${transactionId} has no refund ${refundId}.`);
+    if (!isPaymentId(transactionId)) return { kind: 'not-found', failure };
+    try {
+      const refunds = await this.#listRefunds(transactionId, new Deadline(timeoutMs));
+      const ours = refunds.filter((refund) => refund.refundId === refundId);
+      const value = ours.find(({ state }) => state === 'open' || state === 'completed') ?? ours[0];
+      return value === undefined ? { kind: 'not-found', failure } : { kind: 'found', value };
+    } catch (error) {
+      return asLookupProblem(outcomeOf(error));
+    }
+  }
+
+  async getRefund(
+    externalRefundId: string,
+    _reference: RefundReference,
+    { timeoutMs }: CallOptions,
+  ): Promise<ReadResult<ProcessorRefund>> {
+    if (!isRefundId(externalRefundId)) return { kind: 'not-found', failure: noSuchRefund(externalRefundId) };
+    try {
+      const reply = await this.#stripe.refunds.retrieve(externalRefundId, {}, { timeout: timeoutMs });
+      return { kind: 'found', value: readRefund(reply) };
+    } catch (error) {
+      return asReadProblem(outcomeOf(error));
+    }
+  }
+
+  /** Stripe cancels refunds that wait for the customer, and no others. */
+  async cancelRefund(
+    externalRefundId: string,
+    _reference: RefundReference,
+    { timeoutMs }: CallOptions,
+  ): Promise<CancelResult> {
+    if (!isRefundId(externalRefundId)) return { kind: 'refused', failure: noSuchRefund(externalRefundId) };
+    try {
+      const reply = await this.#stripe.refunds.cancel(externalRefundId, {}, { timeout: timeoutMs });
+      const refund = readRefund(reply);
+      if (refund.state !== 'cancelled') {
+        throw new UnexpectedAnswerError(`The cancelled refund is ${refund.processorStatus}.`);
+      }
+      return { kind: 'cancelled', refund };
+    } catch (error) {
+      return asCancelResult(outcomeOf(error));
+    }
+  }
+
+  async #readCharge(transactionId: string, deadline: Deadline): Promise<StripeCharge | null> {
+    if (!transactionId.startsWith('pi_')) return await this.#retrieveCharge(transactionId, deadline);
+    const reply = await this.#stripe.paymentIntents.retrieve(
+      transactionId,
+      { expand: ['latest_charge'] },
+      { timeout: deadline.remainingMs() },
+    );
+    const latest = readLatestCharge(reply);
+    return typeof latest === 'string' ? await this.#retrieveCharge(latest, deadline) : latest;
+  }
+
+  async #retrieveCharge(chargeId: string, deadline: Deadline): Promise<StripeCharge> {
+    const timeout = deadline.remainingMs();
+    return readCharge(await this.#stripe.charges.retrieve(chargeId, {}, { timeout }));
+  }
+
+  /** All refunds of a payment: an incomplete list would prove nothing. */
+  async #listRefunds(transactionId: string, deadline: Deadline): Promise<ProcessorRefund[]> {
+    const refunds: ProcessorRefund[] = [];
+    for (let page = 0; page < mostPages; page++) {
+      const last = refunds.at(-1);
+      const reply = await this.#stripe.refunds.list(
+        {
+          ...paymentParameter(transactionId),
+          limit: pageSize,
+          ...(last === undefined ? {} : { starting_after: last.id }),
+        },
+        { timeout: deadline.remainingMs() },
+      );
+      const { refunds: more, hasMore } = readRefundPage(reply);
+      refunds.push(...more);
+      if (!hasMore) return refunds;
+    }
+    throw new UnexpectedAnswerError(`The list of refunds of ${transactionId} does not end.`);
+  }
+}
+
+function noSuchPayment(id: string) {
+  return processorFailure('invalid_id', `${id} is not the id of a Stripe payment.`);
+}
+
+function noSuchRefund(id: string) {
+  return processorFailure('invalid_id', `${id} is not the id of a Stripe refund.`);
+}

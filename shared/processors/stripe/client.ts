@@ -1,0 +1,29 @@
+import Stripe from 'stripe';
+
+/** What a person supplies for a Stripe account, checked. */
+export interface StripeCredentials {
+  secretKey: string;
+  /** Scheme, host and port. */
+  apiBase: string;
+}
+
+/**
+ * A client for which one call is one HTTP request, with a deadline for the whole of it. That takes the fetch client:
+ * the default one repeats a request after a closed connection even when retries are off, which hides what became of
+ * the first, and its timeout starts anew with every byte.
+ */
+export function stripeClient({ secretKey, apiBase }: StripeCredentials): Stripe {
+  const { protocol, hostname, port } = new URL(apiBase);
+  const isSecure = protocol === 'https:';
+  return new Stripe(secretKey, {
+    protocol: isSecure ? 'https' : 'http',
+    host: hostname,
+    port: port === '' ? (isSecure ? 443 : 80) : Number(port),
+    maxNetworkRetries: 0,
+    telemetry: false,
+    httpClient: Stripe.createFetchHttpClient(fetchOnce),
+  });
+}
+
+/** Stripe's API does not redirect; following one would send a refund twice, and to somebody else. */
+const fetchOnce: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'manual' });

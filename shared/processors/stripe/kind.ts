@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import type { Environment } from '../../environment.ts';
+import { readApiBase, readCredentials, secretText } from '../credentials.ts';
+import { InvalidCredentialsError, type ProcessorKind } from '../processor.ts';
+import { StripeProcessor } from './adapter.ts';
+import { amountProblem } from './amounts.ts';
+import { type StripeCredentials, stripeClient } from './client.ts';
+import { isPaymentId } from './ids.ts';
+
+const credentialsInput = z.strictObject({
+  secretKey: secretText,
+  apiBase: z.string('has to be a URL').optional(),
+});
+
+const keyPrefixes: Readonly<Record<Environment, RegExp>> = {
+  test: /^(sk|rk)_test_./,
+  live: /^(sk|rk)_live_./,
+};
+
+/** Stripe has one address; the key alone says whether money is real. */
+const apiBases: Readonly<Record<Environment, string>> = {
+  test: 'https://api.stripe.com',
+  live: 'https://api.stripe.com',
+};
+
+/** Stripe. */
+export const stripeKind: ProcessorKind<StripeCredentials> = {
+  name: 'stripe',
+  recognizes: isPaymentId,
+  couldBe: isPaymentId,
+  parseCredentials(input, environment) {
+    const { secretKey, apiBase } = readCredentials(credentialsInput, input);
+    if (!keyPrefixes[environment].test(secretKey)) {
+      throw new InvalidCredentialsError(
+        `secretKey: the ${environment} environment takes keys that start with sk_${environment}_ or rk_${environment}_.`,
+      );
+    }
+    return { secretKey, apiBase: readApiBase(apiBase, environment, apiBases) };
+  },
+  amountProblem,
+  // A refund is in Stripe's list from the moment it is made. The delay covers a request that we no longer wait for
+  // and that Stripe is still working on; even then the idempotency key keeps the next attempt from moving money twice.
+  settleDelayMs: 10_000,
+  connect: (credentials) => new StripeProcessor(stripeClient(credentials)),
+};

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { readAnswer } from '../answer.ts';
+import { processorFailure } from '../failure.ts';
+import type { ProcessorFailure, ProcessorRefund, ProcessorTransaction } from '../processor.ts';
+import { fromStripeAmount } from './amounts.ts';
+import { mapStatus } from './map-status.ts';
+
+const currency = z.string().toLowerCase();
+
+const refundReply = z.object({
+  object: z.literal('refund'),
+  id: z.string().min(1),
+  amount: z.int().nonnegative(),
+  currency,
+  status: z.string().nullable(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+  failure_reason: z.string().nullish(),
+});
+
+const refundListReply = z.object({
+  object: z.literal('list'),
+  data: z.array(z.unknown()),
+  has_more: z.boolean(),
+});
+
+const chargeReply = z.object({
+  object: z.literal('charge'),
+  id: z.string().min(1),
+  amount: z.int().nonnegative(),
+  amount_captured: z.int().nonnegative().optional(),
+  amount_refunded: z.int().nonnegative(),
+  captured: z.boolean(),
+  created: z.int(),
+  currency,
+});
+
+const paymentIntentReply = z.object({
+  object: z.literal('payment_intent'),
+  latest_charge: z.union([z.string().min(1), z.looseObject({ object: z.literal('charge') })]).nullable(),
+});
+
+export type StripeCharge = z.infer<typeof chargeReply>;
+
+/** @throws UnexpectedAnswerError, as all readers here. */
+export function readRefund(reply: unknown): ProcessorRefund {
+  const refund = readAnswer(refundReply, reply);
+  const state = mapStatus(refund.status);
+  return {
+    id: refund.id,
+    amount: fromStripeAmount(refund.amount, refund.currency),
+    currency: refund.currency,
+    state,
+    processorStatus: refund.status ?? 'unknown',
+    refundId: refund.metadata?.refund_id ?? null,
+    failure: state === 'failed' ? refundFailure(refund.failure_reason ?? 'unknown') : null,
+  };
+}
+
+/** One page of refunds. */
+export function readRefundPage(reply: unknown): { refunds: ProcessorRefund[]; hasMore: boolean } {
+  const page = readAnswer(refundListReply, reply);
+  return { refunds: page.data.map(readRefund), hasMore: page.has_more };
+}
+
+export function readCharge(reply: unknown): StripeCharge {
+  return readAnswer(chargeReply, reply);
+}
+
+/** The charge of a payment intent: itself or its id, whichever Stripe sends; null while nothing has been paid. */
+export function readLatestCharge(reply: unknown): StripeCharge | string | null {
+  const { latest_charge: latest } = readAnswer(paymentIntentReply, reply);
+  return latest === null || typeof latest === 'string' ? latest : readCharge(latest);
+}
+
+/** A charge and its refunds under the id that the caller knows the payment by. */
+export function toTransaction(
+  id: string,
+  charge: StripeCharge,
+  refunds: ProcessorRefund[],
+): ProcessorTransaction {
+  return {
+    id,
+    amount: paidAmount(charge, refunds),
+    currency: charge.currency,
+    chargedAt: new Date(charge.created * 1000),
+    refunds,
+  };
+}
+
+/**
+ * What was authorized and never captured was not paid. Stripe counts it as refunded, so as much of it as no refund
+ * accounts for is taken off.
+ */
+function paidAmount(charge: StripeCharge, refunds: readonly ProcessorRefund[]): bigint {
+  const amount = fromStripeAmount(charge.amount, charge.currency);
+  const isCapturedInPart = charge.captured && (charge.amount_captured ?? charge.amount) < charge.amount;
+  if (!isCapturedInPart) return amount;
+  const accountedFor = refunds
+    .filter(({ state }) => state === 'open' || state === 'completed')
+    .reduce((sum, refund) => sum + refund.amount, 0n);
+  const released = fromStripeAmount(charge.amount_refunded, charge.currency) - accountedFor;
+  return released > 0n ? amount - released : amount;
+}
+
+const failureReasons: Readonly<Record<string, string>> = {
+  charge_for_pending_refund_disputed: 'The customer disputed the charge while the refund was pending.',
+  declined: 'The refund was declined by the bank.',
+  expired_or_canceled_card: 'The card has expired or was cancelled.',
+  insufficient_funds: 'The Stripe balance was not sufficient for the refund.',
+  lost_or_stolen_card: 'The card was reported lost or stolen.',
+  merchant_request: 'The refund was stopped at the request of the business.',
+};
+
+function refundFailure(reason: string): ProcessorFailure {
+  const message = failureReasons[reason] ?? `Stripe reports the refund as failed (${reason}).`;
+  return processorFailure(reason, message);
+}

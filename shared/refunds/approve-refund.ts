@@ -1,0 +1,71 @@
+import { writeAudit } from '../audit-log.ts';
+import type { Refund } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { ServiceError } from '../errors.ts';
+import { type Transition, transition } from './transition.ts';
+
+/**
+ * What became of a person's decision.
+ * - `done`: it was this decision that moved the refund.
+ * - `not-pending`: the refund does not wait for approval, perhaps because somebody else was faster; nothing changed.
+ */
+export type DecisionOutcome = { kind: 'done'; refund: Refund } | { kind: 'not-pending'; refund: Refund };
+
+const reasonPattern = /^[^\p{Cc}]{1,500}$/u;
+
+/** Lets a refund that waits for approval be sent. Of several decisions about it at once, one is done. */
+export async function approveRefund(
+  deps: Dependencies,
+  refund: Refund,
+  actor: string,
+): Promise<DecisionOutcome> {
+  const outcome = await decide(deps, 'refund.approved', {
+    refund,
+    from: 'pending',
+    to: 'processing',
+    changes: { nextActionAt: deps.clock.now() },
+    entry: { type: 'refund.processing', actor, detail: { approved: true } },
+  });
+  if (outcome.kind === 'done') deps.queues.wake(outcome.refund);
+  return outcome;
+}
+
+/**
+ * Cancels a refund that waits for approval; the processor never hears of it.
+ * @param reason for the timeline and the audit log.
+ * @throws ServiceError validation_error for a reason that is empty, too long or not printable.
+ */
+export async function rejectRefund(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  refund: Refund,
+  actor: string,
+  reason: string,
+): Promise<DecisionOutcome> {
+  const words = reason.trim();
+  if (!reasonPattern.test(words)) {
+    throw new ServiceError('validation_error', 'reason: has to be 1 to 500 printable characters.');
+  }
+  return await decide(deps, 'refund.rejected', {
+    refund,
+    from: 'pending',
+    to: 'cancelled',
+    entry: { type: 'refund.cancelled', actor, detail: { approved: false, reason: words, sent: false } },
+  });
+}
+
+async function decide(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  action: string,
+  move: Transition & { refund: Refund },
+): Promise<DecisionOutcome> {
+  const { id, organizationId } = move.refund;
+  const { actor, detail = {} } = move.entry;
+  const moved = await deps.db.$transaction(async (tx) => {
+    const refund = await transition(tx, deps.clock, move);
+    if (refund === null) return null;
+    await writeAudit(tx, { organizationId, actor, action, target: id, detail }, deps.clock.now());
+    return refund;
+  });
+  if (moved !== null) return { kind: 'done', refund: moved };
+  return { kind: 'not-pending', refund: await deps.db.refund.findUniqueOrThrow({ where: { id } }) };
+}

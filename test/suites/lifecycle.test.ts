@@ -1,0 +1,275 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Refund } from '../../shared/db.ts';
+import { queueBackends } from '../harness/backends.ts';
+import { useDatabase } from '../harness/database.ts';
+import { expectInvariants } from '../harness/invariants.ts';
+import { startService, type TestService } from '../harness/service.ts';
+import { waitFor } from '../harness/wait-for.ts';
+
+describe.each(queueBackends)('the life of a refund, queues on $name', (backend) => {
+  const databaseUrl = useDatabase();
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startService({ databaseUrl: databaseUrl(), backend });
+  });
+  beforeEach(async () => {
+    await service.sandbox.clearFaults();
+    await service.sandbox.settings({ autoSettleMs: 100, latencyMs: 0 });
+  });
+  afterEach(async () => {
+    await service.sandbox.clearFaults();
+    await expectInvariants(service);
+  });
+  afterAll(() => service.close());
+
+  async function payment(processor: string, options: object = {}): Promise<string> {
+    return await service.sandbox.transaction({ processor, amount: 10_000, currency: 'usd', ...options });
+  }
+
+  async function create(transactionId: string, body: object = {}, headers: Record<string, string> = {}) {
+    return await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 2_500, reason: 'other', ...body },
+      headers,
+    });
+  }
+
+  async function row(id: string): Promise<Refund> {
+    return await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
+  }
+
+  async function ends(id: string, status: string): Promise<Refund> {
+    return await waitFor(
+      `refund ${id} to be ${status}`,
+      async () => {
+        const refund = await row(id);
+        return refund.status === status ? refund : null;
+      },
+      { timeoutMs: 15_000 },
+    );
+  }
+
+  async function timeline(id: string): Promise<string[]> {
+    const events = await service.deps.db.refundEvent.findMany({
+      where: { refundId: id },
+      orderBy: { seq: 'asc' },
+    });
+    return events.map(({ type }) => type);
+  }
+
+  const async = { prefer: 'respond-async' };
+
+  describe.each(['stripe', 'braintree'])('at %s', (processor) => {
+    test('completes, and its timeline tells how', async () => {
+      const { status, body } = await create(await payment(processor));
+      expect(status).toBe(200);
+      expect(body.data.externalRefundId).not.toBeNull();
+      const refund = await ends(body.data.id, 'completed');
+      expect(refund.updatedAt > refund.createdAt).toBe(true);
+      const types = await timeline(refund.id);
+      expect(types.slice(0, 3)).toEqual(['refund.created', 'attempt.started', 'attempt.accepted']);
+      expect(types.at(-1)).toBe('refund.completed');
+    });
+
+    test('answers at once when the client does not want to wait', async () => {
+      await service.sandbox.settings({ latencyMs: 300 });
+      const { status, body, headers } = await create(await payment(processor), {}, async);
+      expect(status).toBe(200);
+      expect(headers['preference-applied']).toBe('respond-async');
+      expect(body.data).toMatchObject({ status: 'processing', externalRefundId: null });
+      await ends(body.data.id, 'completed');
+    });
+
+    test.each(['timeout-after-apply', 'reset-after-apply'])(
+      'finds the refund again when the answer is lost by %s, and sends nothing twice',
+      async (kind) => {
+        const transactionId = await payment(processor);
+        await service.sandbox.fault({ processor, operation: 'refund.create', kind });
+        const { body } = await create(transactionId, {}, async);
+        const refund = await ends(body.data.id, 'completed');
+        expect(refund.attemptCount).toBe(1);
+        expect(await timeline(refund.id)).toContain('lookup.found');
+        expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
+      },
+    );
+
+    test.each(['timeout', 'reset', 'error-500'])(
+      'looks before it sends again when %s leaves the outcome open',
+      async (kind) => {
+        const transactionId = await payment(processor);
+        await service.sandbox.fault({ processor, operation: 'refund.create', kind });
+        const { body } = await create(transactionId, {}, async);
+        const refund = await ends(body.data.id, 'completed');
+        expect(refund.attemptCount).toBe(2);
+        const types = await timeline(refund.id);
+        expect(types.indexOf('lookup.absent')).toBeGreaterThan(types.indexOf('attempt.unknown'));
+        expect(types.lastIndexOf('attempt.started')).toBeGreaterThan(types.indexOf('lookup.absent'));
+        expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
+      },
+    );
+
+    test('keeps looking while lookups fail, and never calls the unknown failed', async () => {
+      const transactionId = await payment(processor);
+      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'reset-after-apply' });
+      const { body } = await create(transactionId, {}, async);
+      await waitFor('the attempt to be unknown', async () =>
+        (await timeline(body.data.id)).includes('attempt.unknown'),
+      );
+      await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: 3 });
+      await ends(body.data.id, 'completed');
+      expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
+    });
+
+    test('retries when it is asked to slow down', async () => {
+      const transactionId = await payment(processor);
+      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'rate-limit' });
+      const { body } = await create(transactionId, {}, async);
+      const refund = await ends(body.data.id, 'completed');
+      expect(refund.attemptCount).toBe(2);
+      expect(await timeline(refund.id)).toContain('attempt.unavailable');
+    });
+
+    test('a malformed success is unknown, and found again', async () => {
+      const transactionId = await payment(processor);
+      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'malformed' });
+      const { body } = await create(transactionId, {}, async);
+      await ends(body.data.id, 'completed');
+      expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
+    });
+
+    test('accepts a refund while the processor cannot be asked, and verifies before it sends', async () => {
+      const transactionId = await payment(processor);
+      await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
+      const { status, body } = await create(transactionId, { processor }, async);
+      expect(status).toBe(200);
+      const waiting = await row(body.data.id);
+      expect(waiting.attemptCount).toBe(0);
+      await service.sandbox.clearFaults();
+      await ends(body.data.id, 'completed');
+    });
+
+    test('fails what turns out to be too much once the processor can be asked', async () => {
+      const transactionId = await payment(processor);
+      await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
+      const first = await create(transactionId, { processor, amount: 8_000 }, async);
+      const second = await create(transactionId, { processor, amount: 8_000 }, async);
+      await service.sandbox.clearFaults();
+      await ends(first.body.data.id, 'completed');
+      const refused = await ends(second.body.data.id, 'failed');
+      expect(refused).toMatchObject({ failureCode: 'amount_too_large', attemptCount: 0 });
+    });
+
+    test('a refund of a processor that is down is cancelled at once, and never sent', async () => {
+      const transactionId = await payment(processor);
+      await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
+      const { body } = await create(transactionId, { processor }, async);
+      const cancelled = await service.call('POST', `/v1/refunds/${body.data.id}/cancel`);
+      expect(cancelled.status).toBe(200);
+      expect(cancelled.body.data.status).toBe('cancelled');
+      await service.sandbox.clearFaults();
+      expect(await service.sandbox.refunds({ transactionId })).toEqual([]);
+    });
+
+    test('a cancellation that comes while the refund is being sent waits for the answer', async () => {
+      const transactionId = await payment(processor);
+      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 300 });
+      const { body } = await create(transactionId, {}, async);
+      await waitFor('the refund to be on its way', async () => (await row(body.data.id)).attemptCount === 1);
+      const { status } = await service.call('POST', `/v1/refunds/${body.data.id}/cancel`);
+      const { status: refundStatus } = await row(body.data.id);
+      expect(
+        status === 200 ? refundStatus === 'cancelled' : status === 409 && refundStatus !== 'cancelled',
+      ).toBe(true);
+    });
+
+    test('a rejection in time is told with its reason, and gives the reservation back', async () => {
+      const transactionId = await payment(processor, {
+        id: `${processor === 'stripe' ? 'ch_' : 'sale_'}declined_${Date.now()}`,
+      });
+      const { status, body } = await create(transactionId, { processor });
+      expect({ status, code: body.error.code }).toEqual({ status: 502, code: 'processor_error' });
+      const { body: listed } = await service.call('GET', '/v1/refunds?status=failed&limit=1');
+      expect(listed.data[0]).toMatchObject({ transactionId, status: 'failed' });
+    });
+
+    test('refused credentials keep the refund and tell a person', async () => {
+      const other = await service.addOrganization('With broken credentials');
+      const transactionId = await payment(processor);
+      const { body } = await service.call('POST', '/v1/refunds', {
+        key: other.keys.test.plaintext,
+        body: { transactionId, amount: 100, reason: 'other', processor },
+      });
+      expect(body.data.status).toBe('processing');
+      await ends(body.data.id, 'completed');
+    });
+  });
+
+  test('a whole refund of an unsettled Braintree sale is a void, and completes at once', async () => {
+    const transactionId = await payment('braintree', { status: 'submitted_for_settlement' });
+    const { body } = await create(transactionId, { amount: 10_000 });
+    expect(body.data.externalRefundId).toBe(transactionId);
+    const refund = await ends(body.data.id, 'completed');
+    expect(refund.processorStatus).toBe('voided');
+  });
+
+  test('a part of an unsettled Braintree sale waits until it has settled', async () => {
+    const transactionId = await payment('braintree', { status: 'submitted_for_settlement' });
+    const { body } = await create(transactionId, {}, async);
+    await waitFor('the processor to say no', async () =>
+      (await timeline(body.data.id)).includes('attempt.unavailable'),
+    );
+    expect((await row(body.data.id)).status).toBe('processing');
+    await service.sandbox.changeTransaction(transactionId, { status: 'settled' });
+    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
+    await ends(body.data.id, 'completed');
+  });
+
+  test('waits for a change when a client asks for a refund with Prefer: wait', async () => {
+    await service.sandbox.settings({ autoSettleMs: 400 });
+    const { body } = await create(await payment('stripe'));
+    const { body: waited, headers } = await service.call('GET', `/v1/refunds/${body.data.id}`, {
+      headers: { prefer: 'wait=10' },
+    });
+    expect(waited.data.status).toBe('completed');
+    expect(headers['preference-applied']).toBe('wait=10');
+  });
+
+  test('a job that was lost is made up for by the sweep', async () => {
+    const { body } = await create(await payment('stripe'), {}, async);
+    await service.deps.db.refund.updateMany({
+      where: { id: body.data.id, status: 'processing' },
+      data: { wokenAt: null },
+    });
+    await ends(body.data.id, 'completed');
+  });
+
+  test('gives up as failed when the processor could not be reached within the horizon', async () => {
+    const transactionId = await payment('stripe');
+    await service.sandbox.fault({
+      processor: 'stripe',
+      operation: 'refund.create',
+      kind: 'rate-limit',
+      times: null,
+    });
+    const { body } = await create(transactionId, {}, async);
+    const old = new Date(Date.now() - service.settings.UNAVAILABLE_HORIZON_MS - 1000);
+    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { createdAt: old } });
+    const refund = await ends(body.data.id, 'failed');
+    expect(refund.failureCode).toBe('processor_unavailable');
+    expect(await service.sandbox.refunds({ transactionId })).toEqual([]);
+  });
+
+  test('an amount that the processor tells differently is flagged and never called completed', async () => {
+    const { body } = await create(await payment('stripe'));
+    await service.deps.db.$executeRaw`UPDATE refund SET amount = 2499 WHERE id = ${body.data.id}`;
+    const flagged = await waitFor('the refund to be flagged', async () => {
+      const refund = await row(body.data.id);
+      return refund.flaggedAt === null ? null : refund;
+    });
+    expect(flagged.status).toBe('processing');
+    expect(flagged.flagReason).toContain('2500');
+    await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${body.data.id}`;
+    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
+    await ends(body.data.id, 'completed');
+  });
+});
