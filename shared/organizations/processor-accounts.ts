@@ -11,10 +11,7 @@ import { findOrganization, lockOrganization } from './find-organization.ts';
 export type AccountSummary = Omit<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>;
 
 /** An organization's accounts, live ones first. */
-export async function listProcessorAccounts(
-  db: Database,
-  organizationId: string,
-): Promise<AccountSummary[]> {
+export async function listProcessorAccounts(db: Database, organizationId: string): Promise<AccountSummary[]> {
   await findOrganization(db, organizationId);
   return await db.processorAccount.findMany({
     where: { organizationId },

@@ -11,11 +11,14 @@ export interface Program {
   /** Path below the project's root. */
   entry: string;
   args: string[];
-  env: Record<string, string | undefined>;
+  env: NodeJS.ProcessEnv;
+  /** False for a program that has nothing to tell but its errors. */
+  showsOutput: boolean;
 }
 
 /** A program that runs, or is about to be started again. */
 export interface KeptProgram {
+  name: string;
   /** The newest process of it. */
   pid(): number;
   /** How often it has ended so far without having been told to. */
@@ -64,6 +67,7 @@ export function keepRunning(program: Program, { say, onRestart }: KeepOptions): 
   const done = keep();
 
   return {
+    name: program.name,
     pid: () => current.child.pid ?? -1,
     exits: () => exits,
     async stop(graceMs) {
@@ -80,24 +84,21 @@ interface Launched {
   exited: Promise<string>;
 }
 
-function launch({ name, entry, args, env }: Program, say: (line: string) => void): Launched {
+function launch({ name, entry, args, env, showsOutput }: Program, say: (line: string) => void): Launched {
   const child = spawn(process.execPath, ['--import', 'tsx', resolve(projectRoot, entry), ...args], {
     cwd: projectRoot,
     env,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', showsOutput ? 'pipe' : 'ignore', 'pipe'],
     // In a process group of its own: Ctrl-C reaches us alone, and we end everything in its order.
     detached: true,
   });
   // Ends the process when we are killed and cannot do it.
   const reaper = child.pid === undefined ? null : startReaper(child.pid, 'KILL', null);
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8');
-    stream.on(
-      'data',
-      splitLines((line) => {
-        for (const text of readable(line)) say(`${prefixOf(name)}${text}`);
-      }),
-    );
+    const tell = splitLines((line) => {
+      for (const text of readable(line)) say(`${prefixOf(name)}${text}`);
+    });
+    stream?.setEncoding('utf8').on('data', tell);
   }
   const exited = new Promise<string>((settle) => {
     child.once('error', (error) => settle(error.message));

@@ -16,13 +16,14 @@ export interface Bench {
   knowsKeys: boolean;
 }
 
-const braintreeKeys = { merchantId: 'merchant', publicKey: 'public', privateKey: 'private' };
+export const stripeCredentials = { secretKey: 'sk_test_bench' };
+export const braintreeCredentials = { merchantId: 'merchant', publicKey: 'public', privateKey: 'private' };
 
 export const benches: readonly Bench[] = [
   {
     title: 'stripe',
     name: 'stripe',
-    credentials: { secretKey: 'sk_test_bench' },
+    credentials: stripeCredentials,
     wrongCredentials: { secretKey: 'sk_test_invalid' },
     cancellable: { paymentMethod: 'customer_balance' },
     knowsKeys: true,
@@ -30,16 +31,16 @@ export const benches: readonly Bench[] = [
   {
     title: 'braintree',
     name: 'braintree',
-    credentials: braintreeKeys,
-    wrongCredentials: { ...braintreeKeys, publicKey: 'invalid' },
+    credentials: braintreeCredentials,
+    wrongCredentials: { ...braintreeCredentials, publicKey: 'invalid' },
     cancellable: {},
     knowsKeys: false,
   },
   {
     title: 'braintree with request keys',
     name: 'braintree',
-    credentials: { ...braintreeKeys, useApiRequestKey: true },
-    wrongCredentials: { ...braintreeKeys, privateKey: 'invalid', useApiRequestKey: true },
+    credentials: { ...braintreeCredentials, useApiRequestKey: true },
+    wrongCredentials: { ...braintreeCredentials, privateKey: 'invalid', useApiRequestKey: true },
     cancellable: {},
     knowsKeys: true,
   },

@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MigrationError, migrate } from '../../prisma/migrate.ts';
+import { migrateQueueTables } from '../../shared/queues.ts';
+import { createDatabase } from '../harness/create-database.ts';
+import { type RunningPostgres, startPostgres } from '../harness/embedded-postgres.ts';
+import { pickPort } from './ports.ts';
+import { StartError } from './start-error.ts';
+
+export interface DevDatabase {
+  url: string;
+  /** Stops the PostgreSQL that was started; one that was given is left running. */
+  stop(): Promise<void>;
+}
+
+export interface DevDatabaseOptions {
+  dataDir: string;
+  /** A PostgreSQL to use instead of one of our own. */
+  givenUrl: string | null;
+  /** Where the queues are; null for the same database. */
+  redisUrl: string | null;
+  /** Taken when it is free, so that addresses people have noted stay good. */
+  preferredPort: number | null;
+  say: (line: string) => void;
+}
+
+/** Opens the database, and brings it up to date. */
+export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevDatabase> {
+  const database = options.givenUrl === null ? await startOwn(options) : given(options.givenUrl);
+  try {
+    await migrate(database.url, { log: options.say });
+    if (options.redisUrl === null) await migrateQueueTables(database.url);
+    return database;
+  } catch (error) {
+    await database.stop();
+    throw error instanceof MigrationError ? new StartError(error.message) : error;
+  }
+}
+
+function given(url: string): DevDatabase {
+  return { url, stop: async () => {} };
+}
+
+async function startOwn({ dataDir, preferredPort, say }: DevDatabaseOptions): Promise<DevDatabase> {
+  const port = await pickPort(preferredPort);
+  const start = () => startPostgres({ dataDir: join(dataDir, 'postgres'), port, durable: true });
+  const postgres = keepPostgresRunning(await start(), start, say);
+  try {
+    return { url: await createDatabase(postgres.url, 'refunds', { ifMissing: true }), stop: postgres.stop };
+  } catch (error) {
+    await postgres.stop();
+    throw error;
+  }
+}
+
+const restartPauseMs = 1_000;
+
+function keepPostgresRunning(
+  first: RunningPostgres,
+  start: () => Promise<RunningPostgres>,
+  say: (line: string) => void,
+): { url: string; stop(): Promise<void> } {
+  const stopped = new AbortController();
+  let current = first;
+  const keep = async () => {
+    for (;;) {
+      const log = await current.exited;
+      if (stopped.signal.aborted) return;
+      say(`PostgreSQL has ended and is started again. ${log.split('\n').at(-1) ?? ''}`);
+      await sleep(restartPauseMs, null, { signal: stopped.signal }).catch(() => {});
+      if (stopped.signal.aborted) return;
+      // A start that fails leaves the old, ended server in place, and the loop comes back here.
+      current = await start().catch((error: Error) => {
+        say(error.message);
+        return current;
+      });
+      if (stopped.signal.aborted) return;
+    }
+  };
+  const done = keep();
+  const stop = async () => {
+    stopped.abort();
+    await current.stop();
+    await done;
+    // The loop may have started another one meanwhile.
+    await current.stop();
+  };
+  return { url: first.url, stop };
+}

@@ -1,0 +1,159 @@
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Settings } from '../../shared/config.ts';
+import { claimDataDir } from './claim.ts';
+import { type DevDatabase, openDevDatabase } from './database.ts';
+import { type DevFile, readDevFile, writeDevFile } from './dev-file.ts';
+import { readEncryptionKey } from './encryption-key.ts';
+import { isFree, pickPort, portOf } from './ports.ts';
+import { type KeptProgram, keepRunning, prefixOf } from './program.ts';
+import { waitUntilReady } from './ready.ts';
+import { type Seed, seed } from './seed.ts';
+import { StartError } from './start-error.ts';
+
+export interface StackOptions {
+  settings: Settings;
+  /** What the processes inherit. */
+  env: NodeJS.ProcessEnv;
+  /** Takes what there is to tell, a line at a time. */
+  say: (line: string) => void;
+  /** Gives up the start at the next step. */
+  signal: AbortSignal;
+}
+
+/** The whole service on this machine. */
+export interface Stack {
+  dataDir: string;
+  /** What `dev.json` says. */
+  description(): DevFile;
+  /** Ends everything, in order, and returns when it is gone. */
+  stop(): Promise<void>;
+}
+
+/** What has been started so far, newest last. */
+type Teardown = (() => Promise<void> | void)[];
+
+const graceMs = { api: 5_000, worker: 5_000, sandbox: 2_000 };
+
+/**
+ * Starts PostgreSQL, the sandbox, the API and a worker, and writes `dev.json` once the API answers.
+ * @throws StartError when the port or the data directory is taken, or a process does not start; nothing is left running.
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const teardown: Teardown = [];
+  const stop = async () => {
+    for (let undo = teardown.pop(); undo !== undefined; undo = teardown.pop()) await undo();
+  };
+  try {
+    return { ...(await start(options, teardown)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function start(options: StackOptions, teardown: Teardown): Promise<Omit<Stack, 'stop'>> {
+  const { settings, signal } = options;
+  const dataDir = resolve(settings.DATA_DIR);
+  mkdirSync(dataDir, { recursive: true });
+  teardown.push(claimDataDir(dataDir));
+  const apiPort = settings.PORT === 0 ? await pickPort() : settings.PORT;
+  await requireFree(apiPort, settings.HOST);
+
+  const remembered = readDevFile(dataDir);
+  const encryptionKey = settings.ENCRYPTION_KEY ?? readEncryptionKey(dataDir);
+  const database = await openDatabase(options, dataDir, remembered);
+  teardown.push(() => database.stop());
+  signal.throwIfAborted();
+
+  const sandboxPort = await pickPort(portOf(remembered?.sandboxUrl), 4010);
+  const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
+  const seeded = await seed({ databaseUrl: database.url, encryptionKey, sandboxUrl, remembered });
+  signal.throwIfAborted();
+
+  const place = { dataDir, apiPort, sandboxPort, sandboxUrl, database, encryptionKey };
+  return await startPrograms(options, place, seeded, teardown);
+}
+
+interface Place {
+  dataDir: string;
+  apiPort: number;
+  sandboxPort: number;
+  sandboxUrl: string;
+  database: DevDatabase;
+  encryptionKey: string;
+}
+
+async function startPrograms(
+  { settings, env, say, signal }: StackOptions,
+  { dataDir, apiPort, sandboxPort, sandboxUrl, database, encryptionKey }: Place,
+  { organizationId, keys, owner }: Seed,
+  teardown: Teardown,
+): Promise<Omit<Stack, 'stop'>> {
+  const serviceEnv = {
+    ...env,
+    DATABASE_URL: database.url,
+    ENCRYPTION_KEY: encryptionKey,
+    PORT: String(apiPort),
+    DATA_DIR: dataDir,
+  };
+  let onRestart = () => {};
+  const keep = (name: keyof typeof graceMs, entry: string, args: string[] = []) => {
+    const program = { name, entry, args, env: serviceEnv, showsOutput: name !== 'sandbox' };
+    const kept = keepRunning(program, { say, onRestart: () => onRestart() });
+    teardown.push(() => kept.stop(graceMs[name]));
+    return kept;
+  };
+  const sandboxArgs = ['--port', String(sandboxPort), '--data-file', join(dataDir, 'sandbox.journal')];
+  const sandbox = keep('sandbox', 'test/sandbox/main.ts', sandboxArgs);
+  const worker = keep('worker', 'worker/main.ts');
+  const api = keep('api', 'api/main.ts');
+
+  const apiUrl = `http://${reachableHost(settings.HOST)}:${apiPort}`;
+  await Promise.all([
+    waitUntilReady(`${sandboxUrl}/_sandbox/health`, [sandbox], signal),
+    waitUntilReady(`${apiUrl}/readyz`, [api, worker], signal),
+  ]);
+  const description = (): DevFile => ({
+    apiUrl,
+    organizationId,
+    keys,
+    dashboard: { url: `${apiUrl}/dashboard`, ...owner },
+    sandboxUrl,
+    databaseUrl: database.url,
+    redisUrl: settings.REDIS_URL,
+    processes: pids(api, worker, sandbox),
+  });
+  onRestart = () => writeDevFile(dataDir, description());
+  onRestart();
+  return { dataDir, description };
+}
+
+function pids(api: KeptProgram, worker: KeptProgram, sandbox: KeptProgram): DevFile['processes'] {
+  return { api: api.pid(), workers: [worker.pid()], sandbox: sandbox.pid() };
+}
+
+async function openDatabase(
+  { settings, say }: StackOptions,
+  dataDir: string,
+  remembered: DevFile | null,
+): Promise<DevDatabase> {
+  return await openDevDatabase({
+    dataDir,
+    givenUrl: settings.DATABASE_URL,
+    redisUrl: settings.REDIS_URL,
+    preferredPort: settings.DATABASE_URL === null ? portOf(remembered?.databaseUrl) : null,
+    say: (line) => say(`${prefixOf('dev')}${line}`),
+  });
+}
+
+async function requireFree(port: number, host: string): Promise<void> {
+  if (await isFree(port, host)) return;
+  throw new StartError(`Port ${port} is taken by another program. Stop it, or set PORT to a free one.`);
+}
+
+/** An API that listens on every address is called on this machine's own. */
+function reachableHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+/** How a command ended, and what it said. */
+export interface CliResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs one administration command to its end. */
+export type AdminCli = (args: readonly string[], input?: string) => Promise<CliResult>;
+
+const root = resolve(import.meta.dirname, '..', '..');
+
+/**
+ * The administration as an operator runs it: a process of its own for each command. One that does not end by itself
+ * is killed, and its code is null.
+ * @param env the settings; undefined takes a variable away.
+ */
+export function adminCli(env: Record<string, string | undefined>): AdminCli {
+  return async (args, input = '') => {
+    const child = spawn(process.execPath, ['--import', 'tsx', resolve(root, 'api/admin/main.ts'), ...args], {
+      cwd: root,
+      env: { ...process.env, REDIS_URL: undefined, ...env },
+      timeout: 15_000,
+      killSignal: 'SIGKILL',
+    });
+    const ended = new Promise<number | null>((settle) => child.once('close', settle));
+    // A command that does not read its input may be gone before it is written.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    return { code, stdout, stderr };
+  };
+}
+
+/** The only line of a text. */
+export function onlyLine(output: string): string {
+  const [line = '', ...rest] = output.split('\n');
+  if (line === '' || rest.join('') !== '') throw new Error(`Not exactly one line: ${JSON.stringify(output)}`);
+  return line;
+}

@@ -1,0 +1,168 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { claimRefund } from '../../shared/refunds/lease.ts';
+import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { queueBackends } from '../harness/backends.ts';
+import { useDatabase } from '../harness/database.ts';
+import { expectInvariants } from '../harness/invariants.ts';
+import { startService, type TestService } from '../harness/service.ts';
+import { waitFor } from '../harness/wait-for.ts';
+
+describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
+  const databaseUrl = useDatabase();
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startService({ databaseUrl: databaseUrl(), backend, workers: 2 });
+  });
+  afterEach(async () => {
+    await service.sandbox.clearFaults();
+    await expectInvariants(service);
+  });
+  afterAll(() => service.close());
+
+  async function payment(processor: string, options: object = {}): Promise<string> {
+    return await service.sandbox.transaction({ processor, amount: 10_000, currency: 'usd', ...options });
+  }
+
+  async function create(transactionId: string, amount: number, headers: Record<string, string> = {}) {
+    const body = { transactionId, amount, reason: 'other' };
+    return await service.call('POST', '/v1/refunds', { body, headers });
+  }
+
+  async function allEnd(): Promise<void> {
+    await waitFor(
+      'all refunds to end',
+      async () => (await service.deps.db.refund.count({ where: { status: 'processing' } })) === 0,
+      { timeoutMs: 20_000 },
+    );
+  }
+
+  test.each(['stripe', 'braintree'])(
+    'of thirty creations of a fifth of a %s payment exactly five are accepted and five move',
+    async (processor) => {
+      const transactionId = await payment(processor);
+      const answers = await Promise.all(Array.from({ length: 30 }, () => create(transactionId, 2_000)));
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(5);
+      expect(new Set(statuses)).toEqual(new Set([200, 409]));
+      await allEnd();
+      const moved = await service.sandbox.refunds({ transactionId });
+      expect(moved.map(({ amount }) => amount)).toEqual([2_000, 2_000, 2_000, 2_000, 2_000]);
+    },
+  );
+
+  test('the database refuses an update that reserves more than was paid', async () => {
+    const transactionId = await payment('stripe');
+    await create(transactionId, 2_000);
+    const reserveTooMuch = service.deps.db.$executeRaw`
+      UPDATE transaction SET reserved = amount + 1 WHERE transaction_id = ${transactionId}`;
+    await expect(reserveTooMuch).rejects.toThrow(/transaction_not_over_refunded/);
+    await allEnd();
+  });
+
+  test('ten requests with one idempotency key make one refund', async () => {
+    const transactionId = await payment('stripe');
+    const headers = { 'idempotency-key': `race-${transactionId}` };
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => create(transactionId, 1_000, headers)),
+    );
+    const created = answers.filter(({ status }) => status === 200).map(({ body }) => body.data.id);
+    expect(new Set(created).size).toBe(1);
+    for (const { status, body, headers: answered } of answers.filter(({ status: code }) => code !== 200)) {
+      expect({ status, code: body.error.code }).toEqual({ status: 409, code: 'idempotency_in_progress' });
+      expect(answered['retry-after']).toBe('1');
+    }
+    const again = await create(transactionId, 1_000, headers);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(again.body.data.id).toBe(created[0]);
+    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
+    await allEnd();
+  });
+
+  test.each(['stripe', 'braintree'])(
+    'a cancellation that races with the submission to %s never says cancelled of money that moved',
+    async (processor) => {
+      for (let round = 0; round < 12; round += 1) {
+        const transactionId = await payment(processor, { paymentMethod: 'card' });
+        const { body } = await create(transactionId, 1_000, { prefer: 'respond-async' });
+        const { id } = body.data;
+        const cancelled = await service.call('POST', `/v1/refunds/${id}/cancel`);
+        const moved = (await service.sandbox.refunds({ transactionId })).filter(
+          ({ status }) => status !== 'voided',
+        );
+        if (cancelled.status === 200) expect(moved).toEqual([]);
+        else expect(cancelled.body.error.code).toBe('refund_not_cancellable');
+      }
+      await allEnd();
+    },
+  );
+
+  test('of several workers that look at one refund at once, one sends it', async () => {
+    const transactionId = await payment('braintree');
+    await service.sandbox.fault({
+      processor: 'braintree',
+      operation: 'refund.create',
+      kind: 'delay',
+      delayMs: 200,
+    });
+    const { body } = await create(transactionId, 1_000, { prefer: 'respond-async' });
+    const { id } = body.data;
+    await Promise.all(Array.from({ length: 8 }, () => advanceRefund(service.deps, id)));
+    await allEnd();
+    expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
+    const refund = await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
+    expect(refund.attemptCount).toBe(1);
+  });
+
+  test('of several claims on the same state one succeeds, and none while a lease lives', async () => {
+    const transactionId = await payment('stripe');
+    await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+    const { body } = await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 1_000, reason: 'other' },
+      headers: { prefer: 'respond-async' },
+    });
+    const { id } = body.data;
+    const held = await waitFor('a moment without a lease', async () => {
+      const loaded = await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
+      const claims = await Promise.all(
+        Array.from({ length: 6 }, () => claimRefund(service.deps, loaded, 'other')),
+      );
+      const winners = claims.filter((claim) => claim !== null);
+      expect(winners.length).toBeLessThanOrEqual(1);
+      return winners[0] ?? null;
+    });
+    expect(await claimRefund(service.deps, held, 'other')).toBeNull();
+    await service.deps.db.refund.update({
+      where: { id },
+      data: { claimedUntil: null, nextActionAt: new Date() },
+    });
+    await service.sandbox.clearFaults();
+    await allEnd();
+  });
+
+  test('a cancellation and another one at once cancel once', async () => {
+    const transactionId = await payment('stripe', { paymentMethod: 'customer_balance' });
+    await service.sandbox.settings({ autoSettleMs: null });
+    const { body } = await create(transactionId, 1_000);
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => service.call('POST', `/v1/refunds/${body.data.id}/cancel`)),
+    );
+    expect(answers.map(({ status }) => status)).toContain(200);
+    const cancellations = await service.deps.db.refundEvent.count({
+      where: { refundId: body.data.id, type: 'refund.cancelled' },
+    });
+    expect(cancellations).toBe(1);
+    await service.sandbox.settings({ autoSettleMs: 100 });
+  });
+
+  test('a payment that is refunded and asked about by many is never reserved beyond what was paid', async () => {
+    const transactionId = await payment('stripe');
+    const amounts = Array.from({ length: 40 }, (_, index) => 300 + ((index * 137) % 900));
+    const answers = await Promise.all(amounts.map((amount) => create(transactionId, amount)));
+    const accepted = answers.filter(({ status }) => status === 200);
+    const sum = accepted.reduce((total, { body }) => total + body.data.amount, 0);
+    expect(sum).toBeLessThanOrEqual(10_000);
+    expect(sum).toBeGreaterThan(10_000 - Math.min(...amounts));
+    await allEnd();
+  });
+});

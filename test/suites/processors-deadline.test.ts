@@ -1,0 +1,111 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  braintreeCredentials,
+  connect,
+  json,
+  referenceOf,
+  type ScriptedServer,
+  type Seen,
+  scriptedServer,
+  stripeCredentials,
+  submissionFor,
+  xml,
+} from './processors-bench.ts';
+import { chargeJson, creditXml, refundJson, transactionXml } from './processors-replies.ts';
+
+const servers: ScriptedServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function serve(answer: (seen: Seen, response: ServerResponse) => void): Promise<ScriptedServer> {
+  const server = await scriptedServer(answer);
+  servers.push(server);
+  return server;
+}
+
+/** Sends a byte now and then, for ever: a timeout that starts anew with every byte never ends this. */
+function drip(response: ServerResponse, contentType: string): void {
+  response.writeHead(200, { 'content-type': contentType });
+  const timer = setInterval(() => response.write(' '), 50);
+  response.on('close', () => clearInterval(timer));
+}
+
+describe('a deadline', () => {
+  test('holds for Stripe against an answer that never ends', async () => {
+    const { url } = await serve((_, response) => drip(response, 'application/json'));
+    const stripe = connect('stripe', stripeCredentials, url);
+    const startedAt = performance.now();
+    const submission = submissionFor('ch_1');
+    const answers = await Promise.all([
+      stripe.createRefund(submission, { timeoutMs: 300 }),
+      stripe.getTransaction('pi_1', { timeoutMs: 300 }),
+      stripe.findRefund(referenceOf(submission), { timeoutMs: 300 }),
+      stripe.cancelRefund('re_1', referenceOf(submission), { timeoutMs: 300 }),
+    ]);
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
+  });
+
+  test('holds for Braintree against an answer that never ends, and lets go of the connection', async () => {
+    let open = 0;
+    const { url } = await serve((seen, response) => {
+      if (seen.method === 'GET' && seen.path.endsWith('/sale1')) {
+        xml(response, 200, transactionXml({}));
+        return;
+      }
+      open += 1;
+      response.on('close', () => {
+        open -= 1;
+      });
+      drip(response, 'application/xml');
+    });
+    const braintree = connect('braintree', braintreeCredentials, url);
+    const startedAt = performance.now();
+    const submission = submissionFor('sale1');
+    const answers = await Promise.all([
+      braintree.createRefund(submission, { timeoutMs: 600 }),
+      braintree.getTransaction('sale2', { timeoutMs: 300 }),
+      braintree.getRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
+      braintree.cancelRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
+    ]);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
+    await expect.poll(() => open).toBe(0);
+  });
+
+  test('is one for all requests of a call', async () => {
+    const slowly = (response: ServerResponse, send: () => void) => {
+      const timer = setTimeout(send, 250);
+      response.on('close', () => clearTimeout(timer));
+    };
+    const { url, seen } = await serve((call, response) =>
+      slowly(response, () => {
+        if (call.path.startsWith('/v1/charges')) json(response, 200, chargeJson({ amount_refunded: 300 }));
+        else if (call.path.startsWith('/v1/refunds'))
+          json(response, 200, {
+            object: 'list',
+            data: [refundJson({ id: `re_${seen.length}` })],
+            has_more: true,
+          });
+        else
+          xml(
+            response,
+            200,
+            call.path.endsWith('/sale1') ? transactionXml({}, Array(40).fill('credit1')) : creditXml(),
+          );
+      }),
+    );
+    const startedAt = performance.now();
+    const answers = await Promise.all([
+      connect('stripe', stripeCredentials, url).getTransaction('ch_1', { timeoutMs: 600 }),
+      connect('braintree', braintreeCredentials, url).getTransaction('sale1', { timeoutMs: 600 }),
+    ]);
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(answers).toMatchObject([
+      { kind: 'unavailable', failure: { code: 'timeout' } },
+      { kind: 'unavailable', failure: { code: 'timeout' } },
+    ]);
+  });
+});

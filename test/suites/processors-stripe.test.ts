@@ -1,0 +1,159 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  connect,
+  json,
+  referenceOf,
+  type ScriptedServer,
+  type Seen,
+  scriptedServer,
+  stripeCredentials,
+  submissionFor,
+} from './processors-bench.ts';
+import { chargeJson, refundJson } from './processors-replies.ts';
+
+const options = { timeoutMs: 5_000 };
+
+const servers: ScriptedServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function serve(answer: (seen: Seen, response: ServerResponse) => void): Promise<ScriptedServer> {
+  const server = await scriptedServer(answer);
+  servers.push(server);
+  return server;
+}
+
+describe('Stripe on the wire', () => {
+  const submission = submissionFor('ch_1', { reason: 'duplicate_charge' });
+
+  test('a refund names the payment, the amount, our refund and its key, in one request', async () => {
+    const { url, seen } = await serve((_, response) => json(response, 200, refundJson()));
+    const stripe = connect('stripe', stripeCredentials, url);
+    await stripe.createRefund(submission, options);
+    await stripe.createRefund({ ...submission, transactionId: 'pi_1', reason: 'fraudulent' }, options);
+    expect(seen.map(({ method, path }) => `${method} ${path}`)).toEqual(Array(2).fill('POST /v1/refunds'));
+    expect(seen.map(({ headers }) => headers['idempotency-key'])).toEqual(
+      Array(2).fill(submission.idempotencyKey),
+    );
+    expect(seen.map(({ body }) => Object.fromEntries(new URLSearchParams(body)))).toEqual([
+      { charge: 'ch_1', amount: '1500', reason: 'duplicate', 'metadata[refund_id]': submission.refundId },
+      {
+        payment_intent: 'pi_1',
+        amount: '1500',
+        reason: 'requested_by_customer',
+        'metadata[refund_id]': submission.refundId,
+      },
+    ]);
+  });
+
+  test.each([
+    ['another amount', refundJson({ amount: 1_499 }), 'mismatched'],
+    ['another currency', refundJson({ currency: 'eur' }), 'mismatched'],
+    ['no refund at all', { id: 're_1' }, 'unknown'],
+    ['a payment', chargeJson(), 'unknown'],
+    ['a refund without an amount', refundJson({ amount: null }), 'unknown'],
+    ['a currency nobody knows', refundJson({ currency: 'zzz' }), 'unknown'],
+    ['an empty object', {}, 'unknown'],
+    ['null', null, 'unknown'],
+  ])('a submission answered with %s is not accepted', async (_, reply, kind) => {
+    const { url } = await serve((_seen, response) => json(response, 200, reply));
+    expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
+      kind,
+    });
+  });
+
+  test.each([
+    ['a broken body', 200, '{"object":"ref'],
+    ['a page in HTML', 200, '<html></html>'],
+    ['a gateway in HTML', 502, '<html></html>'],
+    ['nothing', 200, ''],
+    ['a redirect', 307, ''],
+  ])('a submission answered with %s is unknown, and not repeated', async (_, status, body) => {
+    const { url, seen } = await serve((_seen, response) => {
+      response.writeHead(status, { location: '/v1/elsewhere' });
+      response.end(body);
+    });
+    expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
+      kind: 'unknown',
+      answered: false,
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('a connection that breaks is unknown, and the request is not repeated', async () => {
+    const { url, seen } = await serve((_, response) => {
+      response.socket?.resetAndDestroy();
+    });
+    expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
+      kind: 'unknown',
+      answered: false,
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('all pages of a list of refunds are read', async () => {
+    const { url, seen } = await serve((call, response) => {
+      const after = new URL(call.path, 'http://stripe').searchParams.get('starting_after');
+      const data = [
+        refundJson(after === null ? {} : { id: 're_2', metadata: { refund_id: submission.refundId } }),
+      ];
+      json(response, 200, { object: 'list', data, has_more: after === null });
+    });
+    const stripe = connect('stripe', stripeCredentials, url);
+    expect(await stripe.findRefund(referenceOf(submission), options)).toMatchObject({
+      kind: 'found',
+      value: { id: 're_2' },
+    });
+    expect(seen.map(({ path }) => path)).toEqual([
+      '/v1/refunds?charge=ch_1&limit=100',
+      '/v1/refunds?charge=ch_1&limit=100&starting_after=re_1',
+    ]);
+  });
+
+  test('a list that does not end is not taken for an answer', async () => {
+    const { url } = await serve((_, response) =>
+      json(response, 200, { object: 'list', data: [refundJson()], has_more: true }),
+    );
+    const stripe = connect('stripe', stripeCredentials, url);
+    expect(await stripe.findRefund(referenceOf(submission), options)).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test.each([
+    ['as an object', chargeJson(), 'found'],
+    ['as an id', 'ch_1', 'found'],
+    ['not at all', null, 'not-found'],
+  ])('a payment intent is read with its charge given %s', async (_, latest, kind) => {
+    const { url } = await serve((call, response) =>
+      json(
+        response,
+        200,
+        call.path.startsWith('/v1/charges/ch_1')
+          ? chargeJson()
+          : { object: 'payment_intent', latest_charge: latest },
+      ),
+    );
+    const answer = await connect('stripe', stripeCredentials, url).getTransaction('pi_1', options);
+    expect(answer).toMatchObject(
+      kind === 'found' ? { kind, value: { id: 'pi_1', amount: 5_000n } } : { kind },
+    );
+  });
+
+  test.each([
+    ['and Stripe lists the rest as a refund', [refundJson({ amount: 2_000, status: 'succeeded' })], 5_000n],
+    ['and Stripe lists no refund', [], 3_000n],
+  ])('of a payment captured in part only that part counts %s', async (_, data, amount) => {
+    const charge = chargeJson({ amount_captured: 3_000, amount_refunded: 2_000 });
+    const { url } = await serve((call, response) =>
+      json(
+        response,
+        200,
+        call.path.startsWith('/v1/charges') ? charge : { object: 'list', data, has_more: false },
+      ),
+    );
+    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject({
+      value: { amount },
+    });
+  });
+});
