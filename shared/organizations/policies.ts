@@ -33,34 +33,32 @@ export async function setPolicies(
   await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
     await tx.policy.deleteMany({ where: { organizationId } });
-    const rows = await insertPolicies(tx, organizationId, policies, now);
+    await insertPolicies(tx, organizationId, policies, now);
     const entry = { organizationId, actor, action: 'policies.set', target: organizationId };
-    await writeAudit(tx, { ...entry, detail: { policies: rows } }, now);
+    await writeAudit(tx, { ...entry, detail: asJson(policyFileSchema.encode({ policies })) }, now);
   });
   return policies;
 }
 
-/** Adds policies, and returns them as JSON. */
+/** Adds policies to those that there are. */
 export async function insertPolicies(
   tx: DatabaseTransaction,
   organizationId: string,
   policies: readonly Policy[],
   now: Date,
-): Promise<Prisma.InputJsonObject[]> {
-  const rows = policies.map((policy) => {
-    const { name, priority, rules } = policyToRow(policy);
-    return { name, priority, rules: rules as unknown as Prisma.InputJsonObject };
-  });
+): Promise<void> {
   await tx.policy.createMany({
-    data: rows.map((row) => ({
-      ...row,
-      id: newId('pol'),
-      organizationId,
-      createdAt: now,
-      updatedAt: now,
-    })),
+    data: policies.map((policy) => {
+      const { name, priority, rules } = policyToRow(policy);
+      const times = { createdAt: now, updatedAt: now };
+      return { id: newId('pol'), organizationId, name, priority, rules: asJson(rules), ...times };
+    }),
   });
-  return rows;
+}
+
+/** What a schema encodes is JSON; its type says so less strictly than Prisma's, which knows no undefined. */
+function asJson(encoded: object): Prisma.InputJsonObject {
+  return encoded as Prisma.InputJsonObject;
 }
 
 function readPolicyFile(file: unknown): Policy[] {

@@ -69,6 +69,7 @@ describe('organizations and keys', () => {
     expect(organization).toMatch(/^org_[a-z0-9]{26}$/);
 
     const made = await admin(['key', 'create', '--organization', organization, '--environment', 'live']);
+    expect(made.code, made.stderr).toBe(0);
     const plaintext = onlyLine(made.stdout);
     expect(plaintext).toMatch(/^svc_live_[A-Za-z0-9]{32}$/);
     expect(made.stderr).not.toContain(plaintext);

@@ -1,19 +1,29 @@
 import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-const biome = 'node_modules/@biomejs/biome/bin/biome';
+const biome = path.resolve('node_modules/@biomejs/biome/bin/biome');
 
-/** Lints a text as if it stood in a file, and tells the rules that it breaks. */
+/** Lints a text as if it stood in a file of this project, and tells the rules that it breaks. */
 async function brokenRules(file: string, text: string): Promise<string[]> {
-  const output = await new Promise<string>((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [biome, 'lint', '--reporter=json', `--stdin-file-path=${file}`],
-      (_error, stdout, stderr) => resolve(stdout + stderr),
-    );
-    child.stdin?.end(text);
-  });
-  return ['noRestrictedImports', 'noProcessEnv'].filter((rule) => output.includes(rule));
+  const folder = await mkdtemp(path.join(tmpdir(), 'import-rules-'));
+  try {
+    // The settings as they are, but for what only a checkout has.
+    const { $schema: _schema, vcs: _vcs, ...settings } = JSON.parse(await readFile('biome.json', 'utf8'));
+    await writeFile(path.join(folder, 'biome.json'), JSON.stringify(settings));
+    await mkdir(path.join(folder, path.dirname(file)), { recursive: true });
+    await writeFile(path.join(folder, file), `${text}\n`);
+    const output = await new Promise<string>((resolve) => {
+      const args = [biome, 'lint', file];
+      execFile(process.execPath, args, { cwd: folder }, (_error, stdout, stderr) => resolve(stdout + stderr));
+    });
+    expect(output).toContain('Checked 1 file');
+    return ['noRestrictedImports', 'noProcessEnv'].filter((rule) => output.includes(`lint/style/${rule}`));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 describe('the import rules that npm run check enforces', () => {

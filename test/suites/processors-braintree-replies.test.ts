@@ -4,6 +4,7 @@ import {
   benches,
   braintreeCredentials,
   connect,
+  referenceOf,
   type ScriptedServer,
   type Seen,
   scriptedServer,
@@ -110,6 +111,15 @@ describe('Braintree on the wire', () => {
       kind: 'unavailable',
     });
     expect(seen.map(({ method }) => method)).toEqual(['GET', 'PUT']);
+  });
+
+  test('the cancellation of a void asks nobody, because it would void the payment', async () => {
+    const { url, seen } = await answerWrites((response) => xml(response, 200, creditXml()));
+    const braintree = connect('braintree', braintreeCredentials, url);
+    expect(await braintree.cancelRefund('sale1', referenceOf(submission), options)).toMatchObject({
+      kind: 'refused',
+    });
+    expect(seen).toEqual([]);
   });
 
   test('a listed refund that cannot be found does not make the payment unknown', async () => {
