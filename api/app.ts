@@ -2,6 +2,7 @@ import helmet from '@fastify/helmet';
 import Fastify, { type FastifyBaseLogger } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { newRequestId } from '../shared/ids.ts';
+import { refuseAmbiguousHeaders } from './ambiguous-headers.ts';
 import { requireApiKey } from './authenticate.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
@@ -31,7 +32,9 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
     forceCloseConnections: 'idle',
     frameworkErrors: answerFrameworkError as never,
     clientErrorHandler: answerClientError,
-    routerOptions: { maxParamLength: 300 },
+    // Longer than any URL can be, so that an id of any length is answered like every other unknown id.
+    routerOptions: { maxParamLength: 16 * 1024 },
+    http: { requireHostHeader: false },
   }).withTypeProvider();
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
@@ -39,6 +42,7 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
     reply.header('x-request-id', request.id);
   });
   answerErrors(app);
+  refuseAmbiguousHeaders(app);
   acceptJsonOnly(app);
   const answerOtherMethods = answerUnknownRoutes(app);
   await app.register(helmet, {

@@ -24,58 +24,74 @@ export function sendError(reply: FastifyReply, error: ServiceError): FastifyRepl
   return reply.code(error.status).send(errorBody(error));
 }
 
-/** Answers a URL that cannot be decoded; Fastify knows no route for it. */
+/** Answers a URL that cannot be decoded; Fastify knows no route for it, and so runs no hook. */
 export function answerFrameworkError(
   _error: FastifyError,
-  _request: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  // Fastify types the reply of this hook more narrowly than the one it hands over.
+  reply.header('x-request-id', request.id);
   sendError(reply, new ServiceError('validation_error', 'url: not a valid path.'));
 }
 
 /** Answers what is not HTTP; there is no request yet, only the socket. */
-export function answerClientError(_error: Error, socket: Socket): void {
+export function answerClientError(error: Error, socket: Socket): void {
   if (!socket.writable || socket.destroyed) {
     socket.destroy();
     return;
   }
-  const body = JSON.stringify(
-    errorBody(new ServiceError('validation_error', 'The request is not valid HTTP.')),
-  );
+  const message = socketMessages[codeOf(error) ?? ''] ?? 'The request is not valid HTTP.';
+  const body = JSON.stringify(errorBody(new ServiceError('validation_error', message)));
   socket.end(
     'HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\n' +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
 
+const socketMessages: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: 'The URL and the headers are larger than 16 KiB together.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
+};
+
 /** Every error as an answer of the catalogue. */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) {
     const [first] = error.validation;
-    const path = [error.validationContext, ...(first?.instancePath.split('/').slice(1) ?? [])].join('.');
-    return new ServiceError('validation_error', `${path}: ${first?.message ?? 'not valid'}`, {
+    const path = [error.validationContext, ...(first?.instancePath.split('/') ?? [])].filter(Boolean);
+    return new ServiceError('validation_error', `${path.join('.')}: ${first?.message ?? 'not valid'}`, {
       cause: error,
     });
   }
-  const code = codeOf(error);
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new ServiceError('payload_too_large', 'body: more than 64 KiB; send less metadata.', {
-      cause: error,
-    });
-  }
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') {
-    return code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE'
-      ? new ServiceError('unsupported_media_type', 'Send the body as application/json.', { cause: error })
-      : new ServiceError('validation_error', 'body: not as long as Content-Length says.', { cause: error });
-  }
+  const refusal = frameworkRefusal(error);
+  if (refusal !== null) return refusal;
   if (isDatabaseUnavailable(error)) return unavailable(error);
   return new ServiceError(
     'internal_error',
     'Something went wrong here. Repeat the request with the same Idempotency-Key, or list refunds to see what came of it.',
     { cause: error },
   );
+}
+
+/** What Fastify and its plugins refuse by themselves, for a reason that lies with the client; else null. */
+function frameworkRefusal(cause: unknown): ServiceError | null {
+  const code = codeOf(cause);
+  if (code === null || !code.startsWith('FST_')) return null;
+  switch ((cause as FastifyError).statusCode) {
+    case 413:
+      return new ServiceError('payload_too_large', 'body: more than 64 KiB; send less metadata.', { cause });
+    case 415:
+      return new ServiceError('unsupported_media_type', 'Send the body as application/json.', { cause });
+    case 403:
+    case 404:
+      return new ServiceError('not_found', 'No such page.', { cause });
+    case 400:
+      return code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH'
+        ? new ServiceError('validation_error', 'body: not as long as Content-Length says.', { cause })
+        : new ServiceError('validation_error', 'The request is not complete.', { cause });
+    default:
+      return null;
+  }
 }
 
 function unavailable(cause: unknown): ServiceError {

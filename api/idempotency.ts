@@ -67,7 +67,8 @@ function readKey(request: FastifyRequest): string | null {
 
 function fingerprintOf(request: FastifyRequest): Uint8Array<ArrayBuffer> {
   const [path] = request.url.split('?');
-  const text = `${request.method} ${path}\n${canonicalJson(request.body ?? null)}`;
+  // No body and an empty object are the same request.
+  const text = `${request.method} ${path}\n${canonicalJson(request.body ?? {})}`;
   return Uint8Array.from(createHash('sha256').update(text).digest());
 }
 
@@ -89,15 +90,16 @@ async function begin(
     if (known === null) continue;
     const replay = await repeat(deps, known, fingerprint);
     if (replay !== null) return replay;
+    const { lockedUntil: lastLock, answeredAt } = known;
     const taken = await deps.db.idempotencyKey.updateMany({
-      where: { ...name, lockedUntil: known.lockedUntil, refundId: null, statusCode: null },
-      data: { lockedUntil },
+      where: { ...name, lockedUntil: lastLock, answeredAt, refundId: null },
+      data: { lockedUntil, statusCode: null, body: null, answeredAt: null },
     });
     if (taken.count === 1) return { ...name, lockedUntil };
   }
 }
 
-/** The answer for a key that is known; null when its request died before it made a refund. */
+/** The answer for a key that is known; null when it may be taken over: it made no refund and has no answer any more. */
 async function repeat(
   deps: Dependencies,
   known: IdempotencyKey,

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { errorCatalogue } from '../shared/errors.ts';
+import { finishDocument, type OpenApiDocument } from './openapi-document.ts';
 import type { Api } from './route.ts';
 
 const description = `
@@ -10,7 +11,7 @@ Refunds of payments that are held at a payment processor. Money moves at most on
 Amounts are whole numbers in the smallest unit of the currency (1050 is 10.50 USD, 1050 JPY is 1050 yen).
 Send an \`Idempotency-Key\` with every creation: a repeated request is then carried out once.
 
-Errors have one shape, \`{"error": {"message", "code"}}\`:
+Every answer carries an \`x-request-id\`; name it when you ask about a request. Errors have one shape, \`{"error": {"message", "code"}}\`:
 
 | Status | Code | Meaning |
 |---|---|---|
@@ -47,7 +48,8 @@ export async function describeApi(app: Api): Promise<void> {
       },
     },
     transform: jsonSchemaTransform,
-    transformObject: (document) => tidy(jsonSchemaTransformObject(document) as OpenApiDocument) as never,
+    transformObject: (document) =>
+      finishDocument(jsonSchemaTransformObject(document) as OpenApiDocument) as never,
   });
   await app.register(swaggerUi, { routePrefix: '/docs', uiConfig: { tryItOutEnabled: true } });
   app.get(
@@ -60,38 +62,4 @@ export async function describeApi(app: Api): Promise<void> {
         .send(app.swagger() as never);
     },
   );
-}
-
-interface OpenApiDocument {
-  paths?: Record<
-    string,
-    Record<string, { requestBody?: { required?: boolean; content?: Record<string, MediaType> } }>
-  >;
-  components?: { schemas?: Record<string, unknown> };
-}
-
-interface MediaType {
-  schema?: { anyOf?: { type?: string }[] };
-}
-
-/**
- * The generator writes every named schema once for input and once for output, and says that a body which may be left
- * out is required. This takes out what nothing refers to, and mends the second.
- */
-function tidy(document: OpenApiDocument): OpenApiDocument {
-  for (const path of Object.values(document.paths ?? {})) {
-    for (const { requestBody } of Object.values(path)) {
-      const schema = requestBody?.content?.['application/json']?.schema;
-      if (requestBody !== undefined && schema?.anyOf?.some(({ type }) => type === 'null'))
-        requestBody.required = false;
-    }
-  }
-  const schemas = document.components?.schemas ?? {};
-  for (let removed = true; removed; ) {
-    const text = JSON.stringify(document);
-    const unused = Object.keys(schemas).filter((name) => !text.includes(`"#/components/schemas/${name}"`));
-    for (const name of unused) delete schemas[name];
-    removed = unused.length > 0;
-  }
-  return document;
 }

@@ -3,9 +3,10 @@ import type { Database, Refund } from '../shared/db.ts';
 interface Waiter {
   refundId: string;
   isOver: (refund: Refund) => boolean;
-  deadline: number;
   latest: Refund | null;
   resolve: (latest: Refund | null) => void;
+  /** Of its own, because a database that hangs must not make anybody wait for longer than asked. */
+  timer: NodeJS.Timeout;
 }
 
 const pollIntervalMs = 25;
@@ -34,8 +35,9 @@ export class RefundWatcher {
   ): Promise<Refund | null> {
     if (timeoutMs <= 0) return null;
     return await new Promise((resolve) => {
-      const deadline = performance.now() + timeoutMs;
-      this.#waiters.add({ refundId, isOver, deadline, latest: null, resolve });
+      const timer = setTimeout(() => this.#dismiss(waiter), timeoutMs);
+      const waiter: Waiter = { refundId, isOver, latest: null, resolve, timer };
+      this.#waiters.add(waiter);
       if (!this.#polling) void this.#poll();
     });
   }
@@ -52,11 +54,9 @@ export class RefundWatcher {
       // Waiters that came while the query ran are asked about in the next round.
       const round = [...this.#waiters];
       const refunds = await this.#read(round.map(({ refundId }) => refundId));
-      const now = performance.now();
       for (const waiter of round) {
         waiter.latest = refunds.get(waiter.refundId) ?? waiter.latest;
-        const over = waiter.latest !== null && waiter.isOver(waiter.latest);
-        if (over || now >= waiter.deadline) this.#dismiss(waiter);
+        if (waiter.latest !== null && waiter.isOver(waiter.latest)) this.#dismiss(waiter);
       }
     }
     this.#polling = false;
@@ -73,6 +73,7 @@ export class RefundWatcher {
   }
 
   #dismiss(waiter: Waiter): void {
+    clearTimeout(waiter.timer);
     this.#waiters.delete(waiter);
     waiter.resolve(waiter.latest);
   }

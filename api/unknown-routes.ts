@@ -1,7 +1,10 @@
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import { ServiceError } from '../shared/errors.ts';
 
-const answerable: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const answerable: readonly HTTPMethods[] = [
+  ...(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const),
+  ...(['OPTIONS', 'TRACE', 'QUERY'] as const),
+];
 
 /**
  * Answers 405 for a known path with another method, and 404 for any other path. It has to be called before the routes
@@ -16,8 +19,13 @@ export function answerUnknownRoutes(app: FastifyInstance): () => void {
     for (const one of [method].flat()) methods.add(one.toUpperCase());
     methodsByPath.set(url, methods);
   });
-  app.setNotFoundHandler(() => {
+  const refuse = () => {
     throw new ServiceError('not_found', 'No such route; /docs lists all of them.');
+  };
+  app.setNotFoundHandler(refuse);
+  // Before the body is read: nothing is wrong with a body that nobody wants.
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) refuse();
   });
   return () => {
     for (const [url, taken] of [...methodsByPath]) {

@@ -8,11 +8,10 @@ export class ConfigError extends Error {
 const day = 24 * 60 * 60 * 1000;
 const milliseconds = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
 const count = (fallback: number) => z.coerce.number().int().min(1).default(fallback);
-/** An empty line in an env file means the same as no line. */
 const optional = z
   .string()
   .optional()
-  .transform((value) => (value === undefined || value === '' ? null : value));
+  .transform((value) => value ?? null);
 
 const encryptionKey = z.string().refine((value) => Buffer.from(value, 'base64').length === 32, {
   error: 'must be 32 random bytes in base64: openssl rand -base64 32',
@@ -58,6 +57,9 @@ const settingsSchema = z.object({
   SHUTDOWN_TIMEOUT_MS: count(25_000),
 });
 
+/** The names of all settings. */
+export const settingNames: readonly string[] = Object.keys(settingsSchema.shape);
+
 export type Settings = z.infer<typeof settingsSchema>;
 
 /** Settings of a process that works on the database. */
@@ -71,7 +73,9 @@ export type ServiceSettings = DatabaseSettings & { ENCRYPTION_KEY: string };
  * @throws ConfigError naming every setting that is not valid.
  */
 export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
-  const parsed = settingsSchema.safeParse(env);
+  // An empty value, as env files and compose files leave behind, means the same as none; never a zero.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = settingsSchema.safeParse(given);
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map(
     (issue) => `${issue.path[0]?.toString() ?? 'environment'} ${issue.message}`,

@@ -44,6 +44,13 @@ export function openDatabase(databaseUrl: string, poolSize: number): Database {
   });
 }
 
+/** The database's own time, for what has to hold between machines whose clocks differ. */
+export async function databaseNow(db: DatabaseTransaction): Promise<Date> {
+  const [row] = await db.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
+  if (row === undefined) throw new Error('The database did not tell the time');
+  return row.now;
+}
+
 /** Codes of Prisma, PostgreSQL and the network that mean: the database could not be worked with just now. */
 const unavailableCodes = new Set([
   ...['P1000', 'P1001', 'P1002', 'P1008', 'P1010', 'P1011', 'P1017', 'P2024', 'P2028', 'P2037'],

@@ -42,7 +42,7 @@ function describe(error: unknown): string {
     return 'The database cannot be reached. Check DATABASE_URL, and that PostgreSQL runs and lets you in.';
   }
   const message = error instanceof Error ? error.message : String(error);
-  if (/does not exist in the current database/.test(message)) {
+  if (/does not exist in the current database|relation "\w+" does not exist/.test(message)) {
     return 'The database has no tables of this service, or old ones. Run: npm run db:migrate';
   }
   return `Unexpected error: ${redact(message.trim().replace(/\s+/g, ' '))}`;

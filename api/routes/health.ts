@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Api } from '../route.ts';
+import { jsonResponse } from '../schemas/response.ts';
 
 const readyTimeoutMs = 2_000;
 
@@ -17,7 +18,15 @@ export function healthRoutes(app: Api, deps: ApiDependencies): void {
   });
   app.get(
     '/healthz',
-    { schema: { operationId: 'health', summary: 'Liveness', tags: ['Health'], response: { 200: status } } },
+    {
+      schema: {
+        operationId: 'health',
+        summary: 'Liveness',
+        description: 'Answers while the process runs, whatever became of the rest.',
+        tags: ['Health'],
+        response: { 200: jsonResponse('The process runs.', status) },
+      },
+    },
     async () => ({ status: 'ok' as const }),
   );
   app.get(
@@ -28,7 +37,10 @@ export function healthRoutes(app: Api, deps: ApiDependencies): void {
         summary: 'Readiness',
         description: '`degraded`: the queue is down; refunds are accepted and processed when it is back.',
         tags: ['Health'],
-        response: { 200: readiness, 503: readiness },
+        response: {
+          200: jsonResponse('Refunds are accepted.', readiness),
+          503: jsonResponse('The database cannot be reached; nothing is accepted.', readiness),
+        },
       },
     },
     async (_request, reply) => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue } from '../../shared/errors.ts';
+import { type JsonResponse, jsonResponse } from './response.ts';
 
 const codes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
@@ -18,25 +19,22 @@ export const errorSchema = z
 
 /** Errors that any authenticated route may answer. */
 const always: readonly ErrorCode[] = [
+  'validation_error',
   'invalid_api_key',
   'rate_limited',
   'internal_error',
   'service_unavailable',
 ];
 
-/** The response schemas of a route for these errors and for those that any route may answer. */
-export function errorResponses(...specific: ErrorCode[]): Record<number, z.ZodType> {
+/** The error responses of a route: these, and those that any route may answer. */
+export function errorResponses(...specific: ErrorCode[]): Record<number, JsonResponse<typeof errorSchema>> {
   const codesHere = [...specific, ...always];
   const statuses = new Set(codesHere.map((code) => errorCatalogue[code].status));
   return Object.fromEntries(
-    [...statuses].map((status) => [
-      status,
-      describedErrors(codesHere.filter((code) => errorCatalogue[code].status === status)),
-    ]),
+    [...statuses].map((status) => {
+      const ofStatus = codesHere.filter((code) => errorCatalogue[code].status === status);
+      const description = ofStatus.map((code) => `\`${code}\`: ${errorCatalogue[code].summary}`).join('\n\n');
+      return [status, jsonResponse(description, errorSchema)];
+    }),
   );
-}
-
-function describedErrors(statusCodes: readonly ErrorCode[]): z.ZodType {
-  const description = statusCodes.map((code) => `\`${code}\`: ${errorCatalogue[code].summary}`).join('\n\n');
-  return errorSchema.meta({ id: undefined, description });
 }

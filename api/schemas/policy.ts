@@ -1,26 +1,28 @@
 import { z } from 'zod';
-import { amountSchema, transactionIdSchema } from './refund.ts';
+import { amountSchema, objectError, transactionIdSchema } from './refund.ts';
 
 export const checkPolicySchema = z
-  .strictObject({
-    transactionId: transactionIdSchema,
-    amount: amountSchema.optional(),
-  })
+  .strictObject(
+    { transactionId: transactionIdSchema, amount: amountSchema.optional() },
+    { error: objectError },
+  )
   .meta({ id: 'CheckPolicy', examples: [{ transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500 }] });
 
 export const policyCheckSchema = z
   .object({
-    eligible: z.boolean(),
+    eligible: z
+      .boolean()
+      .meta({ description: 'Whether the payment, or the amount asked for, may be refunded.' }),
     reason: z.string().meta({ description: 'The decision in words.' }),
-    maxAmount: z
-      .int()
-      .nullable()
-      .meta({ description: 'The most that can be refunded now, in the smallest unit.' }),
+    maxAmount: z.int().nullable().meta({
+      description:
+        'The most that can be refunded now, in the smallest unit; null when the window has closed.',
+    }),
     deadline: z
       .string()
       .nullable()
-      .meta({ format: 'date-time', description: 'The last moment to ask for it.' }),
-    conditions: z.array(z.string()),
+      .meta({ format: 'date-time', description: 'The last moment to ask for it; null when there is none.' }),
+    conditions: z.array(z.string()).meta({ description: 'What holds for this payment, in words.' }),
   })
   .meta({
     id: 'PolicyCheck',

@@ -20,24 +20,42 @@ const exampleRefund = {
   updatedAt: '2026-11-20T09:30:00.000Z',
 };
 
+/** What is wrong with a body as a whole, for the caller. */
+export const objectError: z.core.$ZodErrorMap = ({ code, keys }) =>
+  code === 'unrecognized_keys'
+    ? `unknown field ${JSON.stringify(String(keys?.[0]).slice(0, 40))}`
+    : 'must be a JSON object';
+
 export const refundSchema = z
   .object({
     id: z.string().meta({ description: 'Opaque, begins with ref_.' }),
-    organizationId: z.string(),
+    organizationId: z.string().meta({ description: 'Whose refund it is; begins with org_.' }),
     externalRefundId: z
       .string()
       .nullable()
       .meta({ description: "The processor's id; null until it has one." }),
-    transactionId: z.string(),
-    amount: z.int().meta({ description: 'In the smallest unit of the currency, for example cents.' }),
+    transactionId: z.string().meta({ description: 'The id of the charge or payment at the processor.' }),
+    amount: z
+      .int()
+      .positive()
+      .meta({ description: 'In the smallest unit of the currency, for example cents.' }),
     currency: z.string().meta({ description: 'ISO 4217, lowercase.' }),
-    reason: z.enum(refundReasons),
-    status: z.enum(refundStatuses),
-    processor: z.string(),
-    metadata: z.record(z.string(), z.unknown()).nullable(),
-    initiatedBy: z.enum(initiators),
-    createdAt: z.string().meta({ format: 'date-time' }),
-    updatedAt: z.string().meta({ format: 'date-time' }),
+    reason: z.enum(refundReasons).meta({ description: 'Why the payment is given back.' }),
+    status: z.enum(refundStatuses).meta({
+      description:
+        '`pending` waits for approval, `processing` is on its way; `completed`, `failed` and `cancelled` are final, ' +
+        'except that money which comes back later turns `completed` into `failed`.',
+    }),
+    processor: z.string().meta({ description: 'The payment processor that holds the payment.' }),
+    metadata: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'As it was attached at creation; null when nothing was.' }),
+    initiatedBy: z.enum(initiators).meta({ description: 'The way by which the refund was asked for.' }),
+    createdAt: z.string().meta({ format: 'date-time', description: 'UTC, with milliseconds.' }),
+    updatedAt: z
+      .string()
+      .meta({ format: 'date-time', description: 'The last change of status; `createdAt` until then.' }),
   })
   .meta({ id: 'Refund', description: 'A refund and where it stands.', examples: [exampleRefund] });
 
@@ -60,37 +78,42 @@ export const amountSchema = z
   .meta({ description: 'In the smallest unit of the currency, for example cents.', examples: [1500] });
 
 export const createRefundSchema = z
-  .strictObject({
-    transactionId: transactionIdSchema,
-    amount: amountSchema,
-    reason: z.enum(refundReasons, { error: `must be one of: ${refundReasons.join(', ')}` }),
-    currency: z
-      .string({ error: 'must be a string' })
-      .regex(/^[A-Za-z]{3}$/, { error: 'must be the three letters of an ISO 4217 currency' })
-      .refine((code) => isCurrency(code.toLowerCase()), { error: 'must be a currency of ISO 4217' })
-      .default('usd')
-      .meta({ description: 'ISO 4217; must be the currency of the transaction.', examples: ['usd'] }),
-    processor: z
-      .string({ error: 'must be a string' })
-      .min(1, { error: 'must not be empty' })
-      .max(50, { error: 'must have 50 characters at most' })
-      .optional()
-      .meta({ description: 'Detected from the transaction when left out.', examples: ['stripe'] }),
-    metadata: z
-      .record(z.string(), z.unknown(), { error: 'must be an object' })
-      .superRefine((metadata, context) => {
-        const problem = checkMetadata(metadata);
-        if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-      })
-      .nullable()
-      .optional()
-      .meta({
-        description:
-          `Stored with the refund as it is: up to ${metadataLimits.keys} keys of 1 to ${metadataLimits.keyLength} characters, ` +
-          `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON.`,
-        examples: [{ ticket: 'T-1001' }],
-      }),
-  })
+  .strictObject(
+    {
+      transactionId: transactionIdSchema,
+      amount: amountSchema,
+      reason: z
+        .enum(refundReasons, { error: `must be one of: ${refundReasons.join(', ')}` })
+        .meta({ description: 'Why the payment is given back.' }),
+      currency: z
+        .string({ error: 'must be a string' })
+        .regex(/^[A-Za-z]{3}$/, { error: 'must be the three letters of an ISO 4217 currency' })
+        .refine((code) => isCurrency(code.toLowerCase()), { error: 'must be a currency of ISO 4217' })
+        .default('usd')
+        .meta({ description: 'ISO 4217; must be the currency of the transaction.', examples: ['usd'] }),
+      processor: z
+        .string({ error: 'must be a string' })
+        .min(1, { error: 'must not be empty' })
+        .max(50, { error: 'must have 50 characters at most' })
+        .optional()
+        .meta({ description: 'Detected from the transaction when left out.', examples: ['stripe'] }),
+      metadata: z
+        .record(z.string(), z.unknown(), { error: 'must be an object' })
+        .superRefine((metadata, context) => {
+          const problem = checkMetadata(metadata);
+          if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+        })
+        .nullable()
+        .optional()
+        .meta({
+          description:
+            `Stored with the refund as it is: up to ${metadataLimits.keys} keys of 1 to ${metadataLimits.keyLength} characters, ` +
+            `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON.`,
+          examples: [{ ticket: 'T-1001' }],
+        }),
+    },
+    { error: objectError },
+  )
   .meta({
     id: 'CreateRefund',
     examples: [
@@ -103,9 +126,9 @@ export const createRefundSchema = z
     ],
   });
 
-const wholeNumber = (name: string, least: number, greatest: number, fallback: number) =>
+const wholeNumber = (description: string, least: number, greatest: number, fallback: number) =>
   z
-    .string()
+    .string({ error: 'must be given once' })
     .regex(/^\d{1,15}$/, { error: `must be a whole number from ${least} to ${greatest}` })
     .transform(Number)
     .pipe(
@@ -115,17 +138,35 @@ const wholeNumber = (name: string, least: number, greatest: number, fallback: nu
         .max(greatest, { error: `must be at most ${greatest}` }),
     )
     .default(fallback)
-    .meta({ description: name });
+    // It arrives as text, and is a number to those who send it.
+    .meta({
+      description,
+      type: 'integer',
+      minimum: least,
+      maximum: greatest,
+      default: fallback,
+      pattern: undefined,
+    });
 
 export const listRefundsQuerySchema = z.object({
-  status: z.enum(refundStatuses, { error: `must be one of: ${refundStatuses.join(', ')}` }).optional(),
+  status: z
+    .enum(refundStatuses, { error: `must be one of: ${refundStatuses.join(', ')}` })
+    .optional()
+    .meta({ description: 'Only refunds with this status.' }),
   processor: z
     .string({ error: 'must be given once' })
     .min(1, { error: 'must not be empty' })
     .max(50, { error: 'must have 50 characters at most' })
-    .optional(),
-  limit: wholeNumber('The most refunds to return.', 1, 100, 25),
-  offset: wholeNumber('How many of the newest refunds to skip.', 0, Number.MAX_SAFE_INTEGER, 0),
+    .regex(/^[\x21-\x7e]*$/, { error: 'must be made of visible ASCII characters' })
+    .optional()
+    .meta({ description: 'Only refunds at this processor.', examples: ['stripe'] }),
+  limit: wholeNumber('The most refunds to return; 25 when left out.', 1, 100, 25),
+  offset: wholeNumber(
+    'How many of the newest refunds to skip; none when left out.',
+    0,
+    999_999_999_999_999,
+    0,
+  ),
 });
 
 export const refundParamsSchema = z.object({

@@ -13,7 +13,7 @@ const hashing = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const passwordLength = { min: 12, max: 128 };
 
 /** E-mail addresses are compared without regard to case. */
-export function normalizeEmail(email: string): string {
+function normalizeEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 

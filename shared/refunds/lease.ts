@@ -33,7 +33,7 @@ export async function claimRefund(
         next_action_at = ${new Date(now.getTime() + lease)},
         woken_at = NULL,
         fencing_token = fencing_token + 1
-        ${purpose === 'send' ? attemptStarted(now) : Prisma.empty}
+        ${purpose === 'send' ? attemptStarted : Prisma.empty}
       WHERE id = ${loaded.id} AND status = 'processing' AND fencing_token = ${loaded.fencingToken}
         AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())
         ${purpose === 'send' ? onlyUnsent : Prisma.empty}`;
@@ -47,10 +47,8 @@ export async function claimRefund(
   });
 }
 
-function attemptStarted(now: Date): Prisma.Sql {
-  return Prisma.sql`, attempt_count = attempt_count + 1, last_sent_at = ${now}, unknown_since = ${now},
-    attempt_answered = false, attempt_ended_at = NULL, last_outcome = 'unknown'`;
-}
+const attemptStarted = Prisma.sql`, attempt_count = attempt_count + 1, last_sent_at = clock_timestamp(),
+    unknown_since = clock_timestamp(), attempt_answered = false, attempt_ended_at = NULL, last_outcome = 'unknown'`;
 
 /** Holds while no attempt may have been applied and nobody wants the refund back. */
 const onlyUnsent = Prisma.sql`

@@ -1,54 +1,35 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError, loadSettings } from '../../shared/config.ts';
 import { devFilePath } from './dev-file.ts';
 import { type Stack, startStack } from './stack.ts';
 import { StartError } from './start-error.ts';
+import { abortOnSignals } from './stop-signals.ts';
 
 // `npm run dev`: the whole service on a machine that has Node and nothing else.
 
 const env: NodeJS.ProcessEnv = { LOG_LEVEL: 'warn', ...process.env };
-const stopping = new AbortController();
+const say = (line: string) => console.log(line);
+const signal = abortOnSignals(env, () => say('\nStopping ...'));
 
-/** npm and the terminal both pass Ctrl-C on, so one press arrives twice; a second press comes later than this. */
-const samePressMs = 1_000;
-
-async function main(): Promise<void> {
-  stopOnSignals();
-  const stack = await startStack({
-    settings: loadSettings(env),
-    env,
-    say: (line) => console.log(line),
-    signal: stopping.signal,
-  });
-  console.log(welcome(stack));
-  await untilAborted(stopping.signal);
+try {
+  const stack = await startStack({ settings: loadSettings(env), env, say, signal });
+  say(welcome(stack));
+  await untilAborted();
   await stack.stop();
-  console.log('Everything has stopped.');
+  say('Everything has stopped.');
+  process.exit(0);
+} catch (error) {
+  if (signal.aborted) process.exit(0);
+  const expected = error instanceof StartError || error instanceof ConfigError;
+  console.error(expected ? error.message : error);
+  process.exit(1);
 }
 
-function stopOnSignals(): void {
-  let firstAt: number | null = null;
-  const onSignal = () => {
-    if (firstAt !== null && performance.now() - firstAt < samePressMs) return;
-    // Whatever is left is ended by the reapers, which notice that we are gone.
-    if (firstAt !== null) process.exit(1);
-    firstAt = performance.now();
-    console.log('\nStopping ...');
-    stopping.abort();
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
-  if (env.npm_lifecycle_event !== undefined) void stopWithParent(process.ppid);
-}
-
-/** An npm that is killed outright passes nothing on, and would leave all of this running unseen. */
-async function stopWithParent(npm: number): Promise<void> {
-  while (process.ppid === npm) await sleep(500, null, { ref: false });
-  stopping.abort();
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
+function untilAborted(): Promise<void> {
   if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  return new Promise((resolve) => {
+    // The listener alone does not keep the process; the programs that it supervises do.
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 function welcome(stack: Stack): string {
@@ -70,14 +51,4 @@ Make a refund:
 
 Ctrl-C stops everything.
 `;
-}
-
-try {
-  await main();
-  process.exit(0);
-} catch (error) {
-  if (stopping.signal.aborted) process.exit(0);
-  const expected = error instanceof StartError || error instanceof ConfigError;
-  console.error(expected ? error.message : error);
-  process.exit(1);
 }

@@ -66,7 +66,7 @@ async function start(options: StackOptions, teardown: Teardown): Promise<Omit<St
   teardown.push(() => database.stop());
   signal.throwIfAborted();
 
-  const sandboxPort = await pickPort(portOf(remembered?.sandboxUrl), 4010);
+  const sandboxPort = await pickPort(portOf(remembered?.sandboxUrl), settings.PORT === 0 ? null : 4010);
   const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
   const seeded = await seed({ databaseUrl: database.url, encryptionKey, sandboxUrl, remembered });
   signal.throwIfAborted();

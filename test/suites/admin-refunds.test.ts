@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
@@ -9,6 +9,9 @@ import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { sandboxCredentials, startService, type TestService } from '../harness/service.ts';
 import { waitFor } from '../harness/wait-for.ts';
+
+// Every command is a process that has to start first.
+vi.setConfig({ testTimeout: 60_000 });
 
 const databaseUrl = useDatabase();
 let service: TestService;
@@ -32,8 +35,12 @@ afterAll(async () => {
   await service.close();
 });
 
-async function createRefund(amount: number): Promise<Refund> {
-  const payment = await service.sandbox.transaction({ processor: 'stripe', amount: 10_000, currency: 'usd' });
+async function createPayment(): Promise<string> {
+  return await service.sandbox.transaction({ processor: 'stripe', amount: 10_000, currency: 'usd' });
+}
+
+async function createRefund(amount: number, transactionId?: string): Promise<Refund> {
+  const payment = transactionId ?? (await createPayment());
   const body = { transactionId: payment, amount, reason: 'other', metadata: { order: '4711' } };
   const headers = { prefer: 'respond-async' };
   const { status, body: answer } = await service.call('POST', '/v1/refunds', { body, headers });
@@ -153,7 +160,7 @@ test('refunds that wait for better credentials go on when these are set', async 
     ...request,
     credentials: { ...good, secretKey: 'sk_test_wrong!' },
   });
-  const waiting = await createRefundOf(refund.transactionId);
+  const { id: waiting } = await createRefund(500, refund.transactionId);
   await waitFor('the refund to be flagged', async () => (await row(waiting)).flaggedAt !== null);
   const listed = await admin(['refund', 'attention']);
   expect(listed.stdout).toMatch(new RegExp(`^${waiting} .*cannot be used`, 'm'));
@@ -166,13 +173,6 @@ test('refunds that wait for better credentials go on when these are set', async 
   });
   expect(account.misconfiguredAt).toBeNull();
 });
-
-async function createRefundOf(transactionId: string): Promise<string> {
-  const body = { transactionId, amount: 500, reason: 'other' };
-  const headers = { prefer: 'respond-async' };
-  const { body: answer } = await service.call('POST', '/v1/refunds', { body, headers });
-  return answer.data.id;
-}
 
 describe('users', () => {
   const newUser = (email: string, password = 'correct horse battery') =>

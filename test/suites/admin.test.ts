@@ -1,60 +1,26 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { credentialContext } from '../../shared/accounts/connect.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { findApiKey } from '../../shared/organizations/api-keys.ts';
-import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
-import { SecretUnreadableError } from '../../shared/secrets.ts';
+import { setPolicies } from '../../shared/organizations/policies.ts';
 import { type AdminCli, adminCli, onlyLine } from '../harness/admin-cli.ts';
-import { useDatabase } from '../harness/database.ts';
+import { useDatabase, useEmptyDatabase } from '../harness/database.ts';
+import { expectNotInDatabase } from '../harness/database-content.ts';
 import { startService, type TestService } from '../harness/service.ts';
 
+// Every command is a process that has to start first.
+vi.setConfig({ testTimeout: 60_000 });
+
 const databaseUrl = useDatabase();
+const emptyDatabaseUrl = useEmptyDatabase();
 let service: TestService;
 let admin: AdminCli;
-let folder: string;
 
 beforeAll(async () => {
   const backend = { name: 'postgres', redisUrl: null } as const;
   service = await startService({ databaseUrl: databaseUrl(), backend, workers: 0 });
   const { ENCRYPTION_KEY, QUEUE_PREFIX } = service.settings;
   admin = adminCli({ DATABASE_URL: databaseUrl(), ENCRYPTION_KEY, QUEUE_PREFIX });
-  folder = await mkdtemp(join(tmpdir(), 'admin-'));
 });
-afterAll(async () => {
-  await service.close();
-  await rm(folder, { recursive: true });
-});
-
-/** Every row of every table as text; bytes are hexadecimal. */
-async function wholeDatabase(): Promise<string> {
-  const client = new pg.Client({ connectionString: databaseUrl() });
-  await client.connect();
-  try {
-    const { rows: tables } = await client.query<{ name: string }>(
-      `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
-       where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
-    );
-    const texts: string[] = [];
-    for (const { name } of tables) {
-      const { rows } = await client.query<{ row: string }>(`select t::text as row from ${name} t`);
-      texts.push(...rows.map(({ row }) => row));
-    }
-    return texts.join('\n');
-  } finally {
-    await client.end();
-  }
-}
-
-async function expectNotInDatabase(secret: string): Promise<void> {
-  const content = await wholeDatabase();
-  expect(content).toContain(service.organization.id);
-  for (const encoding of ['utf8', 'hex', 'base64'] as const) {
-    expect(content.includes(Buffer.from(secret).toString(encoding)), encoding).toBe(false);
-  }
-}
+afterAll(() => service.close());
 
 async function auditOf(target: string) {
   const { db } = service.deps;
@@ -76,8 +42,8 @@ describe('organizations and keys', () => {
     const key = await findApiKey(service.deps.db, plaintext);
     expect(key).toMatchObject({ organizationId: organization, environment: 'live' });
     expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(200);
-    await expectNotInDatabase(plaintext);
-    await expectNotInDatabase(plaintext.slice('svc_live_'.length));
+    await expectNotInDatabase(databaseUrl(), plaintext);
+    await expectNotInDatabase(databaseUrl(), plaintext.slice('svc_live_'.length));
 
     const keyId = key?.id ?? '';
     const listed = await admin(['key', 'list', '--organization', organization, '--json']);
@@ -104,93 +70,9 @@ describe('organizations and keys', () => {
   });
 });
 
-describe('processor accounts', () => {
-  const secretKey = 'sk_test_51NoSuchSecretAnywhere';
-  const accountOf = (environment: string, processor: string) => [
-    ...['--organization', service.organization.id],
-    ...['--environment', environment, '--processor', processor],
-  ];
-  const stripeAccount = (environment: 'live' | 'test') =>
-    service.deps.db.processorAccount.findFirstOrThrow({
-      where: { organizationId: service.organization.id, environment, processor: 'stripe' },
-    });
-
-  test('credentials come from stdin or a file, and cannot be read in the database', async () => {
-    const before = await stripeAccount('test');
-    const set = ['account', 'set', ...accountOf('test', 'stripe')];
-    const fromStdin = await admin(set, JSON.stringify({ secretKey }));
-    expect(fromStdin.code, fromStdin.stderr).toBe(0);
-    expect(onlyLine(fromStdin.stdout)).toBe(before.id);
-    await expectNotInDatabase(secretKey);
-
-    const file = join(folder, 'stripe.json');
-    await writeFile(file, JSON.stringify({ secretKey: `${secretKey}2` }));
-    expect((await admin([...set, '--credentials-file', file])).code).toBe(0);
-    await expectNotInDatabase(secretKey);
-    const account = await stripeAccount('test');
-    const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
-    expect(service.deps.secrets.open(sealed, credentialContext(account))).toContain(`${secretKey}2`);
-
-    const listed = await admin(['account', 'list', '--organization', service.organization.id, '--json']);
-    expect(JSON.parse(listed.stdout)).toHaveLength(4);
-    expect(listed.stdout).not.toMatch(/credentials/i);
-    expect((await auditOf(before.id)).map(({ action }) => action)).toEqual(Array(3).fill('account.set'));
-  });
-
-  test('a live secret key is refused for the test environment, in one line that does not repeat it', async () => {
-    const live = JSON.stringify({ secretKey: 'sk_live_51NoSuchSecretAnywhere' });
-    const refused = await admin(['account', 'set', ...accountOf('test', 'stripe')], live);
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(onlyLine(refused.stderr)).toMatch(/^secretKey: the test environment takes keys that start with/);
-    expect(refused.stderr).not.toContain('NoSuchSecret');
-  });
-
-  test('credentials that are not JSON are refused without a word of them', async () => {
-    for (const input of [`{"secretKey": ${secretKey}}`, secretKey, '']) {
-      const refused = await admin(['account', 'set', ...accountOf('test', 'stripe')], input);
-      expect(refused).toMatchObject({ code: 1, stdout: '' });
-      expect(onlyLine(refused.stderr)).toMatch(/^The credentials from stdin are (not valid JSON|empty)\.$/);
-    }
-  });
-
-  test('credentials that were copied to another row cannot be opened', async () => {
-    const { db, connections } = service.deps;
-    const other = await service.addOrganization('Other');
-    const { encryptedCredentials, encryptionKeyId, ...own } = await stripeAccount('test');
-    const copied = { encryptedCredentials, encryptionKeyId };
-    const elsewhere = {
-      processor: 'stripe',
-      OR: [{ organizationId: other.id }, { id: (await stripeAccount('live')).id }],
-    };
-    await db.processorAccount.updateMany({ where: elsewhere, data: { ...copied, updatedAt: new Date() } });
-    const victims = await db.processorAccount.findMany({ where: elsewhere });
-    expect(victims).toHaveLength(3);
-    for (const victim of victims) expect(() => connections.connect(victim)).toThrow(SecretUnreadableError);
-    expect(() => connections.connect({ ...own, ...copied })).not.toThrow();
-  });
-
-  test('new credentials are noticed even in the millisecond of the old ones', async () => {
-    const stopped = { ...service.deps, clock: { now: () => new Date('2026-01-01T00:00:00Z') } };
-    const { id: organizationId } = await service.addOrganization('Still');
-    const request = { organizationId, environment: 'test', processor: 'stripe', actor: 'test' } as const;
-    const updates: number[] = [];
-    for (const ending of ['a', 'b', 'c']) {
-      await setProcessorAccount(stopped, { ...request, credentials: { secretKey: `sk_test_${ending}` } });
-      const account = await service.deps.db.processorAccount.findFirstOrThrow({
-        where: { organizationId, environment: 'test', processor: 'stripe' },
-      });
-      updates.push(account.updatedAt.getTime());
-    }
-    expect(new Set(updates).size).toBe(3);
-  });
-});
-
 describe('policies', () => {
-  const setFrom = (input: unknown) =>
-    admin(
-      ['policy', 'set', '--organization', service.organization.id, '--file', '-'],
-      typeof input === 'string' ? input : JSON.stringify(input),
-    );
+  const setFrom = (input: string) =>
+    admin(['policy', 'set', '--organization', service.organization.id, '--file', '-'], input);
 
   test('what is shown as JSON can be edited and set again', async () => {
     const show = ['policy', 'show', '--organization', service.organization.id, '--json'];
@@ -204,49 +86,79 @@ describe('policies', () => {
     ]);
   });
 
+  test('a bad file is refused in one line; a field that stands twice is bad, too', async () => {
+    const bad = await setFrom('{"policies": [{"name": "A", "priority": 1, "windowDays": 0}]}');
+    expect(bad).toMatchObject({ code: 1, stdout: '' });
+    expect(onlyLine(bad.stderr)).toMatch(/^policies\.0\.windowDays: must be/);
+    const twice = await setFrom('{"policies": [{"name": "A", "maxPercent": 5, "maxPercent": 50}]}');
+    expect(onlyLine(twice.stderr)).toMatch(/stands twice/);
+  });
+
   test.each([
-    [{ policies: [{ name: 'A', priority: 1, windowDays: 0 }] }, /^policies\.0\.windowDays: must be/],
-    [{ policies: [{ name: 'A', priority: 1, widnow: 1 }] }, /^policies\.0\.widnow: there is no such field/],
+    [{ name: 'A', priority: 1, windowDays: 0 }, /^policies\.0\.windowDays: must be/],
+    [{ name: 'A', priority: 1, widnow: 1 }, /^policies\.0\.widnow: there is no such field/],
     [
-      { policies: [{ name: 'A', priority: 1, match: { processors: ['strpe'] } }] },
+      { name: 'A', priority: 1, match: { processors: ['strpe'] } },
       /^policies\.0\.match\.processors: unknown/,
     ],
-    [{ policies: [] }, /^policies: must hold at least one/],
-    ['{"policies": [{"name": "A", "priority": 1, "maxPercent": 5, "maxPercent": 50}]}', /stands twice/],
-  ])('%j is refused, names the place and changes nothing', async (file, message) => {
-    const before = await service.deps.db.policy.findMany();
-    const refused = await setFrom(file);
-    expect(refused.code).toBe(1);
-    expect(onlyLine(refused.stderr)).toMatch(message);
-    expect(await service.deps.db.policy.findMany()).toEqual(before);
+    [{ priority: 1 }, /^policies\.0\.name: /],
+  ])('%j is refused, with its place in the file, and changes nothing', async (policy, message) => {
+    const { db } = service.deps;
+    const before = await db.policy.findMany();
+    const { id: organizationId } = service.organization;
+    const refused = setPolicies(service.deps, {
+      organizationId,
+      file: { policies: [policy] },
+      actor: 'test',
+    });
+    await expect(refused).rejects.toThrow(message);
+    expect(await db.policy.findMany()).toEqual(before);
+  });
+
+  test('two files at the same time leave the policies of one of them', async () => {
+    const { id: organizationId } = service.organization;
+    const files = ['A', 'B', 'C'].map((name) => ({
+      policies: [1, 2].map((n) => ({ name: `${name}${n}`, priority: n })),
+    }));
+    await Promise.all(
+      files.map((file) => setPolicies(service.deps, { organizationId, file, actor: 'test' })),
+    );
+    const names = (await service.deps.db.policy.findMany({ where: { organizationId } })).map(
+      ({ name }) => name,
+    );
+    expect(['A1,A2', 'B1,B2', 'C1,C2']).toContain(names.sort().join());
   });
 });
 
 describe('what goes wrong is told in one line, with exit code 1 and without a stack', () => {
   test('ids that do not exist', async () => {
     const commands = [
-      ['key', 'list', '--organization', 'org_missing'],
       ['key', 'create', '--organization', 'org_missing', '--environment', 'test'],
       ['key', 'revoke', 'key_missing'],
       ['policy', 'show', '--organization', 'org_missing'],
       ['refund', 'show', 'ref_missing'],
       ['refund', 'approve', 'ref_missing'],
-      ['refund', 'reject', 'ref_missing', '--reason', 'x'],
     ];
-    for (const command of commands) {
-      const result = await admin(command);
-      expect(result, command.join(' ')).toMatchObject({ code: 1, stdout: '' });
+    const results = await Promise.all(commands.map((command) => admin(command)));
+    for (const result of results) {
+      expect(result).toMatchObject({ code: 1, stdout: '' });
       expect(onlyLine(result.stderr)).toMatch(/^No such (organization|key|refund): \w+_missing$/);
     }
-  }, 40_000);
+  });
 
-  test('a database that is not there, a setting that is missing', async () => {
+  test('a database that is not there or has no tables, a setting that is missing', async () => {
     const { ENCRYPTION_KEY } = service.settings;
     const gone = adminCli({ DATABASE_URL: 'postgresql://u:hidden@127.0.0.1:1/x', ENCRYPTION_KEY });
     const unreachable = await gone(['organization', 'list']);
     expect(unreachable).toMatchObject({ code: 1, stdout: '' });
     expect(onlyLine(unreachable.stderr)).toMatch(/^The database cannot be reached/);
     expect(unreachable.stderr).not.toContain('hidden');
+    const empty = await adminCli({ DATABASE_URL: emptyDatabaseUrl(), ENCRYPTION_KEY })([
+      'organization',
+      'list',
+    ]);
+    expect(empty.code).toBe(1);
+    expect(onlyLine(empty.stderr)).toContain('npm run db:migrate');
     const unset = await adminCli({ DATABASE_URL: undefined, ENCRYPTION_KEY })(['organization', 'list']);
     expect(unset.code).toBe(1);
     expect(onlyLine(unset.stderr)).toMatch(/^DATABASE_URL is required/);

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
+import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
-import { startService, type TestService } from '../harness/service.ts';
+import { sandboxCredentials, startService, type TestService } from '../harness/service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
 describe.each(queueBackends)('the life of a refund, queues on $name', (backend) => {
@@ -57,9 +58,15 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     return events.map(({ type }) => type);
   }
 
+  async function pauseBetween(refundId: string, first: string, second: string): Promise<number> {
+    const events = await service.deps.db.refundEvent.findMany({ where: { refundId } });
+    const [from, to] = [first, second].map((type) => events.find((event) => event.type === type)?.createdAt);
+    return (to?.getTime() ?? 0) - (from?.getTime() ?? 0);
+  }
+
   const async = { prefer: 'respond-async' };
 
-  describe.each(['stripe', 'braintree'])('at %s', (processor) => {
+  describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     test('completes, and its timeline tells how', async () => {
       const { status, body } = await create(await payment(processor));
       expect(status).toBe(200);
@@ -104,6 +111,9 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
         const types = await timeline(refund.id);
         expect(types.indexOf('lookup.absent')).toBeGreaterThan(types.indexOf('attempt.unknown'));
         expect(types.lastIndexOf('attempt.started')).toBeGreaterThan(types.indexOf('lookup.absent'));
+        expect(await pauseBetween(refund.id, 'attempt.unknown', 'lookup.absent')).toBeGreaterThanOrEqual(
+          service.settings.LOOKUP_SETTLE_DELAY_MS ?? 0,
+        );
         expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
       },
     );
@@ -192,15 +202,37 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       expect(listed.data[0]).toMatchObject({ transactionId, status: 'failed' });
     });
 
-    test('refused credentials keep the refund and tell a person', async () => {
-      const other = await service.addOrganization('With broken credentials');
+    test('refused credentials keep the refund and tell a person, and new ones set it going', async () => {
+      const { id: organizationId, keys } = await service.addOrganization(
+        'With credentials that are withdrawn',
+      );
+      const key = keys.test.plaintext;
+      const good = sandboxCredentials('test', service.sandboxUrl)[processor];
+      const bad =
+        'secretKey' in good ? { ...good, secretKey: 'sk_test_invalid' } : { ...good, publicKey: 'invalid' };
+      const setCredentials = async (credentials: object) =>
+        await setProcessorAccount(service.deps, {
+          organizationId,
+          environment: 'test',
+          processor,
+          credentials,
+          actor: 'test',
+        });
       const transactionId = await payment(processor);
-      const { body } = await service.call('POST', '/v1/refunds', {
-        key: other.keys.test.plaintext,
-        body: { transactionId, amount: 100, reason: 'other', processor },
+      const body = { transactionId, amount: 100, reason: 'other', processor };
+      const first = await service.call('POST', '/v1/refunds', { key, body });
+      expect(first.status).toBe(200);
+      await setCredentials(bad);
+      const second = await service.call('POST', '/v1/refunds', { key, body, headers: async });
+      const kept = await waitFor('the refund to be flagged', async () => {
+        const refund = await row(second.body.data.id);
+        return refund.flaggedAt === null ? null : refund;
       });
-      expect(body.data.status).toBe('processing');
-      await ends(body.data.id, 'completed');
+      expect(kept).toMatchObject({ status: 'processing', lastOutcome: 'misconfigured', unknownSince: null });
+      await setCredentials(good);
+      const completed = await ends(kept.id, 'completed');
+      expect(completed).toMatchObject({ flaggedAt: null, flagReason: null });
+      await ends(first.body.data.id, 'completed');
     });
   });
 

@@ -1,3 +1,4 @@
+import { databaseNow } from '../../shared/db.ts';
 import type { ProcessorFailure } from '../../shared/processors/processor.ts';
 import { processorKind } from '../../shared/processors/registry.ts';
 import { claimRefund } from '../../shared/refunds/lease.ts';
@@ -34,10 +35,10 @@ export async function findRefund(context: StepContext): Promise<StepResult> {
 
 async function recordAbsent(context: StepContext): Promise<StepResult> {
   const { deps, refund } = context;
-  const now = deps.clock.now();
   const conclusiveAt = lookupConclusiveAt(context);
-  if (now < conclusiveAt) {
-    const nextActionAt = conclusiveAt;
+  const missingMs = conclusiveAt.getTime() - (await databaseNow(deps.db)).getTime();
+  if (missingMs > 0) {
+    const nextActionAt = inFuture(deps, missingMs);
     const detail = { conclusiveAt: conclusiveAt.toISOString() };
     return await record(context, [
       { to: 'processing', type: 'lookup.inconclusive', changes: { nextActionAt }, detail },
@@ -51,12 +52,12 @@ async function recordAbsent(context: StepContext): Promise<StepResult> {
     ...proven,
     // A processor that replied keeps replaying that reply under the same key; nothing moved, so a new key is safe.
     keySeries: refund.attemptAnswered ? refund.keySeries + 1 : refund.keySeries,
-    nextActionAt: now,
+    nextActionAt: deps.clock.now(),
   };
   return await record(context, [{ to: 'processing', type: 'lookup.absent', changes }]);
 }
 
-/** The end of the last attempt, plus the time after which the processor's lookup is proof. */
+/** In the database's time: the end of the last attempt, plus the time after which the processor's lookup is proof. */
 function lookupConclusiveAt({ deps, refund }: StepContext): Date {
   const { PROCESSOR_TIMEOUT_MS, LOOKUP_SETTLE_DELAY_MS } = deps.settings;
   const settleDelayMs = LOOKUP_SETTLE_DELAY_MS ?? processorKind(refund.processor).settleDelayMs;

@@ -1,3 +1,4 @@
+import { databaseNow } from '../../shared/db.ts';
 import type { ProcessorFailure, SubmissionResult } from '../../shared/processors/processor.ts';
 import { claimRefund, recordingMarginMs } from '../../shared/refunds/lease.ts';
 import type { RefundChanges } from '../../shared/refunds/transition.ts';
@@ -68,7 +69,7 @@ async function recordUnknown(
   const fruitlessCount = refund.fruitlessCount + 1;
   const changes = {
     attemptAnswered: answered,
-    attemptEndedAt: deps.clock.now(),
+    attemptEndedAt: await databaseNow(deps.db),
     fruitlessCount,
     nextActionAt: inFuture(deps, retryPause(deps, fruitlessCount)),
     ...overdueFlag(context, failure),

@@ -1,10 +1,10 @@
-import { z } from 'zod';
 import { checkPolicy } from '../../../shared/policies/check-policy.ts';
 import { callerOf } from '../../authenticate.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { errorResponses } from '../../schemas/error.ts';
 import { checkPolicySchema, policyCheckSchema } from '../../schemas/policy.ts';
+import { dataResponse } from '../../schemas/response.ts';
 
 /** `POST /v1/policies/check`: whether a payment may be refunded; nothing is changed. */
 export function checkPolicyRoute(app: Api, deps: ApiDependencies): void {
@@ -20,13 +20,8 @@ export function checkPolicyRoute(app: Api, deps: ApiDependencies): void {
         security: [{ apiKey: [] }],
         body: checkPolicySchema,
         response: {
-          200: z.object({ data: policyCheckSchema }),
-          ...errorResponses(
-            'validation_error',
-            'payload_too_large',
-            'unsupported_media_type',
-            'processor_error',
-          ),
+          200: dataResponse('The verdict, also when it is no.', policyCheckSchema),
+          ...errorResponses('payload_too_large', 'unsupported_media_type', 'processor_error'),
         },
       },
     },

@@ -12,6 +12,7 @@ import type { Api } from '../../route.ts';
 import { errorResponses } from '../../schemas/error.ts';
 import { idempotentHeadersSchema } from '../../schemas/headers.ts';
 import { refundParamsSchema, refundSchema } from '../../schemas/refund.ts';
+import { dataResponse } from '../../schemas/response.ts';
 
 /** `POST /v1/refunds/:id/cancel`: cancels a refund, or says why that cannot be. */
 export function cancelRefundRoute(app: Api, deps: ApiDependencies): void {
@@ -30,9 +31,11 @@ export function cancelRefundRoute(app: Api, deps: ApiDependencies): void {
         params: refundParamsSchema,
         body: z.strictObject({}, { error: 'must be empty' }).nullish(),
         response: {
-          200: z.object({ data: refundSchema }),
+          200: dataResponse(
+            'The refund is cancelled: the processor confirmed it, or was never asked to refund.',
+            refundSchema,
+          ),
           ...errorResponses(
-            'validation_error',
             'not_found',
             'refund_not_cancellable',
             'idempotency_in_progress',

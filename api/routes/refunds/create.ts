@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Refund } from '../../../shared/db.ts';
 import { ServiceError } from '../../../shared/errors.ts';
 import { asCreated, toPublicRefund } from '../../../shared/refunds/refund.ts';
@@ -12,6 +12,7 @@ import type { Api } from '../../route.ts';
 import { errorResponses } from '../../schemas/error.ts';
 import { idempotentHeadersSchema } from '../../schemas/headers.ts';
 import { createRefundSchema, refundSchema } from '../../schemas/refund.ts';
+import { dataResponse } from '../../schemas/response.ts';
 
 /** `POST /v1/refunds`: accepts a refund and waits briefly for the processor's verdict. */
 export function createRefundRoute(app: Api, deps: ApiDependencies): void {
@@ -29,9 +30,11 @@ export function createRefundRoute(app: Api, deps: ApiDependencies): void {
         headers: idempotentHeadersSchema,
         body: createRefundSchema,
         response: {
-          200: z.object({ data: refundSchema }),
+          200: dataResponse(
+            'The refund as it was created; `externalRefundId` is null while the processor has not answered yet.',
+            refundSchema,
+          ),
           ...errorResponses(
-            'validation_error',
             'policy_denied',
             'refund_already_processed',
             'idempotency_in_progress',

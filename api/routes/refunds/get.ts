@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Refund } from '../../../shared/db.ts';
 import { findOwnRefund } from '../../../shared/refunds/find-refunds.ts';
 import { toPublicRefund } from '../../../shared/refunds/refund.ts';
@@ -10,6 +9,7 @@ import type { Api } from '../../route.ts';
 import { errorResponses } from '../../schemas/error.ts';
 import { waitingHeadersSchema } from '../../schemas/headers.ts';
 import { refundParamsSchema, refundSchema } from '../../schemas/refund.ts';
+import { dataResponse } from '../../schemas/response.ts';
 
 /** `GET /v1/refunds/:id`: where a refund stands, or with `Prefer: wait=N` where it stands once that has changed. */
 export function getRefundRoute(app: Api, deps: ApiDependencies): void {
@@ -24,7 +24,10 @@ export function getRefundRoute(app: Api, deps: ApiDependencies): void {
         security: [{ apiKey: [] }],
         headers: waitingHeadersSchema,
         params: refundParamsSchema,
-        response: { 200: z.object({ data: refundSchema }), ...errorResponses('not_found') },
+        response: {
+          200: dataResponse('The refund as it stands.', refundSchema),
+          ...errorResponses('not_found'),
+        },
       },
     },
     async (request, reply) => {

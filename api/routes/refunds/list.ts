@@ -6,6 +6,7 @@ import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { errorResponses } from '../../schemas/error.ts';
 import { listRefundsQuerySchema, refundSchema } from '../../schemas/refund.ts';
+import { dataResponse } from '../../schemas/response.ts';
 
 /** `GET /v1/refunds`: the caller's refunds, newest first. */
 export function listRefundsRoute(app: Api, deps: ApiDependencies): void {
@@ -19,7 +20,10 @@ export function listRefundsRoute(app: Api, deps: ApiDependencies): void {
         tags: ['Refunds'],
         security: [{ apiKey: [] }],
         querystring: listRefundsQuerySchema,
-        response: { 200: z.object({ data: z.array(refundSchema) }), ...errorResponses('validation_error') },
+        response: {
+          200: dataResponse('One page of refunds.', z.array(refundSchema)),
+          ...errorResponses(),
+        },
       },
     },
     async (request) => {

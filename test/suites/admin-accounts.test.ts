@@ -1,0 +1,117 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { credentialContext } from '../../shared/accounts/connect.ts';
+import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
+import { SecretUnreadableError } from '../../shared/secrets.ts';
+import { type AdminCli, adminCli, onlyLine } from '../harness/admin-cli.ts';
+import { useDatabase } from '../harness/database.ts';
+import { expectNotInDatabase } from '../harness/database-content.ts';
+import { startService, type TestService } from '../harness/service.ts';
+
+// Every command is a process that has to start first.
+vi.setConfig({ testTimeout: 60_000 });
+
+const databaseUrl = useDatabase();
+let service: TestService;
+let admin: AdminCli;
+let folder: string;
+
+beforeAll(async () => {
+  const backend = { name: 'postgres', redisUrl: null } as const;
+  service = await startService({ databaseUrl: databaseUrl(), backend, workers: 0 });
+  const { ENCRYPTION_KEY, QUEUE_PREFIX } = service.settings;
+  admin = adminCli({ DATABASE_URL: databaseUrl(), ENCRYPTION_KEY, QUEUE_PREFIX });
+  folder = await mkdtemp(join(tmpdir(), 'admin-'));
+});
+afterAll(async () => {
+  await service.close();
+  await rm(folder, { recursive: true });
+});
+
+async function auditOf(target: string) {
+  const { db } = service.deps;
+  return await db.auditLog.findMany({ where: { target }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] });
+}
+
+describe('processor accounts', () => {
+  const secretKey = 'sk_test_51NoSuchSecretAnywhere';
+  const accountOf = (environment: string, processor: string) => [
+    ...['--organization', service.organization.id],
+    ...['--environment', environment, '--processor', processor],
+  ];
+  const stripeAccount = (environment: 'live' | 'test') =>
+    service.deps.db.processorAccount.findFirstOrThrow({
+      where: { organizationId: service.organization.id, environment, processor: 'stripe' },
+    });
+
+  test('credentials come from stdin or a file, and cannot be read in the database', async () => {
+    const before = await stripeAccount('test');
+    const set = ['account', 'set', ...accountOf('test', 'stripe')];
+    const fromStdin = await admin(set, JSON.stringify({ secretKey }));
+    expect(fromStdin.code, fromStdin.stderr).toBe(0);
+    expect(onlyLine(fromStdin.stdout)).toBe(before.id);
+    await expectNotInDatabase(databaseUrl(), secretKey);
+
+    const file = join(folder, 'stripe.json');
+    await writeFile(file, JSON.stringify({ secretKey: `${secretKey}2` }));
+    expect((await admin([...set, '--credentials-file', file])).code).toBe(0);
+    await expectNotInDatabase(databaseUrl(), secretKey);
+    const account = await stripeAccount('test');
+    const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
+    expect(service.deps.secrets.open(sealed, credentialContext(account))).toContain(`${secretKey}2`);
+
+    const listed = await admin(['account', 'list', '--organization', service.organization.id, '--json']);
+    expect(JSON.parse(listed.stdout)).toHaveLength(4);
+    expect(listed.stdout).not.toMatch(/credentials/i);
+    expect((await auditOf(before.id)).map(({ action }) => action)).toEqual(Array(3).fill('account.set'));
+  });
+
+  test('a live secret key is refused for the test environment, in one line that does not repeat it', async () => {
+    const live = JSON.stringify({ secretKey: 'sk_live_51NoSuchSecretAnywhere' });
+    const refused = await admin(['account', 'set', ...accountOf('test', 'stripe')], live);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(onlyLine(refused.stderr)).toMatch(/^secretKey: the test environment takes keys that start with/);
+    expect(refused.stderr).not.toContain('NoSuchSecret');
+  });
+
+  test('credentials that are not JSON are refused without a word of them', async () => {
+    for (const input of [`{"secretKey": ${secretKey}}`, secretKey, '']) {
+      const refused = await admin(['account', 'set', ...accountOf('test', 'stripe')], input);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(onlyLine(refused.stderr)).toMatch(/^The credentials from stdin are (not valid JSON|empty)\.$/);
+    }
+  });
+
+  test('credentials that were copied to another row cannot be opened', async () => {
+    const { db, connections } = service.deps;
+    const other = await service.addOrganization('Other');
+    const { encryptedCredentials, encryptionKeyId, ...own } = await stripeAccount('test');
+    const copied = { encryptedCredentials, encryptionKeyId };
+    const elsewhere = {
+      processor: 'stripe',
+      OR: [{ organizationId: other.id }, { id: (await stripeAccount('live')).id }],
+    };
+    await db.processorAccount.updateMany({ where: elsewhere, data: { ...copied, updatedAt: new Date() } });
+    const victims = await db.processorAccount.findMany({ where: elsewhere });
+    expect(victims).toHaveLength(3);
+    for (const victim of victims) expect(() => connections.connect(victim)).toThrow(SecretUnreadableError);
+    expect(() => connections.connect({ ...own, ...copied })).not.toThrow();
+  });
+
+  test('new credentials are noticed even in the millisecond of the old ones', async () => {
+    const stopped = { ...service.deps, clock: { now: () => new Date('2026-01-01T00:00:00Z') } };
+    const { id: organizationId } = await service.addOrganization('Still');
+    const request = { organizationId, environment: 'test', processor: 'stripe', actor: 'test' } as const;
+    const updates: number[] = [];
+    for (const ending of ['a', 'b', 'c']) {
+      await setProcessorAccount(stopped, { ...request, credentials: { secretKey: `sk_test_${ending}` } });
+      const account = await service.deps.db.processorAccount.findFirstOrThrow({
+        where: { organizationId, environment: 'test', processor: 'stripe' },
+      });
+      updates.push(account.updatedAt.getTime());
+    }
+    expect(new Set(updates).size).toBe(3);
+  });
+});

@@ -1,0 +1,138 @@
+import { expect } from 'vitest';
+import type { Refund } from '../../shared/db.ts';
+import type { QueueBackend } from '../harness/backends.ts';
+import { type StartedProcess, startProcess } from '../harness/child-process.ts';
+import { freePort } from '../harness/free-port.ts';
+import { startService, type TestService } from '../harness/service.ts';
+import { waitFor } from '../harness/wait-for.ts';
+
+// The service as it is deployed: processes that may be killed. The test's own process has the sandbox and looks at
+// the database, and nothing else.
+
+export interface Processes {
+  /** For its database, sandbox and organization; it works on nothing and listens to nothing. */
+  service: TestService;
+  startWorker(settings?: Record<string, string>): Promise<StartedProcess>;
+  startApi(settings?: Record<string, string>): Promise<RunningApi>;
+  close(): Promise<void>;
+}
+
+export interface RunningApi {
+  process: StartedProcess;
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<HttpAnswer>;
+}
+
+export interface HttpAnswer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what is there and assert on it.
+  body: any;
+}
+
+export async function openProcesses(databaseUrl: string, backend: QueueBackend): Promise<Processes> {
+  const service = await startService({
+    databaseUrl,
+    backend,
+    workers: 0,
+    settings: { PROCESSOR_TIMEOUT_MS: 3_000 },
+  });
+  await service.sandbox.settings({ autoSettleMs: 100 });
+  const started: StartedProcess[] = [];
+  const start = (entry: string, settings: Record<string, string>) => {
+    const process = startProcess(entry, { env: { ...environmentOf(service), ...settings } });
+    started.push(process);
+    return process;
+  };
+  return {
+    service,
+    async startWorker(settings = {}) {
+      const worker = start('worker/main.ts', settings);
+      await worker.waitForOutput(/"working"/);
+      return worker;
+    },
+    async startApi(settings = {}) {
+      const port = String(await freePort());
+      const process = start('api/main.ts', { PORT: port, ...settings });
+      const url = `http://127.0.0.1:${port}`;
+      await process.waitForUrl(`${url}/healthz`);
+      const key = service.organization.keys.test.plaintext;
+      return { process, post: (path, body, headers = {}) => post(`${url}${path}`, key, body, headers) };
+    },
+    async close() {
+      await Promise.all(started.map((process) => process.kill9()));
+      await service.close();
+    },
+  };
+}
+
+/** The settings of a service as another process reads them. */
+function environmentOf({ settings }: TestService): Record<string, string> {
+  const values = Object.entries({ ...settings, LOG_LEVEL: 'info' });
+  const set = values.filter(([, value]) => typeof value === 'string' || typeof value === 'number');
+  return Object.fromEntries(set.map(([name, value]) => [name, String(value)]));
+}
+
+async function post(
+  url: string,
+  key: string,
+  body: unknown,
+  headers: Record<string, string>,
+): Promise<HttpAnswer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+/** A refund of a tenth of a new payment. */
+export async function refundOfNewPayment(service: TestService, processor: string) {
+  const transactionId = await service.sandbox.transaction({ processor, amount: 10_000, currency: 'usd' });
+  return { transactionId, amount: 1_000, reason: 'other', processor };
+}
+
+/** Has a refund accepted without waiting, through the API of the test's own process; answers its id. */
+export async function accept(service: TestService, processor: string): Promise<string> {
+  const body = await refundOfNewPayment(service, processor);
+  const { status, body: answer } = await service.call('POST', '/v1/refunds', {
+    body,
+    headers: { prefer: 'respond-async' },
+  });
+  expect(status).toBe(200);
+  return answer.data.id;
+}
+
+export async function rowOf({ deps }: TestService, id: string): Promise<Refund> {
+  return await deps.db.refund.findUniqueOrThrow({ where: { id } });
+}
+
+/** Waits until the refunds have been sent, and nobody knows yet what became of them. */
+export async function untilAtProcessor(service: TestService, ids: readonly string[]): Promise<void> {
+  await waitFor('the refunds to be at their processors', async () => {
+    const sent = { id: { in: [...ids] }, attemptCount: 1, attemptEndedAt: null, externalRefundId: null };
+    return (await service.deps.db.refund.count({ where: sent })) === ids.length;
+  });
+}
+
+/** Waits until the refunds have completed; answers after how many milliseconds the last of them had. */
+export async function untilCompleted(
+  service: TestService,
+  ids: readonly string[],
+  timeoutMs: number,
+): Promise<number> {
+  const since = performance.now();
+  await waitFor(
+    `${ids.length} refunds to complete`,
+    async () => {
+      const completed = { id: { in: [...ids] }, status: 'completed' as const };
+      return (await service.deps.db.refund.count({ where: completed })) === ids.length;
+    },
+    { timeoutMs, intervalMs: 50 },
+  );
+  return Math.round(performance.now() - since);
+}
+
+export async function timelineOf({ deps }: TestService, refundId: string): Promise<string[]> {
+  const events = await deps.db.refundEvent.findMany({ where: { refundId }, orderBy: { seq: 'asc' } });
+  return events.map(({ type }) => type);
+}

@@ -1,0 +1,145 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { migrate } from '../../prisma/migrate.ts';
+import { createDatabase } from '../harness/create-database.ts';
+import { type RunningPostgres, startPostgres } from '../harness/embedded-postgres.ts';
+import { freePort } from '../harness/free-port.ts';
+import { type RunningRedis, startRedis } from '../harness/redis.ts';
+import type { ApiAnswer, TestService } from '../harness/service.ts';
+import { waitFor } from '../harness/wait-for.ts';
+
+// Servers that a test may stop, freeze and empty, because nobody else works with them.
+
+/** A Redis that keeps its address while it comes and goes. */
+export class OwnRedis {
+  readonly url: string;
+  readonly #port: number;
+  #running: RunningRedis | null = null;
+
+  private constructor(port: number) {
+    this.#port = port;
+    this.url = `redis://127.0.0.1:${port}`;
+  }
+
+  /** Picks an address; the server is not started yet. */
+  static async prepare(): Promise<OwnRedis> {
+    return new OwnRedis(await freePort());
+  }
+
+  async start(): Promise<void> {
+    this.#running = await startRedis({ port: this.#port });
+  }
+
+  /** Ends it without notice; it comes back empty. */
+  async stop(): Promise<void> {
+    await this.#running?.stop();
+    this.#running = null;
+  }
+
+  freeze(): void {
+    this.#running?.process.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#running?.process.kill('SIGCONT');
+  }
+
+  async flush(): Promise<void> {
+    const client = new Redis(this.url);
+    await client.flushall();
+    client.disconnect();
+  }
+}
+
+/** A PostgreSQL with one migrated database that keeps its address and its data while it comes and goes. */
+export class OwnPostgres {
+  readonly url: string;
+  readonly #folder: string;
+  readonly #port: number;
+  #server: RunningPostgres | null;
+
+  private constructor(folder: string, server: RunningPostgres, url: string) {
+    this.#folder = folder;
+    this.#server = server;
+    this.#port = server.port;
+    this.url = url;
+  }
+
+  static async start(): Promise<OwnPostgres> {
+    const folder = mkdtempSync(join(tmpdir(), 'refund-own-postgres-'));
+    chmodSync(folder, 0o755);
+    const server = await startPostgres({ dataDir: join(folder, 'data'), durable: false });
+    const url = await createDatabase(server.url, 'refunds');
+    await migrate(url);
+    return new OwnPostgres(folder, server, url);
+  }
+
+  async stop(): Promise<void> {
+    await this.#server?.stop();
+    this.#server = null;
+  }
+
+  async startAgain(): Promise<void> {
+    const dataDir = join(this.#folder, 'data');
+    this.#server = await startPostgres({ dataDir, port: this.#port, durable: false });
+  }
+
+  /** Every process of it stops where it is: connections stay open and nothing is answered. */
+  freeze(): void {
+    this.#signalAll('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#signalAll('SIGCONT');
+  }
+
+  async remove(): Promise<void> {
+    await this.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #signalAll(signal: NodeJS.Signals): void {
+    const parent = this.#server?.pid;
+    if (parent === undefined) throw new Error('The server does not run.');
+    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(parent)], { encoding: 'utf8' });
+    // The parent first: stopped, it makes no further children; continued last, it finds all of them alive.
+    const pids = [parent, ...children.trim().split(/\s+/).map(Number)];
+    for (const pid of signal === 'SIGSTOP' ? pids : pids.toReversed()) process.kill(pid, signal);
+  }
+}
+
+/** An answer, and how long it took. */
+export async function timed(answer: Promise<ApiAnswer>): Promise<ApiAnswer & { ms: number }> {
+  const since = performance.now();
+  const { status, body, headers } = await answer;
+  return { status, body, headers, ms: Math.round(performance.now() - since) };
+}
+
+/** A new payment of 100.00 USD at the processor. */
+export async function payment({ sandbox }: TestService, processor: string): Promise<string> {
+  return await sandbox.transaction({ processor, amount: 10_000, currency: 'usd' });
+}
+
+/** Asks for a tenth of a payment back. */
+export async function create(
+  service: TestService,
+  transactionId: string,
+  headers: Record<string, string> = {},
+): Promise<ApiAnswer & { ms: number }> {
+  const processor = transactionId.startsWith('ch_') ? 'stripe' : 'braintree';
+  const body = { transactionId, amount: 1_000, reason: 'other', processor };
+  return await timed(service.call('POST', '/v1/refunds', { body, headers }));
+}
+
+/** Waits until every refund on record has completed; answers how many there are. */
+export async function allComplete({ deps }: TestService, timeoutMs: number): Promise<number> {
+  await waitFor(
+    'every refund to complete',
+    async () => (await deps.db.refund.count({ where: { status: { not: 'completed' } } })) === 0,
+    { timeoutMs, intervalMs: 100 },
+  );
+  return await deps.db.refund.count();
+}
