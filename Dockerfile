@@ -16,7 +16,9 @@ RUN npx tsx prisma/generate.ts && npm run build
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+# To npm the Prisma CLI and TypeScript are wanted by @prisma/client, which does not need them to run: 250 MB.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+  && npm uninstall prisma typescript --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000

@@ -30,6 +30,8 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
     requestIdHeader: false,
     requestTimeout: deps.settings.MAX_WAIT_MS + 30_000,
     forceCloseConnections: 'idle',
+    // What arrives on an open connection while closing is answered like any other request, and the connection closed.
+    return503OnClosing: false,
     frameworkErrors: answerFrameworkError as never,
     clientErrorHandler: answerClientError,
     // Longer than any URL can be, so that an id of any length is answered like every other unknown id.
@@ -41,12 +43,19 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
   });
+  finishRequestsOnClose(app, deps);
   answerErrors(app);
   refuseAmbiguousHeaders(app);
   acceptJsonOnly(app);
   const answerOtherMethods = answerUnknownRoutes(app);
   await app.register(helmet, {
-    contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } },
+    contentSecurityPolicy: {
+      directives: {
+        'upgrade-insecure-requests': null,
+        'font-src': ["'self'", 'data:'],
+        'style-src': ["'self'", "'unsafe-inline'"],
+      },
+    },
   });
   await describeApi(app);
   healthRoutes(app, deps);
@@ -61,4 +70,19 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
   });
   answerOtherMethods();
   return app;
+}
+
+/**
+ * Who waits for a verdict is answered with what is known, so that closing does not take as long as waiting. Clients
+ * are told to leave: a connection that is kept alive would otherwise keep the process as well.
+ */
+function finishRequestsOnClose(app: Api, { watcher }: ApiDependencies): void {
+  let closing = false;
+  app.addHook('preClose', async () => {
+    closing = true;
+    watcher.close();
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing) reply.header('connection', 'close');
+  });
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import type { IdempotencyKey } from '../shared/db.ts';
@@ -19,6 +20,9 @@ export interface Answer {
 
 /** Longer than any request runs; after that its process is dead and another request may take the key over. */
 const lockMs = 60_000;
+
+/** How long an answer waits to be stored before it is sent. */
+const storeWaitMs = 2_000;
 
 /** Answers that bind nothing: the request was not carried out, so the same key may be used for a better one. */
 const unbindingStatuses = new Set([400, 401, 413, 415, 429, 500, 503]);
@@ -53,7 +57,8 @@ export async function answerOnce(
     return begun;
   }
   const answer = await settle(run((tx, refundId) => bind(tx, begun, refundId)));
-  await finish(deps, begun, answer);
+  // A database that hangs must not hold up an answer that is there; it is stored later, or not at all.
+  await Promise.race([finish(deps, begun, answer), sleep(storeWaitMs, null, { ref: false })]);
   if (answer.fault !== null) throw answer.fault;
   return answer;
 }

@@ -10,11 +10,8 @@ runMain(async () => {
   const settings = loadServiceSettings();
   const log = openLog(settings.LOG_LEVEL, 'api');
   const deps = openDependencies(settings, log);
-  const watcher = new RefundWatcher(deps.db);
-  const app = await buildApp({ ...deps, watcher });
+  const app = await buildApp({ ...deps, watcher: new RefundWatcher(deps.db) });
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
-    // Who waits for a verdict is answered with what is known, so that closing does not take as long as waiting.
-    watcher.close();
     await app.close();
     await closeDependencies(deps);
   });

@@ -51,7 +51,11 @@ export async function describeApi(app: Api): Promise<void> {
     transformObject: (document) =>
       finishDocument(jsonSchemaTransformObject(document) as OpenApiDocument) as never,
   });
-  await app.register(swaggerUi, { routePrefix: '/docs', uiConfig: { tryItOutEnabled: true } });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    uiConfig: { tryItOutEnabled: true },
+    theme: { title: 'Refund service' },
+  });
   app.get(
     '/openapi.json',
     { schema: { hide: true }, config: { rateLimit: false } },

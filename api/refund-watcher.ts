@@ -19,6 +19,7 @@ export class RefundWatcher {
   readonly #db: Database;
   readonly #waiters = new Set<Waiter>();
   #polling = false;
+  #closed = false;
 
   constructor(db: Database) {
     this.#db = db;
@@ -33,7 +34,7 @@ export class RefundWatcher {
     isOver: (refund: Refund) => boolean,
     timeoutMs: number,
   ): Promise<Refund | null> {
-    if (timeoutMs <= 0) return null;
+    if (timeoutMs <= 0 || this.#closed) return null;
     return await new Promise((resolve) => {
       const timer = setTimeout(() => this.#dismiss(waiter), timeoutMs);
       const waiter: Waiter = { refundId, isOver, latest: null, resolve, timer };
@@ -42,8 +43,9 @@ export class RefundWatcher {
     });
   }
 
-  /** Lets everybody go who still waits, with what is known. */
+  /** Lets everybody go who still waits, with what is known; from now on nobody has to wait. */
   close(): void {
+    this.#closed = true;
     for (const waiter of this.#waiters) this.#dismiss(waiter);
   }
 

@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Prisma, PrismaClient } from '../prisma/generated/client.ts';
+import { StrictClient } from './strict-client.ts';
 
 export type {
   ApiKey,
@@ -36,6 +37,7 @@ export function openDatabase(databaseUrl: string, poolSize: number): Database {
     statement_timeout: 9_000,
     idle_in_transaction_session_timeout: 15_000,
     keepAlive: true,
+    Client: StrictClient,
   });
   return new PrismaClient({
     adapter,

@@ -12,6 +12,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import pg from 'pg';
 import type { Settings } from './config.ts';
 import type { Logger } from './log.ts';
+import { StrictClient } from './strict-client.ts';
 
 /**
  * The queues carry wake-up calls and nothing else: a job says "look at this refund". Postgres is the truth, so a
@@ -45,12 +46,11 @@ export class RefundQueues {
   readonly #queues: ReadonlyMap<string, Queue>;
   readonly #maintenance: Queue;
   readonly #connection: QueueConnection;
-  readonly #log: Logger;
+  readonly #warn: (error: unknown) => void;
   #pendingWakes = 0;
-  #lastWarningAt = 0;
 
   constructor(settings: QueueSettings, processors: readonly string[], log: Logger) {
-    this.#log = log;
+    this.#warn = warnSparingly(log, 'the queue is not reachable; the sweep will pick refunds up');
     this.#connection = openConnection(settings, 'producer', log);
     this.#queues = new Map(processors.map((name) => [name, this.#open(settings, refundQueueName(name))]));
     this.#maintenance = this.#open(settings, maintenanceQueueName);
@@ -64,7 +64,7 @@ export class RefundQueues {
     if (this.#pendingWakes >= maxPendingWakes) return;
     this.#pendingWakes += 1;
     this.wakeAll(refund.processor, [refund.id])
-      .catch((error: unknown) => this.#warn(error))
+      .catch(this.#warn)
       .finally(() => {
         this.#pendingWakes -= 1;
       });
@@ -110,15 +110,19 @@ export class RefundQueues {
       skipMetasUpdate: true,
     };
     const queue = new Queue(name, options as never, this.#connection.backendFactory as never);
-    queue.on('error', (error) => this.#warn(error));
+    queue.on('error', this.#warn);
     return queue;
   }
+}
 
-  #warn(error: unknown): void {
-    if (Date.now() - this.#lastWarningAt < 10_000) return;
-    this.#lastWarningAt = Date.now();
-    this.#log.warn({ err: error }, 'the queue is not reachable; the sweep will pick refunds up');
-  }
+/** Every ten seconds at most: a store that is gone is told of many times a second. */
+function warnSparingly(log: Logger, message: string): (error: unknown) => void {
+  let lastAt = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    if (performance.now() - lastAt < 10_000) return;
+    lastAt = performance.now();
+    log.warn({ err: error }, message);
+  };
 }
 
 /** The consuming side: one queue, `handle` called once per job. `close` waits for running jobs. */
@@ -145,11 +149,13 @@ export function openWorker<Data>(
     lockDuration: 15_000,
     stalledInterval: 5_000,
     maxStalledCount: 1_000,
+    // Otherwise a worker that met a PostgreSQL that was gone sleeps for 15 seconds, however soon that is back.
+    runRetryDelay: 1_000,
     metrics: { maxDataPoints: 60 },
   };
   const process = (job: Job<Data>) => handle(job.data, job.name);
   const worker = new Worker<Data>(name, process, options as never, connection.backendFactory as never);
-  worker.on('error', (error) => log.warn({ err: error, queue: name }, 'queue error'));
+  worker.on('error', warnSparingly(log.child({ queue: name }), 'queue error'));
   worker.on('failed', (_job, error) => log.error({ err: error, queue: name }, 'job failed'));
   return {
     async close() {
@@ -188,12 +194,46 @@ function openConnection(settings: QueueSettings, role: 'producer' | 'worker', lo
 }
 
 function postgresConnection(databaseUrl: string | null): QueueConnection {
-  const pool = { connectionString: databaseUrl, max: 3, connectionTimeoutMillis: 5_000, keepAlive: true };
+  const pool = {
+    connectionString: databaseUrl,
+    max: 3,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 10_000,
+    keepAlive: true,
+    Client: StrictClient,
+  };
   return {
     options: { connection: pool as never },
-    backendFactory: createPostgresBackend,
+    backendFactory: createPatientBackend,
     close: () => undefined,
   };
+}
+
+/**
+ * BullMQ remembers for good that PostgreSQL could not be reached at the first try. Forgetting it lets a process that
+ * was started before its database work as soon as that is there.
+ */
+const createPatientBackend: typeof createPostgresBackend = (name, options, factoryOptions) => {
+  const backend = createPostgresBackend(name, options, factoryOptions);
+  const { connection } = backend as unknown as { connection: Remembering };
+  for (const part of [backend as unknown as Remembering, connection]) {
+    const waitUntilReady = part.waitUntilReady.bind(part);
+    part.waitUntilReady = async () => {
+      try {
+        await waitUntilReady();
+      } catch (error) {
+        part.readyPromise = undefined;
+        throw error;
+      }
+    };
+  }
+  return backend;
+};
+
+/** What BullMQ keeps to itself. */
+interface Remembering {
+  readyPromise: Promise<void> | undefined;
+  waitUntilReady(): Promise<void>;
 }
 
 /** How a connection that somebody waits for behaves while Redis is gone or frozen. */

@@ -2,28 +2,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { closeDependencies, openDependencies } from '../../shared/dependencies.ts';
 import { openLog } from '../../shared/log.ts';
+import type { QueueWorker } from '../../shared/queues.ts';
 import { startWorkers } from '../../worker/start-workers.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { expectInvariants } from '../harness/invariants.ts';
-import { startService, type TestService } from '../harness/service.ts';
+import { type ApiAnswer, startService, type TestService } from '../harness/service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 import { allComplete, create, OwnPostgres, payment, timed } from './outages-bench.ts';
 
-/** The longest that a client waits for an answer while the database is frozen. */
+const createWaitMs = 1_000;
+
+/** The longest that a client waits for an answer while the database hangs. */
 const frozenAnswerMs = 15_000;
+
+const async = { prefer: 'respond-async' };
 
 describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) => {
   let postgres: OwnPostgres;
   let service: TestService;
+  let worker: QueueWorker;
 
   beforeAll(async () => {
     postgres = await OwnPostgres.start();
-    service = await startService({
-      databaseUrl: postgres.url,
-      backend,
-      settings: { CREATE_WAIT_MS: 1_000 },
-      workers: Number(process.env.W ?? 1),
-    });
+    const settings = { CREATE_WAIT_MS: createWaitMs };
+    service = await startService({ databaseUrl: postgres.url, backend, workers: 0, settings });
+    worker = service.startWorker();
   });
   beforeEach(() => service.sandbox.settings({ autoSettleMs: 100, latencyMs: 0 }));
   afterEach(() => expectInvariants(service));
@@ -32,23 +35,100 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
     await postgres.remove();
   });
 
+  test('a database that is gone is told at once, and everything works when it is back', async () => {
+    await service.sandbox.settings({ latencyMs: 300 });
+    const transactionId = await payment(service, 'stripe');
+    const open = await create(service, transactionId, async);
+    await postgres.stop();
+    await expectNotReady();
+    await expectUnavailable(transactionId, open.body.data.id, 5_000);
+    await postgres.startAgain();
+    await expectEverythingWorks();
+    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
+    await expectKeyToBeFree(transactionId);
+  }, 60_000);
+
+  test('a database that hangs keeps nobody waiting for long, and 503 means that nothing was done', async () => {
+    await service.sandbox.settings({ latencyMs: 700 });
+    const known = await create(service, await payment(service, 'stripe'));
+    const waiting = create(service, await payment(service, 'stripe'));
+    await waitFor('a refund to be on its way', () =>
+      service.deps.db.refund.findFirst({ where: { attemptCount: 1, externalRefundId: null } }),
+    );
+    const caught = await createInARow(24);
+    postgres.freeze();
+    const transactionId = await payment(service, 'stripe');
+    await Promise.all([
+      expectUnavailable(transactionId, known.body.data.id, frozenAnswerMs),
+      expectNotReady(),
+    ]);
+    const waited = await waiting;
+    const answers = await Promise.all(caught);
+    postgres.thaw();
+    // Who waits for a verdict waits as long as asked, and reading the payment before took two latencies at most.
+    expect({ status: waited.status, soon: waited.ms < createWaitMs + 1_500 + 1_400 }).toEqual({
+      status: 200,
+      soon: true,
+    });
+    await expectEverythingWorks();
+    for (const answer of answers) await expectTruth(answer);
+    const slowest = Math.max(...answers.map(({ ms }) => ms));
+    console.log(`PostgreSQL frozen (${backend.name}): the slowest of ${answers.length} took ${slowest} ms`);
+    await expectKeyToBeFree(transactionId);
+  }, 90_000);
+
+  /** Starts creations one after the other, so that whatever happens next meets them at different steps. */
+  async function createInARow(count: number) {
+    const payments = await Promise.all(Array.from({ length: count }, () => payment(service, 'stripe')));
+    const creating = payments.map(async (transactionId, index) => {
+      await sleep(index * 4);
+      const headers = index % 3 === 0 ? { ...async, 'idempotency-key': `freeze-${transactionId}` } : async;
+      return { transactionId, ...(await create(service, transactionId, headers)) };
+    });
+    await sleep(60);
+    return creating;
+  }
+
+  async function expectTruth(answer: ApiAnswer & { transactionId: string; ms: number }): Promise<void> {
+    const { transactionId, status, body, ms } = answer;
+    const created = await service.deps.db.refund.count({ where: { transactionId } });
+    if (status === 200) expect(created).toBe(1);
+    else if (status === 503) expect(created).toBe(0);
+    else expect(body.error).toMatchObject({ code: 'internal_error', message: /not known/ });
+    expect(ms).toBeLessThan(frozenAnswerMs);
+  }
+
   async function expectUnavailable(transactionId: string, refundId: string, withinMs: number): Promise<void> {
     const answers = await Promise.all([
       create(service, transactionId),
-      create(service, transactionId, { 'idempotency-key': `outage-${transactionId}` }),
+      create(service, transactionId, keyOf(transactionId)),
       timed(service.call('GET', `/v1/refunds/${refundId}`)),
       timed(service.call('GET', '/v1/refunds')),
       timed(service.call('POST', `/v1/refunds/${refundId}/cancel`)),
       timed(service.call('POST', '/v1/policies/check', { body: { transactionId } })),
     ]);
     for (const { status, body, headers, ms } of answers) {
-      expect({ status, code: body.error.code }).toEqual({ status: 503, code: 'service_unavailable' });
-      expect(Object.keys(body)).toEqual(['error']);
-      expect(Object.keys(body.error).toSorted()).toEqual(['code', 'message']);
+      const message = expect.any(String);
+      expect({ status, body }).toEqual({
+        status: 503,
+        body: { error: { code: 'service_unavailable', message } },
+      });
       expect(Number(headers['retry-after'])).toBeGreaterThan(0);
       expect(ms).toBeLessThan(withinMs);
     }
-    console.log(`503 after ${answers.map(({ ms }) => ms).join(', ')} ms`);
+  }
+
+  function keyOf(transactionId: string) {
+    return { 'idempotency-key': `outage-${transactionId}` };
+  }
+
+  async function expectKeyToBeFree(transactionId: string): Promise<void> {
+    const { status, headers } = await create(service, transactionId, keyOf(transactionId));
+    expect({ status, replayed: headers['idempotent-replayed'] }).toEqual({
+      status: 200,
+      replayed: undefined,
+    });
+    await allComplete(service, 20_000);
   }
 
   async function expectNotReady(): Promise<void> {
@@ -61,100 +141,39 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
     expect(ready.ms).toBeLessThan(3_000);
   }
 
-  async function expectEverythingWorks(openRefunds: number): Promise<void> {
+  async function expectEverythingWorks(): Promise<void> {
     const since = performance.now();
     await waitFor(
       'the API to be ready',
       async () => (await service.call('GET', '/readyz')).body.status === 'ok',
       { timeoutMs: 20_000, intervalMs: 100 },
     );
-    console.log(`ready again after ${Math.round(performance.now() - since)} ms`);
-    expect(await service.deps.db.refund.count({ where: { status: 'processing' } })).toBeLessThanOrEqual(
-      openRefunds,
-    );
+    const readyMs = Math.round(performance.now() - since);
     for (const processor of ['stripe', 'braintree']) {
       expect((await create(service, await payment(service, processor))).status).toBe(200);
     }
     await allComplete(service, 40_000);
-    console.log(`all complete after ${Math.round(performance.now() - since)} ms`);
+    const completeMs = Math.round(performance.now() - since);
+    console.log(
+      `PostgreSQL back (${backend.name}): ready after ${readyMs} ms, complete after ${completeMs} ms`,
+    );
   }
 
-  test.each(['stopped', 'frozen'])(
-    'a database that is %s is told in time, and nothing is half done',
-    async (how) => {
-      await service.sandbox.settings({ latencyMs: 300 });
-      const transactionId = await payment(service, 'stripe');
-      const open = await create(service, transactionId, { prefer: 'respond-async' });
-      expect(open.status).toBe(200);
-      if (how === 'stopped') await postgres.stop();
-      else postgres.freeze();
-      await expectUnavailable(transactionId, open.body.data.id, how === 'stopped' ? 5_000 : frozenAnswerMs);
-      await expectNotReady();
-      if (how === 'stopped') await postgres.startAgain();
-      else postgres.thaw();
-      await expectEverythingWorks(1);
-      const created = await service.deps.db.refund.count({ where: { transactionId } });
-      expect(created).toBe(1);
-      const again = await create(service, transactionId, { 'idempotency-key': `outage-${transactionId}` });
-      expect(again.status).toBe(200);
-      expect(again.headers['idempotent-replayed']).toBeUndefined();
-      await allComplete(service, 20_000);
-    },
-    90_000,
-  );
-
-  test('a database that freezes while a client waits for the verdict does not make it wait for longer', async () => {
-    await service.sandbox.settings({ latencyMs: 700 });
-    const creating = create(service, await payment(service, 'stripe'));
-    await waitFor('the refund to be on its way', async () =>
-      service.deps.db.refund.findFirst({ where: { attemptCount: 1, status: 'processing' } }),
-    );
-    postgres.freeze();
-    const { status, ms } = await creating;
-    postgres.thaw();
-    expect({ status, soon: ms < 2_500 + 700 }).toEqual({ status: 200, soon: true });
-    await expectEverythingWorks(1);
-  }, 90_000);
-
-  test('creations that a freeze catches at any step end in time, and 503 means that nothing was done', async () => {
-    const payments = await Promise.all(Array.from({ length: 24 }, () => payment(service, 'stripe')));
-    const creating = payments.map(async (transactionId, index) => {
-      await sleep(index * 4);
-      const headers = index % 3 === 0 ? { 'idempotency-key': `freeze-${transactionId}` } : {};
-      return { transactionId, ...(await create(service, transactionId, headers)) };
-    });
-    await sleep(60);
-    postgres.freeze();
-    const answers = await Promise.all(creating);
-    postgres.thaw();
-    console.log(`answers: ${answers.map(({ status, ms }) => `${status} after ${ms}`).join(', ')} ms`);
-    await expectEverythingWorks(24);
-    for (const { transactionId, status, ms, body } of answers) {
-      const refunds = await service.deps.db.refund.count({ where: { transactionId } });
-      if (status === 200) expect(refunds).toBe(1);
-      else if (status === 503) expect(refunds).toBe(0);
-      else expect({ status, body }).toEqual({ status: 500, body });
-      expect(ms).toBeLessThan(frozenAnswerMs);
-    }
-  }, 90_000);
-
   test('API and worker start while the database is gone, and work once it is there', async () => {
-    const { body } = await create(service, await payment(service, 'stripe'), { prefer: 'respond-async' });
+    await worker.close();
+    const { body } = await create(service, await payment(service, 'stripe'), async);
     await postgres.stop();
     const deps = openDependencies(service.settings, openLog('silent', 'late'));
     deps.queues.wake({ id: body.data.id, processor: 'stripe' });
-    const worker = startWorkers(deps);
-    await sleep(3_000);
+    const late = startWorkers(deps);
+    // Long enough for every part of both to have tried once.
+    await sleep(1_500);
     await postgres.startAgain();
     const since = performance.now();
-    await waitFor(
-      'the refund to complete by the late worker',
-      async () =>
-        (await deps.db.refund.findUniqueOrThrow({ where: { id: body.data.id } })).status === 'completed',
-      { timeoutMs: 30_000 },
-    );
-    console.log(`late worker done after ${Math.round(performance.now() - since)} ms`);
-    await worker.close();
+    await allComplete(service, 30_000);
+    const ms = Math.round(performance.now() - since);
+    console.log(`PostgreSQL there at last (${backend.name}): complete after ${ms} ms`);
+    await late.close();
     await closeDependencies(deps);
-  }, 90_000);
+  }, 60_000);
 });

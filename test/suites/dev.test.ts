@@ -1,0 +1,192 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { settingNames } from '../../shared/config.ts';
+import type { PublicRefund } from '../../shared/refunds/refund.ts';
+import { type DevFile, readDevFile } from '../dev/dev-file.ts';
+import { type StartedProcess, startProcess } from '../harness/child-process.ts';
+import { freePort } from '../harness/free-port.ts';
+import { waitFor } from '../harness/wait-for.ts';
+
+const startTimeoutMs = 60_000;
+
+/** The tests tell one story, each going on where the one before it ended. */
+describe('npm run dev', () => {
+  // A blank in the path, as in many home folders.
+  const folder = mkdtempSync(join(tmpdir(), 'refund dev-'));
+  const dataDir = join(folder, 'data');
+  let port: number;
+  let dev: StartedProcess;
+  let first: DevFile;
+  let refundId: string;
+
+  const start = async (env: Record<string, string> = {}) => {
+    const started = startDev({ DATA_DIR: dataDir, PORT: String(port), ...env });
+    await started.waitForOutput(/Ctrl-C stops everything/, { timeoutMs: startTimeoutMs });
+    return started;
+  };
+  const call = (path: string, body?: object) =>
+    fetch(`${first.apiUrl}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${first.keys.test}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+
+  beforeAll(async () => {
+    port = await freePort();
+    dev = await start();
+    first = readDev(dataDir);
+  }, startTimeoutMs);
+
+  afterAll(async () => {
+    await dev.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('writes down where everything is, for us alone to read', () => {
+    const path = join(dataDir, 'dev.json');
+    const apiUrl = `http://127.0.0.1:${port}`;
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toStrictEqual({
+      apiUrl,
+      organizationId: expect.stringMatching(/^org_/),
+      keys: { test: expect.stringMatching(/^svc_test_/), live: expect.stringMatching(/^svc_live_/) },
+      dashboard: { url: `${apiUrl}/dashboard`, email: expect.any(String), password: expect.any(String) },
+      sandboxUrl: expect.stringMatching(/^http:/),
+      databaseUrl: expect.stringMatching(/^postgresql:/),
+      redisUrl: null,
+      processes: {
+        api: expect.any(Number),
+        workers: [expect.any(Number)],
+        sandbox: expect.any(Number),
+      },
+    });
+    for (const secret of [path, join(dataDir, 'encryption.key')])
+      expect(statSync(secret).mode & 0o077).toBe(0);
+    expect(allOf(first).every(isAlive)).toBe(true);
+  });
+
+  test('is ready, and makes a refund that gets through', async () => {
+    expect(await (await call('/readyz')).json()).toEqual({ status: 'ok', database: 'up', queue: 'up' });
+    const answer = await call('/v1/refunds', {
+      transactionId: 'ch_first',
+      amount: 1500,
+      reason: 'product_defective',
+    });
+    const created = await refundIn(answer);
+    expect([answer.status, created.status]).toEqual([200, 'processing']);
+    refundId = created.id;
+    await waitFor('the refund to be completed', async () => {
+      const refund = await refundIn(await call(`/v1/refunds/${refundId}`));
+      return refund.status === 'completed';
+    });
+  });
+
+  test('a second one on the same data, and one on the same port, say why they do not start', async () => {
+    const twin = startDev({ DATA_DIR: dataDir, PORT: String(await freePort()) });
+    expect(await twin.exited).toEqual({ code: 1, signal: null });
+    expect(twin.output()).toMatch(
+      new RegExp(`^npm run dev already runs on .* \\(process ${dev.pid}\\)\\..*\\n$`),
+    );
+
+    const neighbour = startDev({ DATA_DIR: join(folder, 'other'), PORT: String(port) });
+    expect(await neighbour.exited).toEqual({ code: 1, signal: null });
+    expect(neighbour.output()).toMatch(new RegExp(`^Port ${port} is taken by another program\\..*\\n$`));
+  });
+
+  test('starts again what was killed, under a process id that it writes down', async () => {
+    for (const name of ['workers', 'api', 'sandbox'] as const) {
+      const [killed = -1] = [readDev(dataDir).processes[name]].flat();
+      process.kill(killed, 'SIGKILL');
+      const pid = await waitFor(`another process as ${name}`, () => {
+        const [newest = -1] = [readDev(dataDir).processes[name]].flat();
+        return newest !== killed && isAlive(newest) && newest;
+      });
+      expect(pid).not.toBe(killed);
+    }
+    await dev.waitForUrl(`${first.apiUrl}/readyz`);
+    const again = { transactionId: 'ch_second', amount: 100, reason: 'other' };
+    await waitFor('the service to work again', async () => (await call('/v1/refunds', again)).status === 200);
+  });
+
+  test('SIGTERM leaves no process behind', async () => {
+    const before = [...allOf(readDev(dataDir)), postgresOf(dataDir)];
+    expect(before.every(isAlive)).toBe(true);
+    expect(await dev.stop()).toEqual({ code: 0, signal: null });
+    expect(before.filter(isAlive)).toEqual([]);
+  });
+
+  test(
+    'the next start keeps keys and data',
+    async () => {
+      dev = await start();
+      const { processes: _, ...kept } = readDev(dataDir);
+      expect(kept).toEqual({ ...kept, organizationId: first.organizationId, keys: first.keys });
+      expect([kept.dashboard, kept.sandboxUrl]).toEqual([first.dashboard, first.sandboxUrl]);
+      const { data } = await (await call(`/v1/refunds/${refundId}`)).json();
+      expect([data.id, data.status]).toEqual([refundId, 'completed']);
+    },
+    startTimeoutMs,
+  );
+
+  test(
+    'killed itself, it takes everything along, and starts again',
+    async () => {
+      const before = [...allOf(readDev(dataDir)), postgresOf(dataDir)];
+      await dev.kill9();
+      await waitFor('all of its processes to end', () => !before.some(isAlive));
+      dev = await start();
+      expect((await call('/readyz')).status).toBe(200);
+    },
+    startTimeoutMs,
+  );
+});
+
+test(
+  'npm run demo brings a refund through at each processor, and leaves nothing behind',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'refund-demo-test-'));
+    const demo = startProcess('test/dev/demo.ts', { env: { TMPDIR: folder } });
+    expect(await demo.exited, demo.output()).toEqual({ code: 0, signal: null });
+    expect(demo.output().match(/back through (stripe|braintree)/g)).toHaveLength(2);
+    expect(demo.output().match(/refund\.completed/g)).toHaveLength(2);
+    // The loader's cache is there as well.
+    expect(readdirSync(folder).filter((name) => name.startsWith('refund'))).toEqual([]);
+    rmSync(folder, { recursive: true, force: true });
+  },
+  startTimeoutMs,
+);
+
+function startDev(env: Record<string, string>): StartedProcess {
+  // What this machine has set is not meant for the one that is tested.
+  const unset = Object.fromEntries(settingNames.map((name) => [name, undefined]));
+  return startProcess('test/dev/main.ts', { env: { ...unset, npm_lifecycle_event: undefined, ...env } });
+}
+
+async function refundIn(answer: Response): Promise<PublicRefund> {
+  return ((await answer.json()) as { data: PublicRefund }).data;
+}
+
+function readDev(dataDir: string): DevFile {
+  const content = readDevFile(dataDir);
+  if (content === null) throw new Error('There is no dev.json that can be read.');
+  return content;
+}
+
+function allOf({ processes: { api, workers, sandbox } }: DevFile): number[] {
+  return [api, ...workers, sandbox];
+}
+
+function postgresOf(dataDir: string): number {
+  return Number.parseInt(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10);
+}
+
+/** A zombie has ended, even where nobody collects it. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return process.platform !== 'linux' || !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
