@@ -18,7 +18,7 @@ export function answerErrors(app: FastifyInstance): void {
   });
 }
 
-export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
+function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
   if (error.retryAfterSeconds !== null) reply.header('retry-after', error.retryAfterSeconds);
   if (error.code === 'invalid_api_key') reply.header('www-authenticate', 'Bearer');
   return reply.code(error.status).send(errorBody(error));

@@ -6,13 +6,10 @@ export type {
   ApiKey,
   IdempotencyKey,
   Organization,
-  Policy as PolicyRow,
   ProcessorAccount,
   Refund,
   RefundEvent,
-  RefundReason,
   Role,
-  SubmissionOutcome,
   Transaction,
 } from '../prisma/generated/client.ts';
 export { Prisma };

@@ -50,5 +50,10 @@ export function openLog(
 
 /** Only texts are masked: a number, such as a duration with its many decimals, would leave the line no JSON. */
 function redactLine(line: string): string {
-  return line.replace(/"(?:[^"\\]|\\.)*"/g, redact);
+  return line.replace(/"(?:[^"\\]|\\.)*"/g, redactToken);
+}
+
+/** An escape such as \n ends in a letter, which would hide where the word behind it begins. */
+function redactToken(token: string): string {
+  return token.includes('\\') ? JSON.stringify(redact(JSON.parse(token))) : redact(token);
 }

@@ -6,7 +6,7 @@ import { appendEvent } from './transition.ts';
 export const recordingMarginMs = 10_000;
 
 /** How long a claimed refund belongs to its worker: longer than any call to a processor can last. */
-export function leaseMs(settings: { PROCESSOR_TIMEOUT_MS: number }): number {
+function leaseMs(settings: { PROCESSOR_TIMEOUT_MS: number }): number {
   return settings.PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }
 

@@ -33,12 +33,11 @@ function untilAborted(): Promise<void> {
 }
 
 function welcome(stack: Stack): string {
-  const { apiUrl, keys, dashboard, sandboxUrl } = stack.description();
+  const { apiUrl, keys, sandboxUrl } = stack.description();
   return `
 The refund service is ready.
 
   API         ${apiUrl}/docs
-  Dashboard   ${dashboard.url}   ${dashboard.email}   ${dashboard.password}
   Sandbox     ${sandboxUrl}   plays Stripe and Braintree; no money moves
   Keys        ${devFilePath(stack.dataDir)}
 

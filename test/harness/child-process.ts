@@ -41,12 +41,14 @@ export interface StartedProcess {
 const startTimeoutMs = 30_000;
 
 /**
- * Runs a TypeScript file as a process of its own. It ends with this process at the latest.
+ * Runs a TypeScript file, or a compiled one, as a process of its own. It ends with this process at the latest.
  * @param entry path below the project's root, such as `api/main.ts`.
  */
 export function startProcess(entry: string, { args = [], env = {} }: StartOptions = {}): StartedProcess {
+  // What is compiled has to do without tsx, as it does where it is deployed.
+  const loader = entry.endsWith('.ts') ? ['--import', 'tsx'] : [];
   // Node itself, not npx or tsx: the id is then that of the program and not of a wrapper that leaves it behind.
-  const child = spawn(process.execPath, ['--import', 'tsx', resolve(root, entry), ...args], {
+  const child = spawn(process.execPath, [...loader, resolve(root, entry), ...args], {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,5 @@
 import net from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { rawRequest } from '../harness/raw-http.ts';
 import { expectRefusal, type MakeBytes, useHostileBench } from './hostile-bench.ts';
 
@@ -186,6 +186,18 @@ describe('hostile HTTP is refused in the one shape of errors, and changes nothin
     expect(answer.text).toBe('{"data":[]}');
     expect(answer.headers['x-request-id']).toMatch(/^req_/);
   });
+});
+
+test('a fault of our own is told as such and nothing more', async () => {
+  const { service } = bench();
+  const fault = vi.spyOn(service.deps.connections, 'connect').mockImplementation(() => {
+    throw new TypeError('prisma: SELECT secret FROM /srv/app/shared/db.ts:1', { cause: new Error('zod') });
+  });
+  const answer = await bench()
+    .send(bench().creation(valid))
+    .finally(() => fault.mockRestore());
+  expectRefusal(answer, { status: 500, code: 'internal_error' });
+  expect(JSON.parse(answer.text).error.message).toMatch(/^Something went wrong here\./);
 });
 
 describe('a connection that is misused harms nobody else', () => {

@@ -18,7 +18,7 @@ beforeAll(async () => {
     databaseUrl: databaseUrl(),
     backend: { name: 'postgres', redisUrl: null },
     workers: 0,
-    settings: { CREATE_WAIT_MS: 0 },
+    settings: { CREATE_WAIT_MS: 0, TRANSACTION_FRESH_MS: 0 },
     overrides: { clock },
   });
 });
@@ -99,9 +99,11 @@ describe('a request whose process died', () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     await crashed(key, transactionId, 'before commit');
     clock.advance(minute);
+    const readings = vi.spyOn(service.deps.connections, 'connect');
     const answers = await Promise.all(Array.from({ length: 8 }, () => create(key, transactionId)));
     const [refund, ...others] = await refundsOf(transactionId);
     expect(others).toEqual([]);
+    expect(readings).toHaveBeenCalledTimes(1);
     const carriedOut = answers.filter(
       ({ status, headers }) => status === 200 && headers['idempotent-replayed'] === undefined,
     );

@@ -136,7 +136,7 @@ export async function askPerson(
 }
 
 /** Asks for a person, in the refund's row. */
-export function flag(deps: Dependencies, reason: string): RefundChanges {
+function flag(deps: Dependencies, reason: string): RefundChanges {
   return { flaggedAt: deps.clock.now(), flagReason: reason };
 }
 

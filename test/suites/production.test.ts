@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type StartedProcess, startProcess } from '../harness/child-process.ts';
+import { useEmptyDatabase } from '../harness/database.ts';
+import { freePort } from '../harness/free-port.ts';
+import { sandboxCredentials } from '../harness/service.ts';
+import { waitFor } from '../harness/wait-for.ts';
+import { sandboxControl } from '../sandbox/clients.ts';
+import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
+
+const run = promisify(execFile);
+
+const root = resolve(import.meta.dirname, '..', '..');
+
+// Everything that is deployed, as it is deployed: compiled, without tsx, on Redis and PostgreSQL.
+describe.skipIf(inject('redisUrl') === null)('in production', () => {
+  const databaseUrl = useEmptyDatabase();
+  let dist: string;
+  let env: Record<string, string>;
+  let sandbox: RunningSandbox;
+  const started: StartedProcess[] = [];
+
+  beforeAll(async () => {
+    // Inside of the project, so that the packages are found, and not in dist/, which may be somebody's.
+    mkdirSync(join(root, 'test', 'output'), { recursive: true });
+    dist = mkdtempSync(join(root, 'test', 'output', 'production-'));
+    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    await run(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--outDir', dist], { cwd: root });
+    sandbox = await startSandbox({ port: 0 });
+    env = {
+      NODE_ENV: 'production',
+      DATABASE_URL: databaseUrl(),
+      REDIS_URL: inject('redisUrl') ?? '',
+      QUEUE_PREFIX: `production-${randomBytes(6).toString('hex')}`,
+      ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      PORT: String(await freePort()),
+    };
+  });
+  afterAll(async () => {
+    await Promise.all(started.map((process) => process.kill9()));
+    await sandbox.close();
+    rmSync(dist, { recursive: true, force: true });
+  });
+
+  function start(entry: string): StartedProcess {
+    const process = startProcess(relative(root, join(dist, entry)), { env });
+    started.push(process);
+    return process;
+  }
+
+  /** Runs a compiled command to its end; answers its stdout. */
+  async function command(entry: string, ...args: string[]): Promise<string> {
+    const { stdout } = await run(process.execPath, [join(dist, entry), ...args], {
+      cwd: root,
+      env: { ...process.env, ...env },
+    });
+    return stdout.trim();
+  }
+
+  async function setUpOrganization(): Promise<string> {
+    const organization = await command('api/admin/main.js', 'organization', 'create', '--name', 'Acme Inc');
+    const place = ['--organization', organization, '--environment', 'test'];
+    for (const [processor, credentials] of Object.entries(sandboxCredentials('test', sandbox.url))) {
+      const file = join(dist, `${processor}.json`);
+      writeFileSync(file, JSON.stringify(credentials));
+      const account = ['--processor', processor, '--credentials-file', file];
+      await command('api/admin/main.js', 'account', 'set', ...place, ...account);
+    }
+    return await command('api/admin/main.js', 'key', 'create', ...place);
+  }
+
+  test('migrated, set up and started from what was compiled, it completes a refund on each processor', async () => {
+    expect(await command('prisma/migrate-main.js')).toMatch(/^Applied /m);
+    const key = await setUpOrganization();
+    const api = start('api/main.js');
+    const worker = start('worker/main.js');
+    const url = `http://127.0.0.1:${env.PORT}`;
+    await Promise.all([api.waitForUrl(`${url}/readyz`), worker.waitForOutput(/"working"/)]);
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    for (const processor of ['stripe', 'braintree']) {
+      const payment = { processor, amount: 10_000, currency: 'usd' };
+      const transactionId = await sandboxControl(sandbox.url).transaction(payment);
+      const body = JSON.stringify({ transactionId, amount: 2_500, reason: 'other' });
+      const created = await fetch(`${url}/v1/refunds`, { method: 'POST', headers, body });
+      expect(created.status).toBe(200);
+      const { data } = (await created.json()) as { data: { id: string } };
+      await waitFor(`the refund at ${processor} to complete`, async () => {
+        const answer = await fetch(`${url}/v1/refunds/${data.id}`, { headers });
+        return ((await answer.json()) as { data: { status: string } }).data.status === 'completed';
+      });
+    }
+    expect(await Promise.all([api.stop(), worker.stop()])).toEqual([
+      { code: 0, signal: null },
+      { code: 0, signal: null },
+    ]);
+  }, 60_000);
+});
