@@ -40,7 +40,7 @@ const longestPauseMs = 10_000;
 /** Who ran for this long has recovered; its next end is met with a short pause again. */
 const ranWellMs = 10_000;
 
-export const projectRoot = resolve(import.meta.dirname, '..', '..');
+const projectRoot = resolve(import.meta.dirname, '..', '..');
 
 /** Starts a program, and again whenever it ends, after a pause that grows while it keeps ending soon. */
 export function keepRunning(program: Program, { say, onRestart }: KeepOptions): KeptProgram {
