@@ -18,8 +18,8 @@ export interface Answer {
   body: unknown;
 }
 
-/** Longer than any request runs; after that its process is dead and another request may take the key over. */
-const lockMs = 60_000;
+/** What a request takes at the most besides waiting for a verdict. */
+const workMs = 30_000;
 
 /** How long an answer waits to be stored before it is sent. */
 const storeWaitMs = 2_000;
@@ -85,7 +85,8 @@ async function begin(
 ): Promise<HeldKey | Answer> {
   for (;;) {
     const now = deps.clock.now();
-    const lockedUntil = new Date(now.getTime() + lockMs);
+    // Longer than any request runs; after that its process is dead and another request may take the key over.
+    const lockedUntil = new Date(now.getTime() + deps.settings.MAX_WAIT_MS + workMs);
     const { count } = await deps.db.idempotencyKey.createMany({
       data: [{ ...name, fingerprint, lockedUntil, createdAt: now }],
       skipDuplicates: true,
