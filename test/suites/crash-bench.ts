@@ -33,7 +33,7 @@ export async function openProcesses(databaseUrl: string, backend: QueueBackend):
     databaseUrl,
     backend,
     workers: 0,
-    settings: { PROCESSOR_TIMEOUT_MS: 3_000 },
+    settings: { PROCESSOR_TIMEOUT_MS: 2_000 },
   });
   await service.sandbox.settings({ autoSettleMs: 100 });
   const started: StartedProcess[] = [];

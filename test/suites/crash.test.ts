@@ -139,7 +139,9 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
   test('an API that is asked to end answers who still waits, and ends well', async () => {
     const { service } = processes;
     const api = await processes.startApi({ CREATE_WAIT_MS: '20000' });
-    const creating = api.post('/v1/refunds', await refundOfNewPayment(service, 'stripe'));
+    // With a key the answer is stored first, so that it is sent after the API has closed what was idle.
+    const headers = { 'idempotency-key': `asked-to-end-${backend.name}` };
+    const creating = api.post('/v1/refunds', await refundOfNewPayment(service, 'stripe'), headers);
     await waitFor('the refund to be on record', () =>
       service.deps.db.refund.findFirst({ where: { status: 'processing' } }),
     );

@@ -2,7 +2,7 @@ import { loadAccount } from '../../shared/accounts/connect.ts';
 import type { ProcessorAccount, Refund } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
 import { InvalidCredentialsError, type Processor } from '../../shared/processors/processor.ts';
-import { claimRefund, postpone } from '../../shared/refunds/lease.ts';
+import { claimRefund, postpone, recordingMarginMs } from '../../shared/refunds/lease.ts';
 import { nextStep, type RefundStep } from '../../shared/refunds/next-step.ts';
 import { transition } from '../../shared/refunds/transition.ts';
 import { SecretUnreadableError } from '../../shared/secrets.ts';
@@ -10,7 +10,7 @@ import { whereTransaction } from '../../shared/transactions/reservation.ts';
 import { askCancellation } from '../steps/ask-cancellation.ts';
 import { checkSettlement } from '../steps/check-settlement.ts';
 import { findRefund } from '../steps/find-refund.ts';
-import { sendRefund } from '../steps/send-refund.ts';
+import { recordSubmission } from '../steps/record-submission.ts';
 import { type StepContext, type StepResult, worker } from '../steps/step.ts';
 import { recordMisconfigured } from '../steps/unsent.ts';
 import { verifyTransaction } from '../steps/verify-transaction.ts';
@@ -59,6 +59,23 @@ const steps: Record<
   check: checkSettlement,
   'ask-cancellation': askCancellation,
 };
+
+/**
+ * Sends a refund that surely is not at the processor. The claim writes the attempt down as unknown before the call,
+ * so whatever happens from then on, nobody sends again without looking first.
+ */
+async function sendRefund(context: StepContext): Promise<StepResult> {
+  const claimingSince = performance.now();
+  const refund = await claimRefund(context.deps, context.refund, 'send');
+  // A process that was frozen on the way has used up its lease: the attempt stands as unknown and is looked up.
+  if (refund === null || performance.now() - claimingSince > recordingMarginMs) return 'rest';
+  const { id, transactionId, amount, currency, reason } = refund;
+  const result = await context.processor.createRefund(
+    { refundId: id, transactionId, amount, currency, reason, idempotencyKey: `${id}-${refund.keySeries}` },
+    { timeoutMs: context.deps.settings.PROCESSOR_TIMEOUT_MS },
+  );
+  return await recordSubmission({ ...context, refund }, result);
+}
 
 /** The client wants it back and it surely is not at the processor. */
 async function cancelUnsent(deps: Dependencies, refund: Refund): Promise<StepResult> {

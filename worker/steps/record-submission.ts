@@ -1,6 +1,5 @@
 import { databaseNow } from '../../shared/db.ts';
 import type { ProcessorFailure, SubmissionResult } from '../../shared/processors/processor.ts';
-import { claimRefund, recordingMarginMs } from '../../shared/refunds/lease.ts';
 import type { RefundChanges } from '../../shared/refunds/transition.ts';
 import { pickTransactionKey } from '../../shared/transactions/reservation.ts';
 import { clearMisconfigured } from './account-trouble.ts';
@@ -8,24 +7,8 @@ import { failed, overdueFlag, record, recordAccepted, retryPause } from './recor
 import { inFuture, type StepContext, type StepResult } from './step.ts';
 import { recordMisconfigured, recordUnavailable } from './unsent.ts';
 
-/**
- * Sends a refund that surely is not at the processor. The claim writes the attempt down as unknown before the call,
- * so whatever happens from then on, nobody sends again without looking first.
- */
-export async function sendRefund(context: StepContext): Promise<StepResult> {
-  const claimingSince = performance.now();
-  const refund = await claimRefund(context.deps, context.refund, 'send');
-  // A process that was frozen on the way has used up its lease: the attempt stands as unknown and is looked up.
-  if (refund === null || performance.now() - claimingSince > recordingMarginMs) return 'rest';
-  const { id, transactionId, amount, currency, reason } = refund;
-  const result = await context.processor.createRefund(
-    { refundId: id, transactionId, amount, currency, reason, idempotencyKey: `${id}-${refund.keySeries}` },
-    { timeoutMs: context.deps.settings.PROCESSOR_TIMEOUT_MS },
-  );
-  return await recordSubmission({ ...context, refund }, result);
-}
-
-async function recordSubmission(context: StepContext, result: SubmissionResult): Promise<StepResult> {
+/** Writes down what became of a submission; see the outcomes of `SubmissionResult`. */
+export async function recordSubmission(context: StepContext, result: SubmissionResult): Promise<StepResult> {
   switch (result.kind) {
     case 'accepted':
     case 'mismatched':
