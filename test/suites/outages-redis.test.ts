@@ -7,7 +7,7 @@ import { startService, type TestService } from '../harness/service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 import { allComplete, create, OwnRedis, payment, timed } from './outages-bench.ts';
 
-const createWaitMs = 1_000;
+const createWaitMs = 500;
 
 /** What an answer may take beyond its wait. */
 const toleranceMs = 1_500;

@@ -64,12 +64,15 @@ describe.skipIf(inject('redisUrl') === null)('in production', () => {
   async function setUpOrganization(): Promise<string> {
     const organization = await command('api/admin/main.js', 'organization', 'create', '--name', 'Acme Inc');
     const place = ['--organization', organization, '--environment', 'test'];
-    for (const [processor, credentials] of Object.entries(sandboxCredentials('test', sandbox.url))) {
-      const file = join(dist, `${processor}.json`);
-      writeFileSync(file, JSON.stringify(credentials));
-      const account = ['--processor', processor, '--credentials-file', file];
-      await command('api/admin/main.js', 'account', 'set', ...place, ...account);
-    }
+    const accounts = Object.entries(sandboxCredentials('test', sandbox.url));
+    await Promise.all(
+      accounts.map(async ([processor, credentials]) => {
+        const file = join(dist, `${processor}.json`);
+        writeFileSync(file, JSON.stringify(credentials));
+        const account = ['--processor', processor, '--credentials-file', file];
+        await command('api/admin/main.js', 'account', 'set', ...place, ...account);
+      }),
+    );
     return await command('api/admin/main.js', 'key', 'create', ...place);
   }
 
