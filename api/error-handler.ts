@@ -3,6 +3,8 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { isDatabaseUnavailable } from '../shared/db.ts';
 import { type ErrorCode, ServiceError } from '../shared/errors.ts';
+import { InvalidCredentialsError } from '../shared/processors/processor.ts';
+import { SecretUnreadableError } from '../shared/secrets.ts';
 
 /** The one shape of every answer that is not data. */
 export function errorBody(error: ServiceError): { error: { message: string; code: ErrorCode } } {
@@ -66,6 +68,9 @@ export function toServiceError(error: unknown): ServiceError {
   const refusal = frameworkRefusal(error);
   if (refusal !== null) return refusal;
   if (isDatabaseUnavailable(error)) return unavailable(error);
+  if (error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError) {
+    return accountUnusable(error);
+  }
   return new ServiceError(
     'internal_error',
     'Something went wrong here. Repeat the request with the same Idempotency-Key, or list refunds to see what came of it.',
@@ -103,6 +108,13 @@ function unavailable(cause: unknown): ServiceError {
       cause,
     },
   );
+}
+
+/** The credentials of an account cannot be read or do not fit its environment; an operator finds why in the log. */
+function accountUnusable(cause: unknown): ServiceError {
+  const message =
+    'The processor account cannot be used until its operator has mended it. Nothing was changed.';
+  return new ServiceError('service_unavailable', message, { retryAfterSeconds: 60, cause });
 }
 
 function codeOf(error: unknown): string | null {
