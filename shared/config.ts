@@ -101,6 +101,11 @@ export function loadDatabaseSettings(env: NodeJS.ProcessEnv = process.env): Data
 export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): ServiceSettings {
   const settings = loadSettings(env);
   const { DATABASE_URL, ENCRYPTION_KEY } = settings;
+  if (settings.NODE_ENV === 'production' && settings.LOOKUP_SETTLE_DELAY_MS !== undefined) {
+    throw new ConfigError(
+      'LOOKUP_SETTLE_DELAY_MS is for tests: in production it could refund twice. Leave it out.',
+    );
+  }
   if (DATABASE_URL !== null && ENCRYPTION_KEY !== null) return { ...settings, DATABASE_URL, ENCRYPTION_KEY };
   const lines = [
     ...(DATABASE_URL === null ? [missing.DATABASE_URL] : []),

@@ -52,6 +52,8 @@ export async function databaseNow(db: DatabaseTransaction): Promise<Date> {
 
 /** Codes of Prisma, PostgreSQL and the network that mean: the database could not be worked with just now. */
 const unavailableCodes = new Set([
+  // The tables are not there yet: the migration has to run first.
+  ...['P2021', '42P01'],
   ...['P1000', 'P1001', 'P1002', 'P1008', 'P1010', 'P1011', 'P1017', 'P2024', 'P2028', 'P2037'],
   ...[
     '57P01',

@@ -31,7 +31,11 @@ export interface ProcessorRefund {
   failure: ProcessorFailure | null;
 }
 
-/** Why a processor refused or failed something, in its own code and words. */
+/**
+ * Why a processor refused or failed something, in its own code and words. Three codes mean the same at every processor:
+ * `already_refunded`, `amount_too_large`, and `unsettled` for a payment that can be refunded only later, whose attempt
+ * used up its idempotency key.
+ */
 export interface ProcessorFailure {
   code: string;
   message: string;
@@ -136,7 +140,7 @@ export interface ProcessorKind<Credentials> {
   /** Null when the processor can express the amount, else the reason why not, for the caller. */
   amountProblem(amount: bigint, currency: string): string | null;
   /**
-   * How long after the start of an attempt a lookup that finds nothing is proof that nothing was applied.
+   * How long after the end of an attempt a lookup that finds nothing is proof that nothing was applied.
    */
   settleDelayMs: number;
   connect(credentials: Credentials): Processor;

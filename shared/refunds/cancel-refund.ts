@@ -1,3 +1,4 @@
+import { commitKnowingly } from '../commit-knowingly.ts';
 import type { Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { transition } from './transition.ts';
@@ -51,7 +52,7 @@ async function tryCancel(deps: Dependencies, refund: Refund, actor: string): Pro
 async function cancelUnsent(deps: Dependencies, refund: Refund, actor: string): Promise<Refund | null> {
   const { status } = refund;
   if (status !== 'pending' && status !== 'processing') return null;
-  return await deps.db.$transaction((tx) =>
+  return await commitKnowingly(deps.db, (tx) =>
     transition(tx, deps.clock, {
       refund,
       from: status,
@@ -69,7 +70,7 @@ async function requestCancellation(
   actor: string,
 ): Promise<Refund | null> {
   const now = deps.clock.now();
-  return await deps.db.$transaction((tx) =>
+  return await commitKnowingly(deps.db, (tx) =>
     transition(tx, deps.clock, {
       refund,
       from: 'processing',

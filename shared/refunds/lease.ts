@@ -55,6 +55,22 @@ const onlyUnsent = Prisma.sql`
   AND unknown_since IS NULL AND external_refund_id IS NULL AND cancel_requested_at IS NULL`;
 
 /**
+ * Takes the lease anew for a further call.
+ * @returns false when it was lost, and nothing was changed.
+ */
+export async function renewLease(
+  { db, clock, settings }: Pick<Dependencies, 'db' | 'clock' | 'settings'>,
+  claimed: Refund,
+): Promise<boolean> {
+  const lease = leaseMs(settings);
+  const renewed = await db.$executeRaw`
+    UPDATE refund SET claimed_until = clock_timestamp() + ${lease} * interval '1 millisecond',
+      next_action_at = ${new Date(clock.now().getTime() + lease)}
+    WHERE id = ${claimed.id} AND status = 'processing' AND fencing_token = ${claimed.fencingToken}`;
+  return renewed === 1;
+}
+
+/**
  * Ends a lease that brought no news, and says when to look again; nothing is added to the timeline.
  * @returns false when the lease was lost, and nothing was changed.
  */

@@ -1,5 +1,6 @@
 import { chooseAccount } from '../accounts/choose-account.ts';
-import { type DatabaseTransaction, isDatabaseUnavailable, Prisma, type Refund } from '../db.ts';
+import { commitKnowingly } from '../commit-knowingly.ts';
+import { type DatabaseTransaction, Prisma, type Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Environment } from '../environment.ts';
 import { ServiceError } from '../errors.ts';
@@ -90,10 +91,15 @@ async function readPayment(
 }
 
 function checkAgainstPayment(request: RefundRequest, transaction: KnownTransaction): void {
-  if (request.currency !== transaction.currency) throw currencyMismatch(transaction.currency);
-  const remaining = remainingOf(transaction) ?? 0n;
-  if (remaining <= 0n) throw nothingLeft();
-  if (request.amount > remaining) throw tooLittleLeft(remaining, transaction.currency);
+  const problem = problemWith(request, transaction.currency, remainingOf(transaction) ?? 0n);
+  if (problem !== null) throw problem;
+}
+
+/** Why a payment does not allow the refund; null when it does. */
+function problemWith(request: RefundRequest, currency: string, remaining: bigint): ServiceError | null {
+  if (request.currency !== currency) return currencyMismatch(currency);
+  if (remaining <= 0n) return nothingLeft();
+  return request.amount > remaining ? tooLittleLeft(remaining, currency) : null;
 }
 
 async function askPolicies(
@@ -124,26 +130,14 @@ async function putOnRecord(
   verdict: PolicyVerdict | null,
   withinCreation: WithinCreation,
 ): Promise<Refund> {
-  let committing = false;
-  try {
-    return await deps.db.$transaction(async (tx) => {
-      const key = { ...request, processor };
-      if (!(await reserve(tx, key, request.amount))) throw await refusal(tx, key);
-      if (verdict?.enforced) await enforceAgain(tx, deps, request, key);
-      const refund = await insertRefund(tx, deps, request, processor, verdict?.approvalRequired ?? false);
-      await withinCreation(tx, refund.id);
-      committing = true;
-      return refund;
-    });
-  } catch (error) {
-    // A connection that broke during the commit leaves it open whether the refund exists, so 503 would be a guess.
-    if (!committing || !isDatabaseUnavailable(error)) throw error;
-    throw new ServiceError(
-      'internal_error',
-      'It is not known whether the refund was recorded. Repeat with the same Idempotency-Key, or list refunds first.',
-      { cause: error },
-    );
-  }
+  return await commitKnowingly(deps.db, async (tx) => {
+    const key = { ...request, processor };
+    if (!(await reserve(tx, key, request))) throw await refusal(tx, key);
+    if (verdict?.enforced) await enforceAgain(tx, deps, request, key);
+    const refund = await insertRefund(tx, deps, request, processor, verdict?.approvalRequired ?? false);
+    await withinCreation(tx, refund.id);
+    return refund;
+  });
 }
 
 /**
@@ -198,7 +192,7 @@ async function refusal(
   key: RefundRequest & { processor: string },
 ): Promise<ServiceError> {
   const transaction = await tx.transaction.findUniqueOrThrow({ where: whereTransaction(key) });
-  const remaining = remainingOf(transaction) ?? 0n;
-  if (remaining <= 0n) return nothingLeft();
-  return tooLittleLeft(remaining, transaction.currency ?? key.currency);
+  return (
+    problemWith(key, transaction.currency ?? key.currency, remainingOf(transaction) ?? 0n) ?? nothingLeft()
+  );
 }

@@ -8,7 +8,7 @@ import { canMove, holdsReservation, type RefundStatus } from './states.ts';
 export interface TimelineEntry {
   /** For example `refund.completed` or `attempt.unknown`. */
   type: string;
-  /** Who caused it: `key:<id>`, `worker`, `operator:<name>`. */
+  /** Who caused it: `key:<id>`, `worker`, or `cli:<user>` for administration. */
   actor: string;
   detail?: Prisma.InputJsonObject;
 }
@@ -22,6 +22,7 @@ export type RefundChanges = Pick<
   | 'unknownSince'
   | 'attemptAnswered'
   | 'attemptEndedAt'
+  | 'retryingSince'
   | 'fruitlessCount'
   | 'claimedUntil'
   | 'nextActionAt'
@@ -59,7 +60,8 @@ export async function transition(
   if (!canMove(from, to)) throw new TypeError(`A refund cannot move from ${from} to ${to}`);
   const now = clock.now();
   const releases = holdsReservation(from) && !holdsReservation(to);
-  // The payment is locked before the refund everywhere, so that two moves never wait for each other.
+  // The payment is locked first, in the order in which a creation and a recorded reading lock, so that none of them
+  // waits for another that waits for it.
   if (releases) await lockTransaction(tx, refund);
   const [moved] = await tx.refund.updateManyAndReturn({
     where: { AND: [guard, { id: refund.id, status: from }] },

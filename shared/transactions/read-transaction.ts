@@ -29,12 +29,13 @@ export async function readTransaction(deps: Dependencies, key: TransactionKey): 
   const stored = asKnown(await deps.db.transaction.findUnique({ where: whereTransaction(key) }));
   if (stored !== null && isFresh(deps, stored)) return { kind: 'known', transaction: stored };
   const account = await loadAccount(deps.db, key);
+  const readAt = deps.clock.now();
   const answer = await deps.connections
     .connect(account)
     .getTransaction(key.transactionId, { timeoutMs: deps.settings.TRANSACTION_READ_TIMEOUT_MS });
   switch (answer.kind) {
     case 'found': {
-      const transaction = asKnown(await recordTransaction(deps, key, answer.value));
+      const transaction = asKnown(await recordTransaction(deps, key, answer.value, readAt));
       if (transaction === null) throw new TypeError('A recorded transaction has no amount');
       return { kind: 'known', transaction };
     }

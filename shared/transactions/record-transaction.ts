@@ -2,42 +2,51 @@ import type { Clock } from '../clock.ts';
 import type { Database, DatabaseTransaction, Refund, Transaction } from '../db.ts';
 import { formatAmount } from '../money.ts';
 import type { ProcessorRefund, ProcessorTransaction } from '../processors/processor.ts';
+import { holdsReservation, refundStatuses } from '../refunds/states.ts';
 import { transition } from '../refunds/transition.ts';
 import { lockTransaction, pickTransactionKey, type TransactionKey, whereTransaction } from './reservation.ts';
 
 /**
  * Stores what the processor says of a payment. Refunds that were accepted while it could not be asked are held
  * against the facts here, before anything is sent: oldest first, those that do not fit fail.
+ * @param readAt when the reading began; one that began before the last one that is stored is not stored.
  * @returns the payment as stored.
  */
 export async function recordTransaction(
   deps: { db: Database; clock: Clock },
   key: TransactionKey,
   facts: ProcessorTransaction,
+  readAt: Date,
 ): Promise<Transaction> {
   return await deps.db.$transaction(async (tx) => {
     await ensureTransaction(tx, key);
     await lockTransaction(tx, key);
     const where = whereTransaction(key);
     const known = await tx.transaction.findUniqueOrThrow({ where });
+    if (known.fetchedAt !== null && known.fetchedAt > readAt) return known;
     const outside = await refundedOutside(tx, key, facts.refunds);
     if (known.amount === null) await failUnfitting(tx, deps.clock, key, facts, outside);
     const { reserved } = await tx.transaction.findUniqueOrThrow({ where });
-    const most = facts.amount - reserved;
-    const fits = outside <= most;
-    return await tx.transaction.update({
-      where,
-      data: {
-        amount: facts.amount,
-        currency: facts.currency,
-        chargedAt: facts.chargedAt,
-        // Money that was refunded outside while ours was under way may exceed what is left. The processor will refuse
-        // ours then, so as much as fits is noted, and the payment is read again when it is next needed.
-        refundedOutside: fits ? outside : most,
-        fetchedAt: fits ? deps.clock.now() : null,
-      },
-    });
+    return await tx.transaction.update({ where, data: storable(facts, outside, reserved, readAt) });
   });
+}
+
+/**
+ * What the row can hold. While refunds of ours are under way, the payment may have shrunk, or been refunded outside, to
+ * less than they have reserved. The processor will refuse them then; as much as fits is stored, and the payment is
+ * read again when it is next needed.
+ */
+function storable(facts: ProcessorTransaction, outside: bigint, reserved: bigint, readAt: Date) {
+  const { amount, currency, chargedAt } = facts;
+  if (amount < reserved) return { fetchedAt: null };
+  const fits = outside <= amount - reserved;
+  return {
+    amount,
+    currency,
+    chargedAt,
+    refundedOutside: fits ? outside : amount - reserved,
+    fetchedAt: fits ? readAt : null,
+  };
 }
 
 /** Makes sure that there is a row to reserve on, also while the processor cannot be asked. */
@@ -48,7 +57,7 @@ export async function ensureTransaction(db: DatabaseTransaction, key: Transactio
     ON CONFLICT DO NOTHING`;
 }
 
-/** The sum of the processor's live refunds that are not ours: neither named after one of ours nor known by its id. */
+/** The sum of the processor's live refunds that no reservation of ours stands for, by name or by id. */
 async function refundedOutside(
   tx: DatabaseTransaction,
   key: TransactionKey,
@@ -57,7 +66,7 @@ async function refundedOutside(
   const live = refunds.filter(({ state }) => state === 'open' || state === 'completed');
   if (live.length === 0) return 0n;
   const ours = await tx.refund.findMany({
-    where: pickTransactionKey(key),
+    where: { ...pickTransactionKey(key), status: { in: refundStatuses.filter(holdsReservation) } },
     select: { id: true, externalRefundId: true },
   });
   const ourIds = new Set(ours.flatMap(({ id, externalRefundId }) => [id, externalRefundId]));
@@ -113,7 +122,7 @@ async function failUnsent(
   problem: { code: string; message: string },
 ): Promise<void> {
   const changes = { failureCode: problem.code, failureMessage: problem.message };
-  const entry = { actor: 'worker', detail: { ...problem, sent: false } };
+  const entry = { actor: 'service', detail: { ...problem, sent: false } };
   // A refund that still waits for a person has not been promised to anybody, so it is cancelled instead.
   if (refund.status === 'pending') {
     await transition(tx, clock, {

@@ -13,18 +13,19 @@ export function pickTransactionKey(row: TransactionKey): TransactionKey {
 }
 
 /**
- * Takes part of a payment for a refund, unless that would refund more than was paid: one guarded UPDATE. While the
- * processor has not yet told the amount there is no limit; `recordTransaction` applies it before anything is sent.
- * @returns false when too little is left; nothing was changed.
+ * Takes part of a payment for a refund, unless that would refund more than was paid, or another currency: one guarded
+ * UPDATE. While the processor has not yet told the amount there is no limit; `recordTransaction` applies it before anything is sent.
+ * @returns false when that cannot be; nothing was changed.
  */
 export async function reserve(
   tx: DatabaseTransaction,
   key: TransactionKey,
-  amount: bigint,
+  { amount, currency }: { amount: bigint; currency: string },
 ): Promise<boolean> {
   const reservedCount = await tx.$executeRaw`
     UPDATE transaction SET reserved = reserved + ${amount}
-    WHERE ${isTransaction(key)} AND (amount IS NULL OR reserved + ${amount} <= amount - refunded_outside)`;
+    WHERE ${isTransaction(key)} AND (currency IS NULL OR currency = ${currency})
+      AND (amount IS NULL OR reserved + ${amount} <= amount - refunded_outside)`;
   return reservedCount === 1;
 }
 

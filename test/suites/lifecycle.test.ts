@@ -1,11 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
+import { reserve } from '../../shared/transactions/reservation.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { sandboxCredentials, startService, type TestService } from '../harness/service.ts';
 import { waitFor } from '../harness/wait-for.ts';
+import { braintreeClient } from '../sandbox/clients.ts';
 
 describe.each(queueBackends)('the life of a refund, queues on $name', (backend) => {
   const databaseUrl = useDatabase();
@@ -284,11 +286,68 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       times: null,
     });
     const { body } = await create(transactionId, {}, async);
+    await waitFor('the first try', async () => (await row(body.data.id)).retryingSince);
     const old = new Date(Date.now() - service.settings.UNAVAILABLE_HORIZON_MS - 1000);
-    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { createdAt: old } });
+    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { retryingSince: old } });
     const refund = await ends(body.data.id, 'failed');
     expect(refund.failureCode).toBe('processor_unavailable');
     expect(await service.sandbox.refunds({ transactionId })).toEqual([]);
+  });
+
+  test('a refund that was created long ago is not given up at the first trouble', async () => {
+    const transactionId = await payment('stripe');
+    await service.sandbox.fault({
+      processor: 'stripe',
+      operation: 'refund.create',
+      kind: 'delay',
+      delayMs: 1,
+    });
+    await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
+    const { body } = await create(transactionId, {}, async);
+    const old = new Date(Date.now() - service.settings.UNAVAILABLE_HORIZON_MS - 1000);
+    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { createdAt: old } });
+    await ends(body.data.id, 'completed');
+  });
+
+  test('a void of ours that took effect late is found again, not called failed', async () => {
+    const transactionId = await payment('braintree', { status: 'submitted_for_settlement' });
+    await service.sandbox.fault({ processor: 'braintree', operation: 'refund.create', kind: 'rate-limit' });
+    const { body } = await create(transactionId, { amount: 10_000 }, async);
+    await waitFor('the first attempt', async () =>
+      (await timeline(body.data.id)).includes('attempt.unavailable'),
+    );
+    await braintreeClient(service.sandboxUrl).transactions.void(transactionId);
+    await ends(body.data.id, 'completed');
+    expect(await timeline(body.data.id)).toContain('lookup.found');
+  });
+
+  test('reserves nothing in a currency that the payment turned out not to have', async () => {
+    const transactionId = await payment('stripe', { currency: 'eur' });
+    expect((await create(transactionId, { currency: 'eur', amount: 100 })).status).toBe(200);
+    const key = {
+      organizationId: service.organization.id,
+      environment: 'test' as const,
+      processor: 'stripe',
+      transactionId,
+    };
+    const reserved = await service.deps.db.$transaction((tx) =>
+      reserve(tx, key, { amount: 100n, currency: 'usd' }),
+    );
+    expect(reserved).toBe(false);
+  });
+
+  test('a cancellation does not make a refund completed whose amount is told differently', async () => {
+    const { body } = await create(await payment('stripe'));
+    await service.deps.db.$executeRaw`UPDATE refund SET amount = 2499 WHERE id = ${body.data.id}`;
+    await waitFor('the refund to be flagged', async () => (await row(body.data.id)).flaggedAt);
+    const cancelled = await service.call('POST', `/v1/refunds/${body.data.id}/cancel`, {
+      headers: { prefer: 'wait=1' },
+    });
+    expect(cancelled.status).toBe(409);
+    expect((await row(body.data.id)).status).toBe('processing');
+    await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${body.data.id}`;
+    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
+    await waitFor('the refund to end', async () => (await row(body.data.id)).status !== 'processing');
   });
 
   test('an amount that the processor tells differently is flagged and never called completed', async () => {

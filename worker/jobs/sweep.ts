@@ -12,10 +12,14 @@ const repeatAfterMs = 5_000;
  * when something is due, so an emptied or unreachable queue costs time and never a refund.
  */
 export async function sweep(deps: Dependencies): Promise<void> {
-  for (const processor of processorNames) {
-    const due = await takeDue(deps, processor);
-    if (due.length > 0) await deps.queues.wakeAll(processor, due);
-  }
+  const sweeps = await Promise.allSettled(processorNames.map((processor) => sweepProcessor(deps, processor)));
+  // One processor's queue that cannot be reached has not kept the others from being swept.
+  for (const result of sweeps) if (result.status === 'rejected') throw result.reason;
+}
+
+async function sweepProcessor(deps: Dependencies, processor: string): Promise<void> {
+  const due = await takeDue(deps, processor);
+  if (due.length > 0) await deps.queues.wakeAll(processor, due);
 }
 
 /** Marks what is due as woken, so that two sweeps at once share the work and a backlog is not queued every second. */

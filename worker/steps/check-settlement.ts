@@ -1,7 +1,7 @@
-import type { ProcessorRefund } from '../../shared/processors/processor.ts';
 import { claimRefund, releaseLease } from '../../shared/refunds/lease.ts';
-import { throttleAccount } from './account-trouble.ts';
-import { askPerson, mismatchOf, record, retryPause, settled, settlementPause } from './record.ts';
+import { clearMisconfigured, throttleAccount } from './account-trouble.ts';
+import { askPerson, retryPause } from './record.ts';
+import { recordState } from './record-state.ts';
 import { inFuture, referenceTo, type StepContext, type StepResult } from './step.ts';
 
 /** Asks whether a refund that the processor has accepted is through. */
@@ -14,8 +14,11 @@ export async function checkSettlement(context: StepContext): Promise<StepResult>
   const timeoutMs = deps.settings.PROCESSOR_TIMEOUT_MS;
   const answer = await processor.getRefund(externalRefundId, referenceTo(refund), { timeoutMs });
   switch (answer.kind) {
-    case 'found':
-      return await recordState(claimed, answer.value);
+    case 'found': {
+      const result = await recordState(claimed, answer.value);
+      await clearMisconfigured(deps, context.account);
+      return result;
+    }
     case 'not-found':
       return await askPerson(
         claimed,
@@ -36,22 +39,4 @@ export async function checkSettlement(context: StepContext): Promise<StepResult>
       return 'rest';
     }
   }
-}
-
-async function recordState(context: StepContext, found: ProcessorRefund): Promise<StepResult> {
-  const { deps, refund } = context;
-  const problem = mismatchOf(refund, found);
-  if (problem !== null) return await askPerson(context, 'settlement.flagged', problem);
-  if (found.state !== 'open') return await record(context, [settled(found)]);
-  const fruitlessCount = refund.fruitlessCount + 1;
-  const nextActionAt = inFuture(deps, settlementPause(deps, fruitlessCount));
-  if (found.processorStatus === refund.processorStatus) {
-    await releaseLease(deps, refund, { nextActionAt, fruitlessCount });
-    return 'rest';
-  }
-  const { processorStatus } = found;
-  const changes = { processorStatus, nextActionAt, fruitlessCount };
-  const detail = { processorStatus };
-  await record(context, [{ to: 'processing', type: 'settlement.progress', changes, detail }]);
-  return 'rest';
 }

@@ -1,10 +1,10 @@
 import { databaseNow } from '../../shared/db.ts';
 import type { ProcessorFailure } from '../../shared/processors/processor.ts';
 import { processorKind } from '../../shared/processors/registry.ts';
-import { claimRefund } from '../../shared/refunds/lease.ts';
+import { claimRefund, recordingMarginMs } from '../../shared/refunds/lease.ts';
 import type { RefundChanges } from '../../shared/refunds/transition.ts';
 import { markMisconfigured, throttleAccount } from './account-trouble.ts';
-import { overdueFlag, record, recordAccepted, retryPause } from './record.ts';
+import { record, recordAccepted, retryPause, stillUnknown } from './record.ts';
 import { inFuture, referenceTo, type StepContext, type StepResult } from './step.ts';
 import { givenUp, isPastHorizon } from './unsent.ts';
 
@@ -57,15 +57,21 @@ async function recordAbsent(context: StepContext): Promise<StepResult> {
   return await record(context, [{ to: 'processing', type: 'lookup.absent', changes }]);
 }
 
-/** In the database's time: the end of the last attempt, plus the time after which the processor's lookup is proof. */
+/**
+ * In the database's time: the end of the last attempt, plus the time after which the processor's lookup is proof. A
+ * processor that did reply may still have carried out what it called an error, so that is given a minute.
+ */
 function lookupConclusiveAt({ deps, refund }: StepContext): Date {
   const { PROCESSOR_TIMEOUT_MS, LOOKUP_SETTLE_DELAY_MS } = deps.settings;
-  const settleDelayMs = LOOKUP_SETTLE_DELAY_MS ?? processorKind(refund.processor).settleDelayMs;
+  const { settleDelayMs } = processorKind(refund.processor);
+  const proofMs = refund.attemptAnswered ? Math.max(settleDelayMs, answeredSettleDelayMs) : settleDelayMs;
   const sentAt = refund.lastSentAt ?? refund.createdAt;
-  // An attempt whose worker died ended with its deadline at the latest.
-  const endedAtMs = refund.attemptEndedAt?.getTime() ?? sentAt.getTime() + PROCESSOR_TIMEOUT_MS;
-  return new Date(endedAtMs + settleDelayMs);
+  // An attempt whose worker died began its call within the margin, and ended with the call's deadline at the latest.
+  const latestEndMs = sentAt.getTime() + recordingMarginMs + PROCESSOR_TIMEOUT_MS;
+  return new Date((refund.attemptEndedAt?.getTime() ?? latestEndMs) + (LOOKUP_SETTLE_DELAY_MS ?? proofMs));
 }
+
+const answeredSettleDelayMs = 60_000;
 
 async function recordUnanswered(
   context: StepContext,
@@ -77,7 +83,7 @@ async function recordUnanswered(
   const changes: RefundChanges = {
     fruitlessCount,
     nextActionAt: inFuture(deps, retryPause(deps, fruitlessCount, retryAfterMs)),
-    ...overdueFlag(context, failure),
+    ...stillUnknown(context, failure),
   };
   return await record(context, [
     { to: 'processing', type: 'lookup.unanswered', changes, detail: { ...failure } },

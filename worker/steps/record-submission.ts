@@ -1,10 +1,15 @@
 import { databaseNow } from '../../shared/db.ts';
-import type { ProcessorFailure, SubmissionResult } from '../../shared/processors/processor.ts';
+import type {
+  ProcessorFailure,
+  ProcessorRefund,
+  SubmissionResult,
+} from '../../shared/processors/processor.ts';
+import { renewLease } from '../../shared/refunds/lease.ts';
 import type { RefundChanges } from '../../shared/refunds/transition.ts';
 import { pickTransactionKey } from '../../shared/transactions/reservation.ts';
 import { clearMisconfigured } from './account-trouble.ts';
-import { failed, overdueFlag, record, recordAccepted, retryPause } from './record.ts';
-import { inFuture, type StepContext, type StepResult } from './step.ts';
+import { failed, record, recordAccepted, retryPause, stillUnknown } from './record.ts';
+import { inFuture, referenceTo, type StepContext, type StepResult } from './step.ts';
 import { recordMisconfigured, recordUnavailable } from './unsent.ts';
 
 /** Writes down what became of a submission; see the outcomes of `SubmissionResult`. */
@@ -12,11 +17,9 @@ export async function recordSubmission(context: StepContext, result: SubmissionR
   switch (result.kind) {
     case 'accepted':
     case 'mismatched':
-      await clearMisconfigured(context.deps, context.account);
-      return await recordAccepted(context, 'attempt.accepted', result.refund);
+      return await recordAcceptance(context, result.refund);
     case 'rejected':
-      await forgetTransaction(context);
-      return await record(context, [failed(result.failure, { lastOutcome: 'rejected' })]);
+      return await recordRejection(context, result.failure);
     case 'unavailable':
       return await recordUnavailable(context, result, {
         ...notApplied,
@@ -31,6 +34,33 @@ export async function recordSubmission(context: StepContext, result: SubmissionR
     case 'unknown':
       return await recordUnknown(context, result);
   }
+}
+
+/** What else is worth noting is written after the outcome, which must not be lost for it. */
+async function recordAcceptance(context: StepContext, accepted: ProcessorRefund): Promise<StepResult> {
+  const result = await recordAccepted(context, 'attempt.accepted', accepted);
+  await clearMisconfigured(context.deps, context.account);
+  return result;
+}
+
+/**
+ * A rejection of the first attempt is final. That of a later one may be about an earlier attempt of ours, which the
+ * processor carried out after it could no longer be expected to: "already refunded" by us. So it is looked for.
+ */
+async function recordRejection(context: StepContext, failure: ProcessorFailure): Promise<StepResult> {
+  const { deps, refund, processor } = context;
+  if (refund.attemptCount > 1) {
+    if (!(await renewLease(deps, refund))) return 'rest';
+    const timeoutMs = deps.settings.PROCESSOR_TIMEOUT_MS;
+    const answer = await processor.findRefund(referenceTo(refund), { timeoutMs });
+    if (answer.kind === 'found') return await recordAccepted(context, 'lookup.found', answer.value);
+    if (answer.kind !== 'not-found') {
+      return await recordUnknown(context, { kind: 'unknown', failure: answer.failure, answered: false });
+    }
+  }
+  const result = await record(context, [failed(failure, { lastOutcome: 'rejected' })]);
+  await forgetTransaction(context);
+  return result;
 }
 
 /** The attempt was the only one of unknown fate, or it would not have been sent; so a definite answer leaves none. */
@@ -55,7 +85,7 @@ async function recordUnknown(
     attemptEndedAt: await databaseNow(deps.db),
     fruitlessCount,
     nextActionAt: inFuture(deps, retryPause(deps, fruitlessCount)),
-    ...overdueFlag(context, failure),
+    ...stillUnknown(context, failure),
   };
   return await record(context, [
     { to: 'processing', type: 'attempt.unknown', changes, detail: { ...failure } },

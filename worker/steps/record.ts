@@ -37,9 +37,20 @@ export async function record(
     }
     return true;
   });
-  if (!recorded)
-    deps.log.warn({ refundId: refund.id }, 'the lease was lost before the outcome could be written');
+  if (recorded) tell(deps, refund, findings);
+  else deps.log.warn({ refundId: refund.id }, 'the lease was lost before the outcome could be written');
   return recorded ? 'again' : 'rest';
+}
+
+/** What a person may want to know of is a warning; the rest is there for those who follow a refund through the log. */
+function tell(deps: Dependencies, refund: Refund, findings: readonly Finding[]): void {
+  for (const { to, type, changes, detail = {} } of findings) {
+    const isTrouble =
+      to === 'failed' || changes.retryingSince instanceof Date || changes.flaggedAt instanceof Date;
+    const fields = { refundId: refund.id, processor: refund.processor, detail };
+    if (isTrouble) deps.log.warn(fields, type);
+    else deps.log.info(fields, type);
+  }
 }
 
 /** The processor has the refund: notes its id and goes as far as its state allows. */
@@ -59,6 +70,7 @@ export async function recordAccepted(
       lastOutcome: 'accepted',
       unknownSince: null,
       attemptAnswered: false,
+      retryingSince: null,
       fruitlessCount: 0,
       processorStatus: found.processorStatus,
       nextActionAt: inFuture(deps, settlementPause(deps, 1)),
@@ -66,7 +78,8 @@ export async function recordAccepted(
     },
     detail: describe(found),
   };
-  if (found.state === 'open' || problem !== null) return await record(context, [accepted]);
+  const moved = found.state === 'completed';
+  if (found.state === 'open' || (moved && problem !== null)) return await record(context, [accepted]);
   return await record(context, [accepted, settled(found)]);
 }
 
@@ -114,8 +127,8 @@ export function mismatchOf(refund: Refund, found: ProcessorRefund): string | nul
 }
 
 /**
- * Keeps the refund's status and says why a person has to look: in the timeline once per reason. It is tried again at
- * the slowest pace, because what a person mends is often not mended here.
+ * Keeps the refund's status and says why a person has to look; a reason that stands already is not told twice, unless
+ * there are changes besides. It is tried again slowly, because what a person mends is often not mended here.
  */
 export async function askPerson(
   context: RecordContext,
@@ -140,11 +153,17 @@ function flag(deps: Dependencies, reason: string): RefundChanges {
   return { flaggedAt: deps.clock.now(), flagReason: reason };
 }
 
-/** A flag for a refund whose outcome has been unknown for longer than its horizon; nothing before that. */
-export function overdueFlag({ deps, refund }: RecordContext, failure: ProcessorFailure): RefundChanges {
-  const ageMs = deps.clock.now().getTime() - refund.createdAt.getTime();
-  if (ageMs < deps.settings.UNKNOWN_HORIZON_MS || refund.flaggedAt !== null) return {};
-  return flag(deps, `Its outcome at the processor is unknown; the processor last said: ${failure.message}`);
+/**
+ * What goes on record of a try whose outcome stays unknown: since when there is trouble and, once that is longer than
+ * the horizon, a flag for a person.
+ */
+export function stillUnknown(context: RecordContext, failure: ProcessorFailure): RefundChanges {
+  const { deps, refund } = context;
+  const retryingSince = refund.retryingSince ?? deps.clock.now();
+  const troubledMs = deps.clock.now().getTime() - retryingSince.getTime();
+  if (troubledMs < deps.settings.UNKNOWN_HORIZON_MS || refund.flaggedAt !== null) return { retryingSince };
+  const reason = `Its outcome at the processor is unknown; the processor last said: ${failure.message}`;
+  return { retryingSince, ...flag(deps, reason) };
 }
 
 /** The pause before the same is tried again. */

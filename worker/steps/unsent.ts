@@ -22,23 +22,26 @@ export async function recordUnavailable(
   changes: RefundChanges = {},
 ): Promise<StepResult> {
   const { deps, refund, account } = context;
-  if (rateLimited) await throttleAccount(deps, account, retryAfterMs);
   if (isPastHorizon(context)) return await record(context, [givenUp(failure.message, changes)]);
   const fruitlessCount = refund.fruitlessCount + 1;
   const nextActionAt = inFuture(deps, retryPause(deps, fruitlessCount, retryAfterMs));
-  return await record(context, [
+  const retryingSince = refund.retryingSince ?? deps.clock.now();
+  const result = await record(context, [
     {
       to: 'processing',
       type: 'attempt.unavailable',
-      changes: { ...changes, fruitlessCount, nextActionAt },
+      changes: { ...changes, fruitlessCount, nextActionAt, retryingSince },
       detail: { ...failure },
     },
   ]);
+  if (rateLimited) await throttleAccount(deps, account, retryAfterMs);
+  return result;
 }
 
-/** True when a refund that is not at the processor has been tried for long enough. */
+/** True when a refund that is not at the processor has been tried for long enough, counted from the first trouble. */
 export function isPastHorizon({ deps, refund }: RecordContext): boolean {
-  return deps.clock.now().getTime() - refund.createdAt.getTime() >= deps.settings.UNAVAILABLE_HORIZON_MS;
+  if (refund.retryingSince === null) return false;
+  return deps.clock.now().getTime() - refund.retryingSince.getTime() >= deps.settings.UNAVAILABLE_HORIZON_MS;
 }
 
 /** The end of a refund that could not be brought to the processor in time. */
@@ -53,7 +56,8 @@ export async function recordMisconfigured(
   failure: ProcessorFailure,
   changes: RefundChanges = {},
 ): Promise<StepResult> {
-  await markMisconfigured(context.deps, context.account, failure);
   const reason = `The processor account cannot be used: ${failure.message}`;
-  return await askPerson(context, 'attempt.misconfigured', reason, changes);
+  const result = await askPerson(context, 'attempt.misconfigured', reason, changes);
+  await markMisconfigured(context.deps, context.account, failure);
+  return result;
 }

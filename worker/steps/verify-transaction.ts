@@ -10,11 +10,12 @@ export async function verifyTransaction(context: StepContext): Promise<StepResul
   const refund = await claimRefund(deps, context.refund, 'other');
   if (refund === null) return 'rest';
   const claimed = { ...context, refund };
+  const readAt = deps.clock.now();
   const timeoutMs = deps.settings.PROCESSOR_TIMEOUT_MS;
   const answer = await processor.getTransaction(refund.transactionId, { timeoutMs });
   switch (answer.kind) {
     case 'found':
-      await recordTransaction(deps, refund, answer.value);
+      await recordTransaction(deps, refund, answer.value, readAt);
       await releaseLease(deps, refund, { nextActionAt: deps.clock.now(), fruitlessCount: 0 });
       return 'again';
     case 'not-found':

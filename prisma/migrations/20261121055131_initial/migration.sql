@@ -117,6 +117,7 @@ CREATE TABLE "refund" (
     "unknown_since" TIMESTAMPTZ(3),
     "attempt_answered" BOOLEAN NOT NULL DEFAULT false,
     "attempt_ended_at" TIMESTAMPTZ(3),
+    "retrying_since" TIMESTAMPTZ(3),
     "fruitless_count" INTEGER NOT NULL DEFAULT 0,
     "claimed_until" TIMESTAMPTZ(3),
     "fencing_token" INTEGER NOT NULL DEFAULT 0,
@@ -225,6 +226,12 @@ CREATE INDEX "refund_sweep" ON "refund"("processor", "next_action_at");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "refund_event_refund_id_seq_key" ON "refund_event"("refund_id", "seq");
+
+-- CreateIndex
+CREATE INDEX "idempotency_key_answered_at_idx" ON "idempotency_key"("answered_at");
+
+-- CreateIndex
+CREATE INDEX "idempotency_key_locked_until_idx" ON "idempotency_key"("locked_until");
 
 -- CreateIndex
 CREATE INDEX "policy_organization_id_priority_idx" ON "policy"("organization_id", "priority");

@@ -1,0 +1,31 @@
+import type { ProcessorRefund } from '../../shared/processors/processor.ts';
+import { releaseLease } from '../../shared/refunds/lease.ts';
+import { askPerson, mismatchOf, record, settled, settlementPause } from './record.ts';
+import { inFuture, type StepContext, type StepResult } from './step.ts';
+
+/**
+ * Writes down what a refund at the processor has become. One that moved another amount than was asked is never called
+ * completed; one that moved nothing has ended, whatever amount it was made for.
+ */
+export async function recordState(context: StepContext, found: ProcessorRefund): Promise<StepResult> {
+  if (found.state === 'failed' || found.state === 'cancelled') return await record(context, [settled(found)]);
+  const problem = mismatchOf(context.refund, found);
+  if (problem !== null) return await askPerson(context, 'settlement.flagged', problem);
+  if (found.state === 'completed') return await record(context, [settled(found)]);
+  return await recordOpen(context, found);
+}
+
+/** Not settled yet: told in the timeline only when something is new. */
+async function recordOpen(context: StepContext, { processorStatus }: ProcessorRefund): Promise<StepResult> {
+  const { deps, refund } = context;
+  const fruitlessCount = refund.fruitlessCount + 1;
+  const nextActionAt = inFuture(deps, settlementPause(deps, fruitlessCount));
+  if (processorStatus === refund.processorStatus && refund.flaggedAt === null) {
+    await releaseLease(deps, refund, { nextActionAt, fruitlessCount });
+    return 'rest';
+  }
+  const changes = { processorStatus, nextActionAt, fruitlessCount, flaggedAt: null, flagReason: null };
+  const detail = { processorStatus };
+  await record(context, [{ to: 'processing', type: 'settlement.progress', changes, detail }]);
+  return 'rest';
+}
