@@ -15,7 +15,8 @@ export function errorBody(error: ServiceError): { error: { message: string; code
 export function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const answer = toServiceError(error);
-    if (answer.status >= 500) request.log.error({ err: error }, answer.code);
+    if (answer.code === 'processor_error') request.log.info({ reason: answer.message }, answer.code);
+    else if (answer.status >= 500) request.log.error({ err: error }, answer.code);
     return sendError(reply, answer);
   });
 }

@@ -45,7 +45,7 @@ export function healthRoutes(app: Api, deps: ApiDependencies): void {
     },
     async (_request, reply) => {
       const [database, queue] = await Promise.all([
-        isUp(deps.db.$queryRaw`SELECT 1`),
+        isUp(deps.db.$queryRaw`SELECT FROM refund LIMIT 1`),
         isUp(deps.queues.ping()),
       ]);
       if (database === 'down') {

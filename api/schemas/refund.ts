@@ -44,7 +44,7 @@ export const refundSchema = z
     status: z.enum(refundStatuses).meta({
       description:
         '`pending` waits for approval, `processing` is on its way; `completed`, `failed` and `cancelled` are final, ' +
-        'except that money which comes back later turns `completed` into `failed`.',
+        'except that money which comes back later will turn `completed` into `failed`.',
     }),
     processor: z.string().meta({ description: 'The payment processor that holds the payment.' }),
     metadata: z
@@ -53,9 +53,10 @@ export const refundSchema = z
       .meta({ description: 'As it was attached at creation; null when nothing was.' }),
     initiatedBy: z.enum(initiators).meta({ description: 'The way by which the refund was asked for.' }),
     createdAt: z.string().meta({ format: 'date-time', description: 'UTC, with milliseconds.' }),
-    updatedAt: z
-      .string()
-      .meta({ format: 'date-time', description: 'The last change of status; `createdAt` until then.' }),
+    updatedAt: z.string().meta({
+      format: 'date-time',
+      description: 'The last change of the refund, here or at the processor; `createdAt` until then.',
+    }),
   })
   .meta({ id: 'Refund', description: 'A refund and where it stands.', examples: [exampleRefund] });
 

@@ -1,4 +1,7 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { LockedError, takeLock } from '../harness/process-lock.ts';
 import { startSandbox } from './server.ts';
 
 const DEFAULT_PORT = '4010';
@@ -14,6 +17,8 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535) {
 }
 const host = values.host ?? process.env.SANDBOX_HOST;
 const dataFile = values['data-file'] ?? process.env.SANDBOX_DATA_FILE;
+
+const releaseData = dataFile ? lockData(dataFile) : () => undefined;
 
 const sandbox = await startSandbox({
   port,
@@ -31,6 +36,19 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     if (closing) return;
     closing = true;
     await sandbox.close();
+    releaseData();
     process.exit(0);
   });
+}
+
+/** Two sandboxes on one file would each lose what the other writes. */
+function lockData(file: string): () => void {
+  mkdirSync(dirname(file), { recursive: true });
+  try {
+    return takeLock(`${file}.lock`);
+  } catch (error) {
+    if (!(error instanceof LockedError)) throw error;
+    console.error(`sandbox: another sandbox (process ${error.holder ?? 'just started'}) works on ${file}`);
+    process.exit(1);
+  }
 }

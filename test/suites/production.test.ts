@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queueBackends } from '../harness/backends.ts';
 import { type StartedProcess, startProcess } from '../harness/child-process.ts';
 import { useEmptyDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
@@ -16,8 +17,8 @@ const run = promisify(execFile);
 
 const root = resolve(import.meta.dirname, '..', '..');
 
-// Everything that is deployed, as it is deployed: compiled, without tsx, on Redis and PostgreSQL.
-describe.skipIf(inject('redisUrl') === null)('in production', () => {
+// Everything that is deployed, as it is deployed: compiled, without tsx.
+describe.each(queueBackends)('in production, queues on $name', (backend) => {
   const databaseUrl = useEmptyDatabase();
   let dist: string;
   let env: Record<string, string>;
@@ -34,7 +35,7 @@ describe.skipIf(inject('redisUrl') === null)('in production', () => {
     env = {
       NODE_ENV: 'production',
       DATABASE_URL: databaseUrl(),
-      REDIS_URL: inject('redisUrl') ?? '',
+      REDIS_URL: backend.redisUrl ?? '',
       QUEUE_PREFIX: `production-${randomBytes(6).toString('hex')}`,
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       PORT: String(await freePort()),
@@ -75,6 +76,16 @@ describe.skipIf(inject('redisUrl') === null)('in production', () => {
     );
     return await command('api/admin/main.js', 'key', 'create', ...place);
   }
+
+  test('is not ready, and answers 503, before its database is migrated', async () => {
+    const api = start('api/main.js');
+    const url = `http://127.0.0.1:${env.PORT}`;
+    await api.waitForUrl(`${url}/healthz`);
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    const headers = { authorization: `Bearer svc_test_${'x'.repeat(32)}` };
+    expect((await fetch(`${url}/v1/refunds`, { headers })).status).toBe(503);
+    await api.stop();
+  });
 
   test('migrated, set up and started from what was compiled, it completes a refund on each processor', async () => {
     expect(await command('prisma/migrate-main.js')).toMatch(/^Applied /m);
