@@ -60,9 +60,14 @@ export const refundSchema = z
   })
   .meta({ id: 'Refund', description: 'A refund and where it stands.', examples: [exampleRefund] });
 
+/** The message for a field that must be there: what is missing is not of the wrong kind. */
+function required(message: string): (issue: { input?: unknown }) => string {
+  return ({ input }) => (input === undefined ? 'is required' : message);
+}
+
 /** A transaction id as processors make them. Whitespace, control characters and non-ASCII are in none of them. */
 export const transactionIdSchema = z
-  .string({ error: 'must be a string' })
+  .string({ error: required('must be a string') })
   .min(1, { error: 'must not be empty' })
   .max(255, { error: 'must have 255 characters at most' })
   .regex(/^[\x21-\x7e]*$/, { error: 'must be made of visible ASCII characters, as processors make them' })
@@ -74,7 +79,7 @@ export const transactionIdSchema = z
 const amountMessage = 'must be a positive whole number in the smallest currency unit (1050 is 10.50 USD)';
 
 export const amountSchema = z
-  .int({ error: amountMessage })
+  .int({ error: required(amountMessage) })
   .positive({ error: amountMessage })
   .meta({ description: 'In the smallest unit of the currency, for example cents.', examples: [1500] });
 
@@ -84,7 +89,7 @@ export const createRefundSchema = z
       transactionId: transactionIdSchema,
       amount: amountSchema,
       reason: z
-        .enum(refundReasons, { error: `must be one of: ${refundReasons.join(', ')}` })
+        .enum(refundReasons, { error: required(`must be one of: ${refundReasons.join(', ')}`) })
         .meta({ description: 'Why the payment is given back.' }),
       currency: z
         .string({ error: 'must be a string' })
