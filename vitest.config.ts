@@ -7,7 +7,7 @@ export default defineConfig({
     // Processes, as in production: a suite may end or exhaust its own without harm to the others.
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 20_000,
+    testTimeout: 40_000,
     hookTimeout: 60_000,
     dangerouslyIgnoreUnhandledErrors: false,
   },

@@ -38,12 +38,12 @@ function buildProgram(): Command {
 function describe(error: unknown): string {
   if (error instanceof ConfigError || error instanceof ServiceError) return error.message;
   if (error instanceof CommandError || error instanceof InvalidCredentialsError) return error.message;
-  if (isDatabaseUnavailable(error)) {
-    return 'The database cannot be reached. Check DATABASE_URL, and that PostgreSQL runs and lets you in.';
-  }
   const message = error instanceof Error ? error.message : String(error);
   if (/does not exist in the current database|relation "\w+" does not exist/.test(message)) {
     return 'The database has no tables of this service, or old ones. Run: npm run db:migrate';
+  }
+  if (isDatabaseUnavailable(error)) {
+    return 'The database cannot be reached. Check DATABASE_URL, and that PostgreSQL runs and lets you in.';
   }
   return `Unexpected error: ${redact(message.trim().replace(/\s+/g, ' '))}`;
 }
