@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { TestService } from './service.ts';
 
 /** How a command ended, and what it said. */
 export interface CliResult {
@@ -33,6 +34,14 @@ export function adminCli(env: Record<string, string | undefined>): AdminCli {
     child.stdin.end(input);
     const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
     return { code, stdout, stderr };
+  };
+}
+
+/** The administration of a service that tests started. */
+export function adminCliOf(service: TestService): AdminCli {
+  return (args, input) => {
+    const { DATABASE_URL, ENCRYPTION_KEY, QUEUE_PREFIX } = service.settings;
+    return adminCli({ DATABASE_URL, ENCRYPTION_KEY, QUEUE_PREFIX })(args, input);
   };
 }
 

@@ -10,8 +10,10 @@ export interface QueueBackend {
 
 const redisUrl = inject('redisUrl');
 
+export const postgresQueues: QueueBackend = { name: 'postgres', redisUrl: null };
+
 /** For `describe.each`: PostgreSQL always, Redis where this machine has one (the run says so when it has none). */
 export const queueBackends: QueueBackend[] = [
-  { name: 'postgres', redisUrl: null },
+  postgresQueues,
   ...(redisUrl === null ? [] : [{ name: 'redis' as const, redisUrl }]),
 ];

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { withClient } from './database-client.ts';
 
 export interface CreateOptions {
   /** The database to copy; nobody may be connected to it. */
@@ -49,14 +50,4 @@ function databaseUrl(serverUrl: string, name: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${encodeURIComponent(name)}`;
   return url.href;
-}
-
-async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

@@ -1,5 +1,5 @@
-import pg from 'pg';
 import { expect } from 'vitest';
+import { withClient } from './database-client.ts';
 
 /** Fails when any row of any table holds the text, as it is or in an encoding that a column may have. */
 export async function expectNotInDatabase(databaseUrl: string, secret: string): Promise<void> {
@@ -13,9 +13,7 @@ export async function expectNotInDatabase(databaseUrl: string, secret: string): 
 
 /** Every row of every table as text; bytes are hexadecimal. */
 async function wholeDatabase(databaseUrl: string): Promise<string> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
+  return withClient(databaseUrl, async (client) => {
     const { rows: tables } = await client.query<{ name: string }>(
       `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
        where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
@@ -26,7 +24,5 @@ async function wholeDatabase(databaseUrl: string): Promise<string> {
       texts.push(...rows.map(({ row }) => row));
     }
     return texts.join('\n');
-  } finally {
-    await client.end();
-  }
+  });
 }

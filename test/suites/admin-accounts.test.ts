@@ -1,39 +1,20 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import { describe, expect, test, vi } from 'vitest';
 import { credentialContext } from '../../shared/accounts/connect.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { SecretUnreadableError } from '../../shared/secrets.ts';
-import { type AdminCli, adminCli, onlyLine } from '../harness/admin-cli.ts';
-import { useDatabase } from '../harness/database.ts';
+import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
+import { auditOf } from '../harness/audit-log.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
-import { startService, type TestService } from '../harness/service.ts';
+import { useTemporaryFolder } from '../harness/temporary-folder.ts';
+import { useService } from '../harness/use-service.ts';
 
 // Every command is a process that has to start first.
 vi.setConfig({ testTimeout: 60_000 });
 
-const databaseUrl = useDatabase();
-let service: TestService;
-let admin: AdminCli;
-let folder: string;
-
-beforeAll(async () => {
-  const backend = { name: 'postgres', redisUrl: null } as const;
-  service = await startService({ databaseUrl: databaseUrl(), backend, workers: 0 });
-  const { ENCRYPTION_KEY, QUEUE_PREFIX } = service.settings;
-  admin = adminCli({ DATABASE_URL: databaseUrl(), ENCRYPTION_KEY, QUEUE_PREFIX });
-  folder = await mkdtemp(join(tmpdir(), 'admin-'));
-});
-afterAll(async () => {
-  await service.close();
-  await rm(folder, { recursive: true });
-});
-
-async function auditOf(target: string) {
-  const { db } = service.deps;
-  return await db.auditLog.findMany({ where: { target }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] });
-}
+const service = useService({ workers: 0 });
+const admin = adminCliOf(service);
+const inFolder = useTemporaryFolder();
 
 describe('processor accounts', () => {
   const secretKey = 'sk_test_51NoSuchSecretAnywhere';
@@ -52,12 +33,12 @@ describe('processor accounts', () => {
     const fromStdin = await admin(set, JSON.stringify({ secretKey }));
     expect(fromStdin.code, fromStdin.stderr).toBe(0);
     expect(onlyLine(fromStdin.stdout)).toBe(before.id);
-    await expectNotInDatabase(databaseUrl(), secretKey);
+    await expectNotInDatabase(service.settings.DATABASE_URL, secretKey);
 
-    const file = join(folder, 'stripe.json');
+    const file = inFolder('stripe.json');
     await writeFile(file, JSON.stringify({ secretKey: `${secretKey}2` }));
     expect((await admin([...set, '--credentials-file', file])).code).toBe(0);
-    await expectNotInDatabase(databaseUrl(), secretKey);
+    await expectNotInDatabase(service.settings.DATABASE_URL, secretKey);
     const account = await stripeAccount('test');
     const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
     expect(service.deps.secrets.open(sealed, credentialContext(account))).toContain(`${secretKey}2`);
@@ -65,7 +46,9 @@ describe('processor accounts', () => {
     const listed = await admin(['account', 'list', '--organization', service.organization.id, '--json']);
     expect(JSON.parse(listed.stdout)).toHaveLength(4);
     expect(listed.stdout).not.toMatch(/credentials/i);
-    expect((await auditOf(before.id)).map(({ action }) => action)).toEqual(Array(3).fill('account.set'));
+    expect((await auditOf(service, before.id)).map(({ action }) => action)).toEqual(
+      Array(3).fill('account.set'),
+    );
   });
 
   test('a live secret key is refused for the test environment, in one line that does not repeat it', async () => {

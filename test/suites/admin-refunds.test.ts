@@ -4,63 +4,43 @@ import { setPolicies } from '../../shared/organizations/policies.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { createUser } from '../../shared/organizations/users.ts';
 import { approveRefund, rejectRefund } from '../../shared/refunds/approve-refund.ts';
-import { type AdminCli, adminCli, onlyLine } from '../harness/admin-cli.ts';
-import { useDatabase } from '../harness/database.ts';
+import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
+import { auditOf } from '../harness/audit-log.ts';
 import { expectInvariants } from '../harness/invariants.ts';
-import { sandboxCredentials, startService, type TestService } from '../harness/service.ts';
+import { newPayment } from '../harness/payments.ts';
+import { rowOf, untilStatus } from '../harness/refund-records.ts';
+import { sandboxCredentials } from '../harness/service.ts';
+import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
 // Every command is a process that has to start first.
 vi.setConfig({ testTimeout: 60_000 });
 
-const databaseUrl = useDatabase();
-let service: TestService;
-let admin: AdminCli;
+// Nothing but new credentials may bring back a refund that waits for them.
+const service = useService({ settings: { MISCONFIGURED_RETRY_MS: 3_600_000 } });
+const admin = adminCliOf(service);
 
 beforeAll(async () => {
-  const backend = { name: 'postgres', redisUrl: null } as const;
-  // Nothing but new credentials may bring back a refund that waits for them.
-  const settings = { MISCONFIGURED_RETRY_MS: 3_600_000 };
-  service = await startService({ databaseUrl: databaseUrl(), backend, settings });
   await service.sandbox.settings({ autoSettleMs: 100 });
-  const { ENCRYPTION_KEY, QUEUE_PREFIX } = service.settings;
-  admin = adminCli({ DATABASE_URL: databaseUrl(), ENCRYPTION_KEY, QUEUE_PREFIX });
   // Above 20.00 a person has to agree.
   const policy = { name: 'Ask', priority: 1, approvalAbove: { api: 2_000 } };
   const { id: organizationId } = service.organization;
   await setPolicies(service.deps, { organizationId, file: { policies: [policy] }, actor: 'test' });
 });
-afterAll(async () => {
-  await expectInvariants(service);
-  await service.close();
-});
-
-async function createPayment(): Promise<string> {
-  return await service.sandbox.transaction({ processor: 'stripe', amount: 10_000, currency: 'usd' });
-}
+afterAll(() => expectInvariants(service));
 
 async function createRefund(amount: number, transactionId?: string): Promise<Refund> {
-  const payment = transactionId ?? (await createPayment());
+  const payment = transactionId ?? (await newPayment(service));
   const body = { transactionId: payment, amount, reason: 'other', metadata: { order: '4711' } };
   const headers = { prefer: 'respond-async' };
   const { status, body: answer } = await service.call('POST', '/v1/refunds', { body, headers });
   expect(status, JSON.stringify(answer)).toBe(200);
-  return await row(answer.data.id);
-}
-
-async function row(id: string): Promise<Refund> {
-  return await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
-}
-
-async function ends(id: string, status: string): Promise<void> {
-  await waitFor(`${id} to be ${status}`, async () => (await row(id)).status === status);
+  return await rowOf(service, answer.data.id);
 }
 
 async function movedFor({ transactionId }: Refund): Promise<number> {
   return (await service.sandbox.refunds({ transactionId })).length;
 }
-
-const auditOf = (target: string) => service.deps.db.auditLog.findMany({ where: { target } });
 
 describe('a refund that waits for approval', () => {
   let refund: Refund;
@@ -75,9 +55,9 @@ describe('a refund that waits for approval', () => {
       ['a', 'b', 'c', 'd'].map((name) => approveRefund(deps, refund, `cli:${name}`)),
     );
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['done', ...Array(3).fill('not-pending')]);
-    await ends(refund.id, 'completed');
+    await untilStatus(service, refund.id, 'completed');
     expect(await movedFor(refund)).toBe(1);
-    expect(await auditOf(refund.id)).toMatchObject([{ action: 'refund.approved' }]);
+    expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.approved' }]);
   });
 
   test('is sent once when two terminals approve it, and the slower one is told', async () => {
@@ -85,7 +65,7 @@ describe('a refund that waits for approval', () => {
     expect(results.map(({ code }) => code).sort()).toEqual([0, 1]);
     const slower = results.find(({ code }) => code === 1);
     expect(onlyLine(slower?.stderr ?? '')).toContain('does not wait for approval: its status is');
-    await ends(refund.id, 'completed');
+    await untilStatus(service, refund.id, 'completed');
     expect(await movedFor(refund)).toBe(1);
   });
 
@@ -94,7 +74,7 @@ describe('a refund that waits for approval', () => {
     const rejected = await admin(['refund', 'reject', refund.id, '--reason', reason]);
     expect(rejected.code, rejected.stderr).toBe(0);
     expect((await admin(['refund', 'approve', refund.id])).code).toBe(1);
-    expect((await row(refund.id)).status).toBe('cancelled');
+    expect((await rowOf(service, refund.id)).status).toBe('cancelled');
     expect(await movedFor(refund)).toBe(0);
     const [payment] = await service.deps.db.transaction.findMany({
       where: { transactionId: refund.transactionId },
@@ -104,7 +84,9 @@ describe('a refund that waits for approval', () => {
       where: { refundId: refund.id, type: 'refund.cancelled' },
     });
     expect(events).toMatchObject([{ previousStatus: 'pending', detail: { reason } }]);
-    expect(await auditOf(refund.id)).toMatchObject([{ action: 'refund.rejected', detail: { reason } }]);
+    expect(await auditOf(service, refund.id)).toMatchObject([
+      { action: 'refund.rejected', detail: { reason } },
+    ]);
   });
 
   test('is either approved or rejected, never both', async () => {
@@ -115,9 +97,9 @@ describe('a refund that waits for approval', () => {
     ]);
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['done', 'not-pending']);
     const [approval] = outcomes;
-    await ends(refund.id, approval.kind === 'done' ? 'completed' : 'cancelled');
+    await untilStatus(service, refund.id, approval.kind === 'done' ? 'completed' : 'cancelled');
     expect(await movedFor(refund)).toBe(approval.kind === 'done' ? 1 : 0);
-    expect(await auditOf(refund.id)).toHaveLength(1);
+    expect(await auditOf(service, refund.id)).toHaveLength(1);
   });
 
   test('is on the list of what needs a person', async () => {
@@ -130,7 +112,7 @@ describe('a refund that waits for approval', () => {
 
 test('a refund is shown with its fields, its state and its timeline', async () => {
   const refund = await createRefund(1_050);
-  await ends(refund.id, 'completed');
+  await untilStatus(service, refund.id, 'completed');
   const { stdout, code } = await admin(['refund', 'show', refund.id]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^amount +10\.50 USD \(1050 in minor units\)$/m);
@@ -155,19 +137,19 @@ test('refunds that wait for better credentials go on when these are set', async 
   const request = { organizationId, environment: 'test', processor: 'stripe', actor: 'test' } as const;
   const good = sandboxCredentials('test', service.sandboxUrl).stripe;
   const refund = await createRefund(1_000);
-  await ends(refund.id, 'completed');
+  await untilStatus(service, refund.id, 'completed');
   await setProcessorAccount(service.deps, {
     ...request,
     credentials: { ...good, secretKey: 'sk_test_wrong!' },
   });
   const { id: waiting } = await createRefund(500, refund.transactionId);
-  await waitFor('the refund to be flagged', async () => (await row(waiting)).flaggedAt !== null);
+  await waitFor('the refund to be flagged', async () => (await rowOf(service, waiting)).flaggedAt !== null);
   const listed = await admin(['refund', 'attention']);
   expect(listed.stdout).toMatch(new RegExp(`^${waiting} .*cannot be used`, 'm'));
 
   const { resumedRefunds } = await setProcessorAccount(service.deps, { ...request, credentials: good });
   expect(resumedRefunds).toBe(1);
-  await ends(waiting, 'completed');
+  await untilStatus(service, waiting, 'completed');
   const account = await service.deps.db.processorAccount.findFirstOrThrow({
     where: { organizationId, environment: 'test', processor: 'stripe' },
   });
@@ -192,7 +174,7 @@ describe('users', () => {
     });
     expect(user).toMatchObject({ email: 'ada@example.com', memberships: [{ role: 'owner' }] });
     expect(user.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
-    expect(JSON.stringify(await auditOf(id))).not.toMatch(/horse|argon2/);
+    expect(JSON.stringify(await auditOf(service, id))).not.toMatch(/horse|argon2/);
   });
 
   test('an address has one user, whatever its case, and a refused one leaves nothing behind', async () => {

@@ -1,31 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { findApiKey } from '../../shared/organizations/api-keys.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
-import { type AdminCli, adminCli, onlyLine } from '../harness/admin-cli.ts';
-import { useDatabase, useEmptyDatabase } from '../harness/database.ts';
+import { adminCli, adminCliOf, onlyLine } from '../harness/admin-cli.ts';
+import { auditOf } from '../harness/audit-log.ts';
+import { useEmptyDatabase } from '../harness/database.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
-import { startService, type TestService } from '../harness/service.ts';
+import { useService } from '../harness/use-service.ts';
 
 // Every command is a process that has to start first.
 vi.setConfig({ testTimeout: 60_000 });
 
-const databaseUrl = useDatabase();
 const emptyDatabaseUrl = useEmptyDatabase();
-let service: TestService;
-let admin: AdminCli;
-
-beforeAll(async () => {
-  const backend = { name: 'postgres', redisUrl: null } as const;
-  service = await startService({ databaseUrl: databaseUrl(), backend, workers: 0 });
-  const { ENCRYPTION_KEY, QUEUE_PREFIX } = service.settings;
-  admin = adminCli({ DATABASE_URL: databaseUrl(), ENCRYPTION_KEY, QUEUE_PREFIX });
-});
-afterAll(() => service.close());
-
-async function auditOf(target: string) {
-  const { db } = service.deps;
-  return await db.auditLog.findMany({ where: { target }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] });
-}
+const service = useService({ workers: 0 });
+const admin = adminCliOf(service);
 
 describe('organizations and keys', () => {
   test('from nothing to a working key in two commands, and to a dead key in a third', async () => {
@@ -42,8 +29,8 @@ describe('organizations and keys', () => {
     const key = await findApiKey(service.deps.db, plaintext);
     expect(key).toMatchObject({ organizationId: organization, environment: 'live' });
     expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(200);
-    await expectNotInDatabase(databaseUrl(), plaintext);
-    await expectNotInDatabase(databaseUrl(), plaintext.slice('svc_live_'.length));
+    await expectNotInDatabase(service.settings.DATABASE_URL, plaintext);
+    await expectNotInDatabase(service.settings.DATABASE_URL, plaintext.slice('svc_live_'.length));
 
     const keyId = key?.id ?? '';
     const listed = await admin(['key', 'list', '--organization', organization, '--json']);
@@ -56,10 +43,12 @@ describe('organizations and keys', () => {
     const again = await admin(['key', 'revoke', keyId]);
     expect(again).toMatchObject({ code: 0, stderr: `${keyId} was revoked before.\n` });
 
-    const acts = await auditOf(keyId);
+    const acts = await auditOf(service, keyId);
     expect(acts.map(({ action }) => action)).toEqual(['key.created', 'key.revoked']);
     for (const { actor } of acts) expect(actor).toMatch(/^cli:./);
-    expect((await auditOf(organization)).map(({ action }) => action)).toEqual(['organization.created']);
+    expect((await auditOf(service, organization)).map(({ action }) => action)).toEqual([
+      'organization.created',
+    ]);
   });
 
   test('a new organization starts with the 30-day policy', async () => {
@@ -80,7 +69,7 @@ describe('policies', () => {
     const edited = stdout.replace('"windowDays": 30', '"windowDays": 45');
     expect((await setFrom(edited)).code).toBe(0);
     expect((await admin(show)).stdout).toBe(edited);
-    expect(await auditOf(service.organization.id)).toMatchObject([
+    expect(await auditOf(service, service.organization.id)).toMatchObject([
       { action: 'organization.created' },
       { action: 'policies.set', detail: JSON.parse(edited) },
     ]);

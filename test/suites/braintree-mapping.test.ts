@@ -5,7 +5,7 @@ import { outcomeOf, outcomeOfRefusal } from '../../shared/processors/braintree/m
 import { mapStatus, saleStage } from '../../shared/processors/braintree/map-status.ts';
 import { planRefund } from '../../shared/processors/braintree/plan-refund.ts';
 import { readResult, readTransaction, toRefund } from '../../shared/processors/braintree/replies.ts';
-import { submissionFor } from './processors-bench.ts';
+import { submissionFor } from '../harness/refund-submissions.ts';
 
 /** The SDK's exceptions are plain errors with a type. */
 const sdkError = (type: string, message = 'Words') => Object.assign(new Error(message), { type, name: type });

@@ -1,28 +1,22 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { claimRefund } from '../../shared/refunds/lease.ts';
 import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
 import { queueBackends } from '../harness/backends.ts';
-import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
-import { startService, type TestService } from '../harness/service.ts';
+import { newPayment } from '../harness/payments.ts';
+import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
 describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
-  const databaseUrl = useDatabase();
-  let service: TestService;
+  const service = useService({ backend, workers: 2 });
 
-  beforeAll(async () => {
-    service = await startService({ databaseUrl: databaseUrl(), backend, workers: 2 });
-  });
   afterEach(async () => {
     await service.sandbox.clearFaults();
     await expectInvariants(service);
   });
-  afterAll(() => service.close());
 
-  async function payment(processor: string, options: object = {}): Promise<string> {
-    return await service.sandbox.transaction({ processor, amount: 10_000, currency: 'usd', ...options });
-  }
+  const payment = async (processor: string, options = {}) =>
+    await newPayment(service, { processor, ...options });
 
   async function create(transactionId: string, amount: number, headers: Record<string, string> = {}) {
     const body = { transactionId, amount, reason: 'other' };

@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { useDatabase } from '../harness/database.ts';
-import { type ApiAnswer, startService, type TestService } from '../harness/service.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { newPayment } from '../harness/payments.ts';
+import { unknownRefundId } from '../harness/refund-records.ts';
+import type { ApiAnswer } from '../harness/service.ts';
+import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
-const databaseUrl = useDatabase();
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({
-    databaseUrl: databaseUrl(),
-    backend: { name: 'postgres', redisUrl: null },
-    settings: { PROCESSOR_TIMEOUT_MS: 4_000 },
-  });
-  await service.sandbox.settings({ autoSettleMs: null });
-});
-afterAll(() => service.close());
+const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
+beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
 
 /** One row of the public contract: what a request to an endpoint is answered. */
 interface Row {
@@ -29,14 +21,7 @@ interface Row {
 const valid = { amount: 1000, reason: 'other' };
 
 /** A payment made for one row. */
-async function payment(options: Record<string, unknown> = {}): Promise<string> {
-  return await service.sandbox.transaction({
-    processor: 'stripe',
-    amount: 10_000,
-    currency: 'usd',
-    ...options,
-  });
-}
+const payment = async (options: Record<string, unknown> = {}) => await newPayment(service, options);
 
 async function create(body: object, headers: Record<string, string> = {}): Promise<ApiAnswer> {
   return await service.call('POST', '/v1/refunds', { body, headers });
@@ -69,7 +54,6 @@ const cancel = async (id: string, options = {}) =>
   await service.call('POST', `/v1/refunds/${id}/cancel`, options);
 const list = async (query: string) => await service.call('GET', `/v1/refunds?${query}`);
 const check = async (body: object) => await service.call('POST', '/v1/policies/check', { body });
-const unknownRefund = 'ref_01kahw3v6me8fbw6r5k2jdz7qs';
 const wrongKey = `svc_test_${'x'.repeat(32)}`;
 const day = 24 * 60 * 60 * 1000;
 const daysAgo = (days: number) => new Date(Date.now() - days * day).toISOString();
@@ -232,14 +216,14 @@ const rows: Row[] = [
     condition: 'the key is wrong',
     status: 401,
     code: 'invalid_api_key',
-    ask: async () => await service.call('GET', `/v1/refunds/${unknownRefund}`, { key: wrongKey }),
+    ask: async () => await service.call('GET', `/v1/refunds/${unknownRefundId}`, { key: wrongKey }),
   },
   {
     endpoint: 'get',
     condition: 'no such refund',
     status: 404,
     code: 'not_found',
-    ask: async () => await service.call('GET', `/v1/refunds/${unknownRefund}`),
+    ask: async () => await service.call('GET', `/v1/refunds/${unknownRefundId}`),
   },
   {
     endpoint: 'list',
@@ -338,14 +322,14 @@ const rows: Row[] = [
     condition: 'the key is wrong',
     status: 401,
     code: 'invalid_api_key',
-    ask: async () => await cancel(unknownRefund, { key: wrongKey }),
+    ask: async () => await cancel(unknownRefundId, { key: wrongKey }),
   },
   {
     endpoint: 'cancel',
     condition: 'no such refund',
     status: 404,
     code: 'not_found',
-    ask: async () => await cancel(unknownRefund),
+    ask: async () => await cancel(unknownRefundId),
   },
   ...[
     ['completed', async () => await ended('succeeded')],
@@ -554,14 +538,14 @@ describe('the order of checks', () => {
 
   test('the idempotency key comes before the refund', async () => {
     const headers = { 'idempotency-key': 'cancel-order' };
-    const first = await cancel(unknownRefund, { headers });
+    const first = await cancel(unknownRefundId, { headers });
     expect(first.status).toBe(404);
     const reused = await cancel('ref_another', { headers });
     expect(reused.status).toBe(422);
   });
 
   test('the refund comes before its status', async () => {
-    const answer = await cancel(unknownRefund, { key: service.organization.keys.live.plaintext });
+    const answer = await cancel(unknownRefundId, { key: service.organization.keys.live.plaintext });
     expect(answer.status).toBe(404);
   });
 });

@@ -1,19 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { query } from '../harness/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../harness/embedded-postgres.ts';
+import { useTemporaryFolder } from '../harness/temporary-folder.ts';
 
 describe('the PostgreSQL of a development machine', () => {
-  let folder: string;
+  const inFolder = useTemporaryFolder();
   let dataDir: string;
-
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'refund-test-'));
-    dataDir = join(folder, 'postgres');
+    dataDir = inFolder('postgres');
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test('keeps its data and its password from one start to the next', async () => {
     const first = await startPostgres({ dataDir, durable: true });
@@ -53,14 +50,4 @@ describe('the PostgreSQL of a development machine', () => {
 async function expectToWork(running: RunningPostgres): Promise<void> {
   expect(await query(running.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
   await running.stop();
-}
-
-async function query(url: string, sql: string) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows;
-  } finally {
-    await client.end();
-  }
 }

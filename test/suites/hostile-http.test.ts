@@ -1,15 +1,19 @@
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type ExposedService, useExposedService } from '../harness/exposed-service.ts';
 import { rawRequest } from '../harness/raw-http.ts';
-import { expectRefusal, type MakeBytes, useHostileBench } from './hostile-bench.ts';
+import { expectRefusal } from '../harness/refusal.ts';
 
-const bench = useHostileBench();
+/** What a request is made of once the service runs. */
+type MakeBytes = (exposed: ExposedService) => Uint8Array;
+
+const exposed = useExposedService();
 let before: Record<string, number>;
 beforeEach(async () => {
-  before = await bench().rowCounts();
+  before = await exposed.rowCounts();
 });
 afterEach(async () => {
-  expect(await bench().rowCounts()).toEqual(before);
+  expect(await exposed.rowCounts()).toEqual(before);
 });
 
 const json = 'Content-Type: application/json';
@@ -137,7 +141,7 @@ const otherMethods: Case[] = [
 
 describe('hostile HTTP is refused in the one shape of errors, and changes nothing', () => {
   test.each(notHttp)('what is not HTTP: %s', async (_what, make) => {
-    const answer = await bench().send(make(bench()));
+    const answer = await exposed.send(make(exposed));
     expectRefusal(answer, { status: 400, code: 'validation_error' });
   });
 
@@ -146,7 +150,7 @@ describe('hostile HTTP is refused in the one shape of errors, and changes nothin
     ...unknown.map(([what, make]) => ({ what, make, status: 404, code: 'not_found' })),
     ...otherMethods.map(([what, make]) => ({ what, make, status: 405, code: 'method_not_allowed' })),
   ])('$status $code: $what', async ({ make, status, code }) => {
-    const answer = await bench().send(make(bench()));
+    const answer = await exposed.send(make(exposed));
     expectRefusal(answer, { status, code });
     expect(answer.headers['x-request-id']).toMatch(/^req_[a-z0-9]{26}$/);
     if (status === 405) expect(answer.headers.allow).toMatch(/GET|POST/);
@@ -161,14 +165,14 @@ describe('hostile HTTP is refused in the one shape of errors, and changes nothin
     "Bearer ' OR 1=1--",
   ])('the key %s is refused like every other', async (value) => {
     const lines = ['GET /v1/refunds HTTP/1.1', 'Host: x', `Authorization: ${value}`, 'Connection: close'];
-    const answer = await bench().send(rawRequest(lines));
+    const answer = await exposed.send(rawRequest(lines));
     expectRefusal(answer, { status: 401, code: 'invalid_api_key' });
     expect(answer.headers['www-authenticate']).toBe('Bearer');
   });
 
   test('HEAD is answered like GET, without a body', async () => {
-    const found = await bench().send(rawRequest(bench().head('HEAD /v1/refunds')));
-    const missing = await bench().send(rawRequest(bench().head('HEAD /v1/refunds/ref_1')));
+    const found = await exposed.send(rawRequest(exposed.head('HEAD /v1/refunds')));
+    const missing = await exposed.send(rawRequest(exposed.head('HEAD /v1/refunds/ref_1')));
     expect([found.status, found.text, missing.status, missing.text]).toEqual([200, '', 404, '']);
   });
 
@@ -180,8 +184,8 @@ describe('hostile HTTP is refused in the one shape of errors, and changes nothin
       'Upgrade: h2c',
       'Accept: text/xml',
     ];
-    const answer = await bench().send(
-      rawRequest(bench().head('GET /v1/refunds?limit[]=7&__proto__=1', ...lines)),
+    const answer = await exposed.send(
+      rawRequest(exposed.head('GET /v1/refunds?limit[]=7&__proto__=1', ...lines)),
     );
     expect(answer.text).toBe('{"data":[]}');
     expect(answer.headers['x-request-id']).toMatch(/^req_/);
@@ -189,13 +193,11 @@ describe('hostile HTTP is refused in the one shape of errors, and changes nothin
 });
 
 test('a fault of our own is told as such and nothing more', async () => {
-  const { service } = bench();
+  const { service } = exposed;
   const fault = vi.spyOn(service.deps.connections, 'connect').mockImplementation(() => {
     throw new TypeError('prisma: SELECT secret FROM /srv/app/shared/db.ts:1', { cause: new Error('zod') });
   });
-  const answer = await bench()
-    .send(bench().creation(valid))
-    .finally(() => fault.mockRestore());
+  const answer = await exposed.send(exposed.creation(valid)).finally(() => fault.mockRestore());
   expectRefusal(answer, { status: 500, code: 'internal_error' });
   expect(JSON.parse(answer.text).error.message).toMatch(/^Something went wrong here\./);
 });
@@ -208,7 +210,7 @@ describe('a connection that is misused harms nobody else', () => {
       smuggled,
     );
     const next = rawRequest(['GET /healthz HTTP/1.1', 'Host: x', 'Connection: close']);
-    const { raw } = await bench().send(Buffer.concat([refused, next]));
+    const { raw } = await exposed.send(Buffer.concat([refused, next]));
     const statuses = [...raw.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status);
     expect(statuses).toEqual(['401', '200']);
   });
@@ -220,14 +222,14 @@ describe('a connection that is misused harms nobody else', () => {
       bodyThatNeverEnds(),
     ];
     const sockets = Array.from({ length: 60 }, (_, index) => {
-      const socket = net.connect(bench().port, '127.0.0.1');
+      const socket = net.connect(exposed.port, '127.0.0.1');
       socket.on('error', () => undefined);
       socket.write(halves[index % halves.length] ?? '');
       return socket;
     });
     try {
       const answers = await Promise.all(
-        Array.from({ length: 20 }, () => bench().send(rawRequest(bench().head('GET /v1/refunds')))),
+        Array.from({ length: 20 }, () => exposed.send(rawRequest(exposed.head('GET /v1/refunds')))),
       );
       expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
     } finally {
@@ -237,6 +239,6 @@ describe('a connection that is misused harms nobody else', () => {
 });
 
 function bodyThatNeverEnds(): Buffer {
-  const { head } = bench();
+  const { head } = exposed;
   return rawRequest(head('POST /v1/refunds', json, 'Content-Length: 500'), '{"transactionId":');
 }

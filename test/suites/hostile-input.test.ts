@@ -1,9 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { useExposedService } from '../harness/exposed-service.ts';
 import { rawRequest } from '../harness/raw-http.ts';
-import { expectRefusal, useHostileBench } from './hostile-bench.ts';
+import { expectRefusal } from '../harness/refusal.ts';
 
-const bench = useHostileBench();
+const exposed = useExposedService();
 
 const body = (fields: Record<string, string>) =>
   `{${Object.entries({ transactionId: '"ch_hostile"', amount: '100', reason: '"other"', ...fields })
@@ -144,14 +145,14 @@ const metadata: Case[] = [
 describe('a hostile body is refused in the one shape of errors, and changes nothing', () => {
   let before: Record<string, number>;
   beforeEach(async () => {
-    before = await bench().rowCounts();
+    before = await exposed.rowCounts();
   });
   afterEach(async () => {
-    expect(await bench().rowCounts()).toEqual(before);
+    expect(await exposed.rowCounts()).toEqual(before);
   });
 
   async function expectInvalid(content: string | Uint8Array, message: RegExp): Promise<void> {
-    const answer = await bench().send(bench().creation(content, 'Idempotency-Key: hostile'));
+    const answer = await exposed.send(exposed.creation(content, 'Idempotency-Key: hostile'));
     expectRefusal(answer, { status: 400, code: 'validation_error' });
     expect(answer.headers['x-request-id']).toMatch(/^req_/);
     const told = JSON.parse(answer.text).error.message;
@@ -179,12 +180,12 @@ describe('a hostile body is refused in the one shape of errors, and changes noth
   );
 
   test.each([
-    ['with a length', () => bench().creation(`${body({})}${' '.repeat(65 * 1024)}`)],
+    ['with a length', () => exposed.creation(`${body({})}${' '.repeat(65 * 1024)}`)],
     [
       'in chunks, without a length',
       () =>
         rawRequest(
-          bench().head('POST /v1/refunds', 'Content-Type: application/json', 'Transfer-Encoding: chunked'),
+          exposed.head('POST /v1/refunds', 'Content-Type: application/json', 'Transfer-Encoding: chunked'),
           `10400\r\n${' '.repeat(0x10400)}\r\n0\r\n\r\n`,
         ),
     ],
@@ -192,11 +193,11 @@ describe('a hostile body is refused in the one shape of errors, and changes noth
       'that is only announced',
       () =>
         rawRequest(
-          bench().head('POST /v1/refunds', 'Content-Type: application/json', 'Content-Length: 99999999999'),
+          exposed.head('POST /v1/refunds', 'Content-Type: application/json', 'Content-Length: 99999999999'),
         ),
     ],
   ])('a body that is too large, %s', async (_what, make) => {
-    expectRefusal(await bench().send(make()), { status: 413, code: 'payload_too_large' });
+    expectRefusal(await exposed.send(make()), { status: 413, code: 'payload_too_large' });
   });
 
   test.each([
@@ -209,8 +210,8 @@ describe('a hostile body is refused in the one shape of errors, and changes noth
     ['a compressed body', ['Content-Type: application/json', 'Content-Encoding: gzip']],
   ])('a body of a type that is not read: %s', async (_what, headers) => {
     const length = `Content-Length: ${body({}).length}`;
-    const bytes = rawRequest(bench().head('POST /v1/refunds', length, ...headers), body({}));
-    expectRefusal(await bench().send(bytes), { status: 415, code: 'unsupported_media_type' });
+    const bytes = rawRequest(exposed.head('POST /v1/refunds', length, ...headers), body({}));
+    expectRefusal(await exposed.send(bytes), { status: 415, code: 'unsupported_media_type' });
   });
 });
 
@@ -218,7 +219,7 @@ describe('what only looks hostile is taken as it is', () => {
   async function created(
     content: string,
   ): Promise<{ metadata: Record<string, string[]>; amount: number; id: string }> {
-    const { status, text, raw } = await bench().send(bench().creation(content));
+    const { status, text, raw } = await exposed.send(exposed.creation(content));
     expect(status, raw).toBe(200);
     return JSON.parse(text).data;
   }
@@ -248,7 +249,7 @@ describe('what only looks hostile is taken as it is', () => {
     ['numbers at the edge', '{"a":9007199254740991,"b":1e-308,"c":5e-324,"d":0.30000000000000004}'],
   ])('metadata with %s comes back as it was', async (_what, literal) => {
     const refund = await created(valid({ metadata: literal }));
-    const got = await bench().service.call('GET', `/v1/refunds/${refund.id}`);
+    const got = await exposed.service.call('GET', `/v1/refunds/${refund.id}`);
     expect(refund.metadata).toEqual(JSON.parse(literal));
     expect(got.body.data.metadata).toEqual(JSON.parse(literal));
   });
@@ -259,7 +260,7 @@ describe('what only looks hostile is taken as it is', () => {
       '\u202e\u0645\u0631\u062d\u0628\u0627\u202c \u05e9\u05dc\u05d5\u05dd e\u0301 \u00e9 <script>\'"\\/ \t\n',
     ].join('');
     const refund = await created(valid({ metadata: JSON.stringify({ [text.slice(0, 30)]: [text] }) }));
-    const got = await bench().send(rawRequest(bench().head(`GET /v1/refunds/${refund.id}`)));
+    const got = await exposed.send(rawRequest(exposed.head(`GET /v1/refunds/${refund.id}`)));
     for (const answered of [refund.metadata, JSON.parse(got.text).data.metadata]) {
       expect(Buffer.from(answered[text.slice(0, 30)][0])).toEqual(Buffer.from(text));
       expect(Object.keys(answered)).toEqual([text.slice(0, 30)]);
@@ -274,11 +275,11 @@ describe('what only looks hostile is taken as it is', () => {
   test('a body in chunks is read', async () => {
     const content = valid({});
     const chunks = `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`;
-    const lines = bench().head(
+    const lines = exposed.head(
       'POST /v1/refunds',
       'Content-Type: application/json; charset=utf-8',
       'Transfer-Encoding: chunked',
     );
-    expect((await bench().send(rawRequest(lines, chunks))).status).toBe(200);
+    expect((await exposed.send(rawRequest(lines, chunks))).status).toBe(200);
   });
 });

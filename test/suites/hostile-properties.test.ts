@@ -3,10 +3,11 @@ import type { InjectOptions } from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { errorCatalogue } from '../../shared/errors.ts';
 import { refundReasons } from '../../shared/refunds/reasons.ts';
+import { useExposedService } from '../harness/exposed-service.ts';
 import { expectInvariants } from '../harness/invariants.ts';
-import { useHostileBench } from './hostile-bench.ts';
+import { unknownRefundId } from '../harness/refund-records.ts';
 
-const bench = useHostileBench();
+const exposed = useExposedService();
 
 /** Few of them, so that refunds of one payment meet each other. */
 const payments = Array.from({ length: 100 }, (_, index) => `ch_property${index}`);
@@ -92,7 +93,7 @@ const body = fc.oneof(
 
 /** Sends a request and holds the answer against the two shapes that there are. */
 async function expectKnownAnswer(request: InjectOptions): Promise<number> {
-  const { service } = bench();
+  const { service } = exposed;
   const response = await service.app.inject({
     ...request,
     headers: { authorization: `Bearer ${service.organization.keys.test.plaintext}`, ...request.headers },
@@ -126,12 +127,12 @@ describe('whatever is sent, the answer is data or an error of the catalogue, and
     );
     expect(seen.get(200)).toBeGreaterThan(50);
     expect(seen.get(400)).toBeGreaterThan(50);
-    expect(await bench().service.deps.db.refund.count()).toBe(seen.get(200));
-    await expectInvariants(bench().service);
+    expect(await exposed.service.deps.db.refund.count()).toBe(seen.get(200));
+    await expectInvariants(exposed.service);
   });
 
   test('for 300 bodies of policy checks and cancellations', { timeout: 60_000 }, async () => {
-    const urls = fc.constantFrom('/v1/policies/check', '/v1/refunds/ref_01kahw3v6me8fbw6r5k2jdz7qs/cancel');
+    const urls = fc.constantFrom('/v1/policies/check', `/v1/refunds/${unknownRefundId}/cancel`);
     const property = fc.asyncProperty(urls, body, async (url, payload) => {
       await expectKnownAnswer({ method: 'POST', url, headers, payload });
     });

@@ -1,35 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Processor } from '../../shared/processors/processor.ts';
 import { expireAnswers } from '../../worker/jobs/expire-answers.ts';
-import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
-import { type ApiAnswer, startService, type TestService } from '../harness/service.ts';
+import { newPayment } from '../harness/payments.ts';
+import type { ApiAnswer } from '../harness/service.ts';
 import { ShiftedClock } from '../harness/shifted-clock.ts';
+import { useService } from '../harness/use-service.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
-const databaseUrl = useDatabase();
 const clock = new ShiftedClock();
-let service: TestService;
-beforeAll(async () => {
-  // Without workers: a refund changes by what these tests do to it, and by nothing else.
-  service = await startService({
-    databaseUrl: databaseUrl(),
-    backend: { name: 'postgres', redisUrl: null },
-    workers: 0,
-    settings: { CREATE_WAIT_MS: 0, TRANSACTION_FRESH_MS: 0 },
-    overrides: { clock },
-  });
+// Without workers: a refund changes by what these tests do to it, and by nothing else.
+const service = useService({
+  workers: 0,
+  settings: { CREATE_WAIT_MS: 0, TRANSACTION_FRESH_MS: 0 },
+  overrides: { clock },
 });
 afterEach(async () => {
   vi.restoreAllMocks();
   await expectInvariants(service);
 });
-afterAll(() => service.close());
 
-const payment = async () =>
-  await service.sandbox.transaction({ processor: 'stripe', amount: 10_000, currency: 'usd' });
+const payment = async () => await newPayment(service);
 const create = async (key: string, transactionId: string, amount = 1_000) =>
   await service.call('POST', '/v1/refunds', {
     body: { transactionId, amount, reason: 'other' },

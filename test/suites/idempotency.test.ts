@@ -1,25 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { setPolicies } from '../../shared/organizations/policies.ts';
-import { useDatabase } from '../harness/database.ts';
+import { postgresQueues } from '../harness/backends.ts';
 import { expectInvariants } from '../harness/invariants.ts';
-import { type ApiAnswer, type CallOptions, startService, type TestService } from '../harness/service.ts';
+import { newPayment } from '../harness/payments.ts';
+import { unknownRefundId } from '../harness/refund-records.ts';
+import { type ApiAnswer, type CallOptions, startService } from '../harness/service.ts';
+import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
-const databaseUrl = useDatabase();
-let service: TestService;
-beforeAll(async () => {
-  service = await startService({
-    databaseUrl: databaseUrl(),
-    backend: { name: 'postgres', redisUrl: null },
-    settings: { PROCESSOR_TIMEOUT_MS: 4_000 },
-  });
-});
+const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
 afterEach(() => expectInvariants(service));
-afterAll(() => service.close());
 
-const payment = async (options: object = {}) =>
-  await service.sandbox.transaction({ processor: 'stripe', amount: 10_000, currency: 'usd', ...options });
+const payment = async (options = {}) => await newPayment(service, options);
 const bodyFor = (transactionId: string, more: object = {}) => ({
   transactionId,
   amount: 1_000,
@@ -101,9 +94,9 @@ describe('the same request with the same key is answered the same, and carried o
     const late = await cancel(lateKey, body.data.id);
     expectCode(late, 409, 'refund_not_cancellable');
     expectReplay(await cancel(lateKey, body.data.id), late);
-    const unknown = await cancel(unknownKey, 'ref_01kahw3v6me8fbw6r5k2jdz7qs');
+    const unknown = await cancel(unknownKey, unknownRefundId);
     expectCode(unknown, 404, 'not_found');
-    expectReplay(await cancel(unknownKey, 'ref_01kahw3v6me8fbw6r5k2jdz7qs'), unknown);
+    expectReplay(await cancel(unknownKey, unknownRefundId), unknown);
   });
 
   test('whatever the order and the layout of its JSON, and whether defaults are written out', async () => {
@@ -147,7 +140,7 @@ describe('a key names one request', () => {
     const { body } = await create(key, bodyFor(await payment({ paymentMethod: 'customer_balance' })));
     expectCode(await cancel(key, body.data.id), 422, 'idempotency_key_reused');
     const cancelKey = randomUUID();
-    await cancel(cancelKey, 'ref_01kahw3v6me8fbw6r5k2jdz7qs');
+    await cancel(cancelKey, unknownRefundId);
     expectCode(await cancel(cancelKey, body.data.id), 422, 'idempotency_key_reused');
     const { body: latest } = await service.call('GET', `/v1/refunds/${body.data.id}`);
     expect(latest.data.status).not.toBe('cancelled');
@@ -234,8 +227,8 @@ describe('a request that was not carried out binds nothing, and its key may be u
 
   test('when it came too fast: 429', async () => {
     const limited = await startService({
-      databaseUrl: databaseUrl(),
-      backend: { name: 'postgres', redisUrl: null },
+      databaseUrl: service.settings.DATABASE_URL,
+      backend: postgresQueues,
       workers: 0,
       settings: { RATE_LIMIT_PER_SECOND: 1 },
     });

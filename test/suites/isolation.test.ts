@@ -1,38 +1,25 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../../shared/environment.ts';
 import { createApiKey, generateApiKey, revokeApiKey } from '../../shared/organizations/api-keys.ts';
-import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
-import { startService, type TestOrganization, type TestService } from '../harness/service.ts';
+import { newPayment } from '../harness/payments.ts';
+import { unknownRefundId } from '../harness/refund-records.ts';
+import type { TestOrganization } from '../harness/service.ts';
+import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
-const databaseUrl = useDatabase();
-let service: TestService;
+const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
 let mine: TestOrganization;
 let theirs: TestOrganization;
 beforeAll(async () => {
-  service = await startService({
-    databaseUrl: databaseUrl(),
-    backend: { name: 'postgres', redisUrl: null },
-    settings: { PROCESSOR_TIMEOUT_MS: 4_000 },
-  });
   await service.sandbox.settings({ autoSettleMs: null });
   mine = service.organization;
   theirs = await service.addOrganization('Somebody else');
 });
 afterEach(() => expectInvariants(service));
-afterAll(() => service.close());
 
-const unknownId = 'ref_01kahw3v6me8fbw6r5k2jdz7qs';
 const payment = async (environment: Environment = 'test', options: object = {}) =>
-  await service.sandbox.transaction({
-    processor: 'stripe',
-    environment,
-    amount: 10_000,
-    currency: 'usd',
-    paymentMethod: 'customer_balance',
-    ...options,
-  });
+  await newPayment(service, { environment, paymentMethod: 'customer_balance', ...options });
 const create = async (key: string, transactionId: string, amount = 1_000) =>
   await service.call('POST', '/v1/refunds', { key, body: { transactionId, amount, reason: 'other' } });
 const created = async (key: string, environment: Environment = 'test'): Promise<string> => {
@@ -61,9 +48,9 @@ describe('a refund of somebody else does not exist', () => {
       status: 404,
       body: '{"error":{"message":"No such refund.","code":"not_found"}}',
     });
-    expect(refused).toBe(await exactly('GET', `/v1/refunds/${unknownId}`, key));
+    expect(refused).toBe(await exactly('GET', `/v1/refunds/${unknownRefundId}`, key));
     expect(await exactly('POST', `/v1/refunds/${id}/cancel`, key)).toBe(
-      await exactly('POST', `/v1/refunds/${unknownId}/cancel`, key),
+      await exactly('POST', `/v1/refunds/${unknownRefundId}/cancel`, key),
     );
     const { body } = await service.call('GET', `/v1/refunds/${id}`);
     expect(body.data).toMatchObject({ id, status: 'processing' });
@@ -78,7 +65,7 @@ describe('a refund of somebody else does not exist', () => {
         ['POST', '/cancel'],
       ] as const) {
         expect(await exactly(method, `/v1/refunds/${id}${path}`, key)).toBe(
-          await exactly(method, `/v1/refunds/${unknownId}${path}`, key),
+          await exactly(method, `/v1/refunds/${unknownRefundId}${path}`, key),
         );
       }
     },
@@ -187,8 +174,8 @@ describe('a key opens what it is for, while it is valid', () => {
   const routes = [
     ['GET', '/v1/refunds'],
     ['POST', '/v1/refunds'],
-    ['GET', `/v1/refunds/${unknownId}`],
-    ['POST', `/v1/refunds/${unknownId}/cancel`],
+    ['GET', `/v1/refunds/${unknownRefundId}`],
+    ['POST', `/v1/refunds/${unknownRefundId}/cancel`],
     ['POST', '/v1/policies/check'],
   ] as const;
 

@@ -1,21 +1,18 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Refund } from '../../shared/db.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { reserve } from '../../shared/transactions/reservation.ts';
 import { queueBackends } from '../harness/backends.ts';
-import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
-import { sandboxCredentials, startService, type TestService } from '../harness/service.ts';
+import { newPayment } from '../harness/payments.ts';
+import { rowOf, timelineOf, untilStatus } from '../harness/refund-records.ts';
+import { sandboxCredentials } from '../harness/service.ts';
+import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 import { braintreeClient } from '../sandbox/clients.ts';
 
 describe.each(queueBackends)('the life of a refund, queues on $name', (backend) => {
-  const databaseUrl = useDatabase();
-  let service: TestService;
+  const service = useService({ backend });
 
-  beforeAll(async () => {
-    service = await startService({ databaseUrl: databaseUrl(), backend });
-  });
   beforeEach(async () => {
     await service.sandbox.clearFaults();
     await service.sandbox.settings({ autoSettleMs: 100, latencyMs: 0 });
@@ -24,40 +21,15 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     await service.sandbox.clearFaults();
     await expectInvariants(service);
   });
-  afterAll(() => service.close());
 
-  async function payment(processor: string, options: object = {}): Promise<string> {
-    return await service.sandbox.transaction({ processor, amount: 10_000, currency: 'usd', ...options });
-  }
+  const payment = async (processor: string, options = {}) =>
+    await newPayment(service, { processor, ...options });
 
   async function create(transactionId: string, body: object = {}, headers: Record<string, string> = {}) {
     return await service.call('POST', '/v1/refunds', {
       body: { transactionId, amount: 2_500, reason: 'other', ...body },
       headers,
     });
-  }
-
-  async function row(id: string): Promise<Refund> {
-    return await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
-  }
-
-  async function ends(id: string, status: string): Promise<Refund> {
-    return await waitFor(
-      `refund ${id} to be ${status}`,
-      async () => {
-        const refund = await row(id);
-        return refund.status === status ? refund : null;
-      },
-      { timeoutMs: 15_000 },
-    );
-  }
-
-  async function timeline(id: string): Promise<string[]> {
-    const events = await service.deps.db.refundEvent.findMany({
-      where: { refundId: id },
-      orderBy: { seq: 'asc' },
-    });
-    return events.map(({ type }) => type);
   }
 
   async function pauseBetween(refundId: string, first: string, second: string): Promise<number> {
@@ -73,9 +45,9 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       const { status, body } = await create(await payment(processor));
       expect(status).toBe(200);
       expect(body.data.externalRefundId).not.toBeNull();
-      const refund = await ends(body.data.id, 'completed');
+      const refund = await untilStatus(service, body.data.id, 'completed');
       expect(refund.updatedAt > refund.createdAt).toBe(true);
-      const types = await timeline(refund.id);
+      const types = await timelineOf(service, refund.id);
       expect(types.slice(0, 3)).toEqual(['refund.created', 'attempt.started', 'attempt.accepted']);
       expect(types.at(-1)).toBe('refund.completed');
     });
@@ -86,7 +58,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       expect(status).toBe(200);
       expect(headers['preference-applied']).toBe('respond-async');
       expect(body.data).toMatchObject({ status: 'processing', externalRefundId: null });
-      await ends(body.data.id, 'completed');
+      await untilStatus(service, body.data.id, 'completed');
     });
 
     test.each(['timeout-after-apply', 'reset-after-apply'])(
@@ -95,9 +67,9 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
         const transactionId = await payment(processor);
         await service.sandbox.fault({ processor, operation: 'refund.create', kind });
         const { body } = await create(transactionId, {}, async);
-        const refund = await ends(body.data.id, 'completed');
+        const refund = await untilStatus(service, body.data.id, 'completed');
         expect(refund.attemptCount).toBe(1);
-        expect(await timeline(refund.id)).toContain('lookup.found');
+        expect(await timelineOf(service, refund.id)).toContain('lookup.found');
         expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
       },
     );
@@ -108,9 +80,9 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
         const transactionId = await payment(processor);
         await service.sandbox.fault({ processor, operation: 'refund.create', kind });
         const { body } = await create(transactionId, {}, async);
-        const refund = await ends(body.data.id, 'completed');
+        const refund = await untilStatus(service, body.data.id, 'completed');
         expect(refund.attemptCount).toBe(2);
-        const types = await timeline(refund.id);
+        const types = await timelineOf(service, refund.id);
         expect(types.indexOf('lookup.absent')).toBeGreaterThan(types.indexOf('attempt.unknown'));
         expect(types.lastIndexOf('attempt.started')).toBeGreaterThan(types.indexOf('lookup.absent'));
         // The delay counts from the attempt's end, a moment before its event is written.
@@ -125,10 +97,10 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'reset-after-apply' });
       const { body } = await create(transactionId, {}, async);
       await waitFor('the attempt to be unknown', async () =>
-        (await timeline(body.data.id)).includes('attempt.unknown'),
+        (await timelineOf(service, body.data.id)).includes('attempt.unknown'),
       );
       await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: 3 });
-      await ends(body.data.id, 'completed');
+      await untilStatus(service, body.data.id, 'completed');
       expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
     });
 
@@ -136,16 +108,16 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       const transactionId = await payment(processor);
       await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'rate-limit' });
       const { body } = await create(transactionId, {}, async);
-      const refund = await ends(body.data.id, 'completed');
+      const refund = await untilStatus(service, body.data.id, 'completed');
       expect(refund.attemptCount).toBe(2);
-      expect(await timeline(refund.id)).toContain('attempt.unavailable');
+      expect(await timelineOf(service, refund.id)).toContain('attempt.unavailable');
     });
 
     test('a malformed success is unknown, and found again', async () => {
       const transactionId = await payment(processor);
       await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'malformed' });
       const { body } = await create(transactionId, {}, async);
-      await ends(body.data.id, 'completed');
+      await untilStatus(service, body.data.id, 'completed');
       expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
     });
 
@@ -154,10 +126,10 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
       const { status, body } = await create(transactionId, { processor }, async);
       expect(status).toBe(200);
-      const waiting = await row(body.data.id);
+      const waiting = await rowOf(service, body.data.id);
       expect(waiting.attemptCount).toBe(0);
       await service.sandbox.clearFaults();
-      await ends(body.data.id, 'completed');
+      await untilStatus(service, body.data.id, 'completed');
     });
 
     test('fails what turns out to be too much once the processor can be asked', async () => {
@@ -166,8 +138,8 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       const first = await create(transactionId, { processor, amount: 8_000 }, async);
       const second = await create(transactionId, { processor, amount: 8_000 }, async);
       await service.sandbox.clearFaults();
-      await ends(first.body.data.id, 'completed');
-      const refused = await ends(second.body.data.id, 'failed');
+      await untilStatus(service, first.body.data.id, 'completed');
+      const refused = await untilStatus(service, second.body.data.id, 'failed');
       expect(refused).toMatchObject({ failureCode: 'amount_too_large', attemptCount: 0 });
     });
 
@@ -186,9 +158,12 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       const transactionId = await payment(processor);
       await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 300 });
       const { body } = await create(transactionId, {}, async);
-      await waitFor('the refund to be on its way', async () => (await row(body.data.id)).attemptCount === 1);
+      await waitFor(
+        'the refund to be on its way',
+        async () => (await rowOf(service, body.data.id)).attemptCount === 1,
+      );
       const { status } = await service.call('POST', `/v1/refunds/${body.data.id}/cancel`);
-      const { status: refundStatus } = await row(body.data.id);
+      const { status: refundStatus } = await rowOf(service, body.data.id);
       expect(
         status === 200 ? refundStatus === 'cancelled' : status === 409 && refundStatus !== 'cancelled',
       ).toBe(true);
@@ -227,14 +202,14 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       await setCredentials(bad);
       const second = await service.call('POST', '/v1/refunds', { key, body, headers: async });
       const kept = await waitFor('the refund to be flagged', async () => {
-        const refund = await row(second.body.data.id);
+        const refund = await rowOf(service, second.body.data.id);
         return refund.flaggedAt === null ? null : refund;
       });
       expect(kept).toMatchObject({ status: 'processing', lastOutcome: 'misconfigured', unknownSince: null });
       await setCredentials(good);
-      const completed = await ends(kept.id, 'completed');
+      const completed = await untilStatus(service, kept.id, 'completed');
       expect(completed).toMatchObject({ flaggedAt: null, flagReason: null });
-      await ends(first.body.data.id, 'completed');
+      await untilStatus(service, first.body.data.id, 'completed');
     });
   });
 
@@ -242,7 +217,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     const transactionId = await payment('braintree', { status: 'submitted_for_settlement' });
     const { body } = await create(transactionId, { amount: 10_000 });
     expect(body.data.externalRefundId).toBe(transactionId);
-    const refund = await ends(body.data.id, 'completed');
+    const refund = await untilStatus(service, body.data.id, 'completed');
     expect(refund.processorStatus).toBe('voided');
   });
 
@@ -250,12 +225,12 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     const transactionId = await payment('braintree', { status: 'submitted_for_settlement' });
     const { body } = await create(transactionId, {}, async);
     await waitFor('the processor to say no', async () =>
-      (await timeline(body.data.id)).includes('attempt.unavailable'),
+      (await timelineOf(service, body.data.id)).includes('attempt.unavailable'),
     );
-    expect((await row(body.data.id)).status).toBe('processing');
+    expect((await rowOf(service, body.data.id)).status).toBe('processing');
     await service.sandbox.changeTransaction(transactionId, { status: 'settled' });
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
-    await ends(body.data.id, 'completed');
+    await untilStatus(service, body.data.id, 'completed');
   });
 
   test('waits for a change when a client asks for a refund with Prefer: wait', async () => {
@@ -274,7 +249,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       where: { id: body.data.id, status: 'processing' },
       data: { wokenAt: null },
     });
-    await ends(body.data.id, 'completed');
+    await untilStatus(service, body.data.id, 'completed');
   });
 
   test('gives up as failed when the processor could not be reached within the horizon', async () => {
@@ -286,10 +261,10 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       times: null,
     });
     const { body } = await create(transactionId, {}, async);
-    await waitFor('the first try', async () => (await row(body.data.id)).retryingSince);
+    await waitFor('the first try', async () => (await rowOf(service, body.data.id)).retryingSince);
     const old = new Date(Date.now() - service.settings.UNAVAILABLE_HORIZON_MS - 1000);
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { retryingSince: old } });
-    const refund = await ends(body.data.id, 'failed');
+    const refund = await untilStatus(service, body.data.id, 'failed');
     expect(refund.failureCode).toBe('processor_unavailable');
     expect(await service.sandbox.refunds({ transactionId })).toEqual([]);
   });
@@ -306,7 +281,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     const { body } = await create(transactionId, {}, async);
     const old = new Date(Date.now() - service.settings.UNAVAILABLE_HORIZON_MS - 1000);
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { createdAt: old } });
-    await ends(body.data.id, 'completed');
+    await untilStatus(service, body.data.id, 'completed');
   });
 
   test('a void of ours that took effect late is found again, not called failed', async () => {
@@ -314,11 +289,11 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     await service.sandbox.fault({ processor: 'braintree', operation: 'refund.create', kind: 'rate-limit' });
     const { body } = await create(transactionId, { amount: 10_000 }, async);
     await waitFor('the first attempt', async () =>
-      (await timeline(body.data.id)).includes('attempt.unavailable'),
+      (await timelineOf(service, body.data.id)).includes('attempt.unavailable'),
     );
     await braintreeClient(service.sandboxUrl).transactions.void(transactionId);
-    await ends(body.data.id, 'completed');
-    expect(await timeline(body.data.id)).toContain('lookup.found');
+    await untilStatus(service, body.data.id, 'completed');
+    expect(await timelineOf(service, body.data.id)).toContain('lookup.found');
   });
 
   test('reserves nothing in a currency that the payment turned out not to have', async () => {
@@ -339,28 +314,31 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
   test('a cancellation does not make a refund completed whose amount is told differently', async () => {
     const { body } = await create(await payment('stripe'));
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2499 WHERE id = ${body.data.id}`;
-    await waitFor('the refund to be flagged', async () => (await row(body.data.id)).flaggedAt);
+    await waitFor('the refund to be flagged', async () => (await rowOf(service, body.data.id)).flaggedAt);
     const cancelled = await service.call('POST', `/v1/refunds/${body.data.id}/cancel`, {
       headers: { prefer: 'wait=1' },
     });
     expect(cancelled.status).toBe(409);
-    expect((await row(body.data.id)).status).toBe('processing');
+    expect((await rowOf(service, body.data.id)).status).toBe('processing');
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${body.data.id}`;
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
-    await waitFor('the refund to end', async () => (await row(body.data.id)).status !== 'processing');
+    await waitFor(
+      'the refund to end',
+      async () => (await rowOf(service, body.data.id)).status !== 'processing',
+    );
   });
 
   test('an amount that the processor tells differently is flagged and never called completed', async () => {
     const { body } = await create(await payment('stripe'));
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2499 WHERE id = ${body.data.id}`;
     const flagged = await waitFor('the refund to be flagged', async () => {
-      const refund = await row(body.data.id);
+      const refund = await rowOf(service, body.data.id);
       return refund.flaggedAt === null ? null : refund;
     });
     expect(flagged.status).toBe('processing');
     expect(flagged.flagReason).toContain('2500');
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${body.data.id}`;
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
-    await ends(body.data.id, 'completed');
+    await untilStatus(service, body.data.id, 'completed');
   });
 });

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { migrate } from '../../prisma/migrate.ts';
 import { readMigrations, schemaPath } from '../../prisma/migrations-folder.ts';
@@ -7,6 +6,7 @@ import { schemaDifference } from '../../prisma/schema-difference.ts';
 import { readCatalog } from '../harness/catalog.ts';
 import { startProcess } from '../harness/child-process.ts';
 import { useDatabase, useEmptyDatabase } from '../harness/database.ts';
+import { query, withClient } from '../harness/database-client.ts';
 import { freePort } from '../harness/free-port.ts';
 
 const everyMigration = readMigrations().map(({ name }) => name);
@@ -135,18 +135,4 @@ describe('a database that cannot be opened', () => {
 async function tablesOf(url: string): Promise<string[]> {
   const rows = await query(url, `select tablename from pg_tables where schemaname = 'public' order by 1`);
   return rows.map((row) => row.tablename);
-}
-
-async function query(url: string, sql: string) {
-  return withClient(url, async (client) => (await client.query(sql)).rows);
-}
-
-async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

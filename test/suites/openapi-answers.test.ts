@@ -1,23 +1,20 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { setPolicies } from '../../shared/organizations/policies.ts';
-import { useDatabase } from '../harness/database.ts';
 import { readDocument, type ServedDocument } from '../harness/openapi-document.ts';
-import { type ApiAnswer, startService, type TestService } from '../harness/service.ts';
+import { newPayment } from '../harness/payments.ts';
+import { unknownRefundId } from '../harness/refund-records.ts';
+import type { ApiAnswer } from '../harness/service.ts';
+import { useService } from '../harness/use-service.ts';
 
-const databaseUrl = useDatabase();
-let service: TestService;
+const service = useService();
 let served: ServedDocument;
 beforeAll(async () => {
-  service = await startService({ databaseUrl: databaseUrl(), backend: { name: 'postgres', redisUrl: null } });
   served = await readDocument(service);
 });
-afterAll(() => service.close());
 
 const valid = { amount: 1_000, reason: 'other' };
-const unknownId = 'ref_01kahw3v6me8fbw6r5k2jdz7qs';
 const wrong = { key: 'svc_test_wrong' };
-const payment = async (options: object = {}) =>
-  await service.sandbox.transaction({ processor: 'stripe', amount: 10_000, currency: 'usd', ...options });
+const payment = async (options = {}) => await newPayment(service, options);
 const create = async (transactionId: string, body: object = {}, options: object = {}) =>
   await service.call('POST', '/v1/refunds', { body: { transactionId, ...valid, ...body }, ...options });
 const created = async () =>
@@ -89,15 +86,15 @@ test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>(
   ['listRefunds', 400, async () => await service.call('GET', '/v1/refunds?limit=0')],
   ['listRefunds', 401, async () => await service.call('GET', '/v1/refunds', wrong)],
   ['getRefund', 200, async () => await service.call('GET', `/v1/refunds/${await created()}`)],
-  ['getRefund', 401, async () => await service.call('GET', `/v1/refunds/${unknownId}`, wrong)],
-  ['getRefund', 404, async () => await service.call('GET', `/v1/refunds/${unknownId}`)],
+  ['getRefund', 401, async () => await service.call('GET', `/v1/refunds/${unknownRefundId}`, wrong)],
+  ['getRefund', 404, async () => await service.call('GET', `/v1/refunds/${unknownRefundId}`)],
   ['cancelRefund', 200, async () => await post(`/v1/refunds/${await created()}/cancel`)],
-  ['cancelRefund', 400, async () => await post(`/v1/refunds/${unknownId}/cancel`, { force: true })],
-  ['cancelRefund', 401, async () => await post(`/v1/refunds/${unknownId}/cancel`, {}, wrong)],
-  ['cancelRefund', 404, async () => await post(`/v1/refunds/${unknownId}/cancel`)],
+  ['cancelRefund', 400, async () => await post(`/v1/refunds/${unknownRefundId}/cancel`, { force: true })],
+  ['cancelRefund', 401, async () => await post(`/v1/refunds/${unknownRefundId}/cancel`, {}, wrong)],
+  ['cancelRefund', 404, async () => await post(`/v1/refunds/${unknownRefundId}/cancel`)],
   ['cancelRefund', 409, cancelledTwice],
-  ['cancelRefund', 413, async () => await post(`/v1/refunds/${unknownId}/cancel`, large)],
-  ['cancelRefund', 415, async () => await post(`/v1/refunds/${unknownId}/cancel`, '<a/>', xml)],
+  ['cancelRefund', 413, async () => await post(`/v1/refunds/${unknownRefundId}/cancel`, large)],
+  ['cancelRefund', 415, async () => await post(`/v1/refunds/${unknownRefundId}/cancel`, '<a/>', xml)],
   [
     'cancelRefund',
     422,

@@ -1,25 +1,17 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { errorCatalogue } from '../../shared/errors.ts';
-import { useDatabase } from '../harness/database.ts';
 import { readDocument, type ServedDocument } from '../harness/openapi-document.ts';
-import { startService, type TestService } from '../harness/service.ts';
+import { useService } from '../harness/use-service.ts';
 
-const databaseUrl = useDatabase();
-let service: TestService;
+const service = useService({ workers: 0 });
 let served: ServedDocument;
 // biome-ignore lint/suspicious/noExplicitAny: the tests read a document whose shape the validator vouches for.
 let document: any;
 beforeAll(async () => {
-  service = await startService({
-    databaseUrl: databaseUrl(),
-    backend: { name: 'postgres', redisUrl: null },
-    workers: 0,
-  });
   served = await readDocument(service);
   document = served.document;
 });
-afterAll(() => service.close());
 
 describe('the OpenAPI document', () => {
   test('is valid OpenAPI 3.1, as an independent validator sees it', async () => {

@@ -1,30 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
-import {
-  benches,
-  braintreeCredentials,
-  connect,
-  referenceOf,
-  type ScriptedServer,
-  type Seen,
-  scriptedServer,
-  submissionFor,
-  xml,
-} from './processors-bench.ts';
-import { creditXml, transactionXml } from './processors-replies.ts';
+import { describe, expect, test } from 'vitest';
+import { creditXml, transactionXml } from '../harness/processor-replies.ts';
+import { braintreeCredentials, braintreeVariants, connect } from '../harness/processor-variants.ts';
+import { referenceOf, submissionFor } from '../harness/refund-submissions.ts';
+import { useScriptedServers, xml } from '../harness/scripted-server.ts';
 
 const options = { timeoutMs: 5_000 };
 
-const servers: ScriptedServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
-async function serve(answer: (seen: Seen, response: ServerResponse) => void): Promise<ScriptedServer> {
-  const server = await scriptedServer(answer);
-  servers.push(server);
-  return server;
-}
+const serve = useScriptedServers();
 
 describe('Braintree on the wire', () => {
   const submission = submissionFor('sale1');
@@ -33,8 +16,8 @@ describe('Braintree on the wire', () => {
 
   test('a refund names the amount in decimals and our refund, and a key only where keys are allowed', async () => {
     const { url, seen } = await answerWrites((response) => xml(response, 201, creditXml()));
-    for (const bench of benches.slice(1)) {
-      await connect('braintree', bench.credentials, url).createRefund(submission, options);
+    for (const variant of braintreeVariants) {
+      await connect('braintree', variant.credentials, url).createRefund(submission, options);
     }
     const refund = { amount: '15.00', order_id: submission.refundId };
     const posts = seen.filter(({ method }) => method === 'POST');
@@ -133,7 +116,7 @@ describe('Braintree on the wire', () => {
   });
 
   test('a host whose every address refuses the connection is unavailable', async () => {
-    const { url, close } = await scriptedServer(() => undefined);
+    const { url, close } = await serve(() => undefined);
     await close();
     const braintree = connect('braintree', braintreeCredentials, url.replace('127.0.0.1', 'localhost'));
     expect(await braintree.createRefund(submission, options)).toMatchObject({ kind: 'unavailable' });

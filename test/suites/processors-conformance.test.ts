@@ -1,28 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Processor } from '../../shared/processors/processor.ts';
-import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
-import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
-import { benches, connect, referenceOf, submissionFor } from './processors-bench.ts';
+import { describe, expect, test } from 'vitest';
+import { connect, processorVariants, useProcessor } from '../harness/processor-variants.ts';
+import { referenceOf, submissionFor } from '../harness/refund-submissions.ts';
 
 const options = { timeoutMs: 5_000 };
 
-describe.each(benches)('the contract of a processor: $title', (bench) => {
-  let sandbox: RunningSandbox;
-  let control: SandboxControl;
-  let processor: Processor;
-
-  beforeAll(async () => {
-    sandbox = await startSandbox({ port: 0 });
-    control = sandboxControl(sandbox.url);
-    await control.settings({ autoSettleMs: null });
-    processor = connect(bench.name, bench.credentials, sandbox.url);
-  });
-  afterEach(() => control.clearFaults());
-  afterAll(() => sandbox.close());
-
-  const payment = (changes: Record<string, unknown> = {}) =>
-    control.transaction({ processor: bench.name, amount: 5_000, currency: 'usd', ...changes });
-  const moved = (transactionId: string) => control.refunds({ processor: bench.name, transactionId });
+describe.each(processorVariants)('the contract of a processor: $title', (variant) => {
+  const { sandbox, control, processor, payment, moved } = useProcessor(variant);
 
   test('a payment is read with its amount, currency, time and refunds', async () => {
     const id = await payment({ createdAt: '2026-01-31T12:00:00Z' });
@@ -53,7 +36,7 @@ describe.each(benches)('the contract of a processor: $title', (bench) => {
   });
 
   test('an id that does not exist is not found, also one that could not exist', async () => {
-    const unknownId = bench.name === 'stripe' ? 'ch_missing' : 'missing';
+    const unknownId = variant.name === 'stripe' ? 'ch_missing' : 'missing';
     expect(await processor.getTransaction(unknownId, options)).toMatchObject({ kind: 'not-found' });
     expect(await processor.getTransaction('../v1/account?', options)).toMatchObject({ kind: 'not-found' });
     expect(await processor.createRefund(submissionFor(unknownId), options)).toMatchObject({
@@ -63,7 +46,7 @@ describe.each(benches)('the contract of a processor: $title', (bench) => {
   });
 
   test('a lookup for a payment that is not there proves nothing', async () => {
-    const unknownId = bench.name === 'stripe' ? 'ch_missing' : 'missing';
+    const unknownId = variant.name === 'stripe' ? 'ch_missing' : 'missing';
     const answer = await processor.findRefund(referenceOf(submissionFor(unknownId)), options);
     expect(answer).toMatchObject({ kind: 'unavailable' });
   });
@@ -95,7 +78,7 @@ describe.each(benches)('the contract of a processor: $title', (bench) => {
     const submission = submissionFor(id);
     const accepted = await processor.createRefund(submission, options);
     if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
-    const done = bench.name === 'stripe' ? 'succeeded' : 'settled';
+    const done = variant.name === 'stripe' ? 'succeeded' : 'settled';
     await control.driveRefund(accepted.refund.id, { status: done });
     const expected = { ...accepted.refund, state: 'completed', processorStatus: done };
     const reference = referenceOf(submission);
@@ -111,7 +94,7 @@ describe.each(benches)('the contract of a processor: $title', (bench) => {
     const submission = submissionFor(id);
     const accepted = await processor.createRefund(submission, options);
     if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
-    const status = bench.name === 'stripe' ? 'failed' : 'processor_declined';
+    const status = variant.name === 'stripe' ? 'failed' : 'processor_declined';
     await control.driveRefund(accepted.refund.id, { status });
     const answer = await processor.getRefund(accepted.refund.id, referenceOf(submission), options);
     expect(answer).toMatchObject({
@@ -126,7 +109,7 @@ describe.each(benches)('the contract of a processor: $title', (bench) => {
     expect(await processor.findRefund(referenceOf(submissionFor(id)), options)).toMatchObject({
       kind: 'not-found',
     });
-    const unknownRefund = bench.name === 'stripe' ? 're_missing' : 'credit_missing';
+    const unknownRefund = variant.name === 'stripe' ? 're_missing' : 'credit_missing';
     for (const refundId of [unknownRefund, '../account', '']) {
       expect(await processor.getRefund(refundId, referenceOf(submissionFor(id)), options)).toMatchObject({
         kind: 'not-found',
@@ -141,7 +124,7 @@ describe.each(benches)('the contract of a processor: $title', (bench) => {
     const second = await processor.createRefund(submission, options);
     expect(first.kind).toBe('accepted');
     expect(second.kind).toBe('accepted');
-    expect(await moved(id)).toHaveLength(bench.knowsKeys ? 1 : 2);
+    expect(await moved(id)).toHaveLength(variant.knowsKeys ? 1 : 2);
   });
 
   test('another request under the same key is unknown: what the first one did is to be looked up', async () => {
@@ -149,7 +132,9 @@ describe.each(benches)('the contract of a processor: $title', (bench) => {
     const submission = submissionFor(id);
     await processor.createRefund(submission, options);
     const other = await processor.createRefund({ ...submission, amount: 700n }, options);
-    expect(other).toMatchObject(bench.knowsKeys ? { kind: 'unknown', answered: true } : { kind: 'accepted' });
+    expect(other).toMatchObject(
+      variant.knowsKeys ? { kind: 'unknown', answered: true } : { kind: 'accepted' },
+    );
   });
 
   test('a payment that is refunded already, or has too little left, is rejected in one vocabulary', async () => {
@@ -164,7 +149,7 @@ describe.each(benches)('the contract of a processor: $title', (bench) => {
   });
 
   test('a declined refund is rejected with the reason of the processor', async () => {
-    const id = bench.name === 'stripe' ? 'ch_declined_once' : 'declined_once';
+    const id = variant.name === 'stripe' ? 'ch_declined_once' : 'declined_once';
     const answer = await processor.createRefund(submissionFor(id), options);
     expect(answer).toMatchObject({
       kind: 'rejected',
@@ -174,11 +159,11 @@ describe.each(benches)('the contract of a processor: $title', (bench) => {
   });
 
   test('wrong credentials are a misconfiguration of every call, and move nothing', async () => {
-    const stranger = connect(bench.name, bench.wrongCredentials, sandbox.url);
+    const stranger = connect(variant.name, variant.wrongCredentials, sandbox.url);
     const id = await payment();
     const submission = submissionFor(id);
     const reference = referenceOf(submission);
-    const refundId = bench.name === 'stripe' ? 're_1' : 'credit_1';
+    const refundId = variant.name === 'stripe' ? 're_1' : 'credit_1';
     const answers = [
       await stranger.getTransaction(id, options),
       await stranger.createRefund(submission, options),
@@ -194,7 +179,7 @@ describe.each(benches)('the contract of a processor: $title', (bench) => {
   });
 
   test('a refund that has not been carried out is cancelled, and a second time refused', async () => {
-    const id = await payment(bench.cancellable);
+    const id = await payment(variant.cancellable);
     const submission = submissionFor(id);
     const accepted = await processor.createRefund(submission, options);
     if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
@@ -210,15 +195,15 @@ describe.each(benches)('the contract of a processor: $title', (bench) => {
   });
 
   test('a refund that has been carried out is not cancelled', async () => {
-    const id = await payment(bench.cancellable);
+    const id = await payment(variant.cancellable);
     const submission = submissionFor(id);
     const accepted = await processor.createRefund(submission, options);
     if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
-    const done = bench.name === 'stripe' ? 'succeeded' : 'settled';
+    const done = variant.name === 'stripe' ? 'succeeded' : 'settled';
     await control.driveRefund(accepted.refund.id, { status: done });
     const answer = await processor.cancelRefund(accepted.refund.id, referenceOf(submission), options);
     expect(answer).toMatchObject({ kind: 'refused' });
-    const missing = bench.name === 'stripe' ? 're_missing' : 'credit_missing';
+    const missing = variant.name === 'stripe' ? 're_missing' : 'credit_missing';
     expect(await processor.cancelRefund(missing, referenceOf(submission), options)).toMatchObject({
       kind: 'refused',
     });

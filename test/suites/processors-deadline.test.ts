@@ -1,29 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
-import {
-  braintreeCredentials,
-  connect,
-  json,
-  referenceOf,
-  type ScriptedServer,
-  type Seen,
-  scriptedServer,
-  stripeCredentials,
-  submissionFor,
-  xml,
-} from './processors-bench.ts';
-import { chargeJson, creditXml, refundJson, transactionXml } from './processors-replies.ts';
+import { describe, expect, test } from 'vitest';
+import { chargeJson, creditXml, refundJson, transactionXml } from '../harness/processor-replies.ts';
+import { braintreeCredentials, connect, stripeCredentials } from '../harness/processor-variants.ts';
+import { referenceOf, submissionFor } from '../harness/refund-submissions.ts';
+import { json, useScriptedServers, xml } from '../harness/scripted-server.ts';
 
-const servers: ScriptedServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
-async function serve(answer: (seen: Seen, response: ServerResponse) => void): Promise<ScriptedServer> {
-  const server = await scriptedServer(answer);
-  servers.push(server);
-  return server;
-}
+const serve = useScriptedServers();
 
 /** Sends a byte now and then, for ever: a timeout that starts anew with every byte never ends this. */
 function drip(response: ServerResponse, contentType: string): void {

@@ -1,35 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Processor } from '../../shared/processors/processor.ts';
-import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
-import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
-import { benches, connect, referenceOf, submissionFor } from './processors-bench.ts';
+import { describe, expect, test } from 'vitest';
+import { connect, processorVariants, useProcessor } from '../harness/processor-variants.ts';
+import { referenceOf, submissionFor } from '../harness/refund-submissions.ts';
+import { startSandbox } from '../sandbox/server.ts';
 
 const options = { timeoutMs: 5_000 };
 /** For calls that are to run out of time; the sandbox holds them longer than that. */
 const shortly = { timeoutMs: 800 };
 const holdMs = 2_000;
 
-describe.each(benches)('faults of a processor: $title', (bench) => {
-  const isStripe = bench.name === 'stripe';
-  let sandbox: RunningSandbox;
-  let control: SandboxControl;
-  let processor: Processor;
+describe.each(processorVariants)('faults of a processor: $title', (variant) => {
+  const isStripe = variant.name === 'stripe';
+  const { control, processor, payment, moved } = useProcessor(variant);
 
-  beforeAll(async () => {
-    sandbox = await startSandbox({ port: 0 });
-    control = sandboxControl(sandbox.url);
-    await control.settings({ autoSettleMs: null });
-    processor = connect(bench.name, bench.credentials, sandbox.url);
-  });
-  afterEach(() => control.clearFaults());
-  afterAll(() => sandbox.close());
-
-  const payment = (changes: Record<string, unknown> = {}) =>
-    control.transaction({ processor: bench.name, amount: 5_000, currency: 'usd', ...changes });
-  const moved = (transactionId: string) => control.refunds({ processor: bench.name, transactionId });
   const arm = (operation: string, kind: string) =>
     control.fault({
-      processor: bench.name,
+      processor: variant.name,
       operation,
       kind,
       ...(kind.startsWith('timeout') ? { delayMs: holdMs } : {}),
@@ -69,7 +54,7 @@ describe.each(benches)('faults of a processor: $title', (bench) => {
       await processor.createRefund(submission, kind.startsWith('timeout') ? shortly : options);
       const before = await moved(id);
       expect(await processor.createRefund(submission, options)).toMatchObject({ kind: 'accepted' });
-      expect(await moved(id)).toHaveLength(bench.knowsKeys ? 1 : before.length + 1);
+      expect(await moved(id)).toHaveLength(variant.knowsKeys ? 1 : before.length + 1);
     },
   );
 
@@ -106,7 +91,7 @@ describe.each(benches)('faults of a processor: $title', (bench) => {
     ['malformed', { kind: 'unknown', answered: true }, true],
     ['delay', { kind: 'cancelled' }, true],
   ])('%s during a cancellation is told as %o', async (kind, result, cancels) => {
-    const submission = submissionFor(await payment(bench.cancellable));
+    const submission = submissionFor(await payment(variant.cancellable));
     const reference = referenceOf(submission);
     const accepted = await processor.createRefund(submission, options);
     if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
@@ -121,7 +106,7 @@ describe.each(benches)('faults of a processor: $title', (bench) => {
   test('a connection that is refused is unavailable, for a submission too', async () => {
     const gone = await startSandbox({ port: 0 });
     await gone.close();
-    const stranger = connect(bench.name, bench.credentials, gone.url);
+    const stranger = connect(variant.name, variant.credentials, gone.url);
     const submission = submissionFor(isStripe ? 'ch_123' : 'sale123');
     const refundId = isStripe ? 're_1' : 'credit_1';
     const answers = [
@@ -135,7 +120,7 @@ describe.each(benches)('faults of a processor: $title', (bench) => {
   });
 
   test('a host that has no address is unavailable', async () => {
-    const stranger = connect(bench.name, bench.credentials, 'http://nowhere.invalid:80');
+    const stranger = connect(variant.name, variant.credentials, 'http://nowhere.invalid:80');
     const id = isStripe ? 'ch_123' : 'sale123';
     expect(await stranger.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'unavailable' });
   });

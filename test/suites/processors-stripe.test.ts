@@ -1,29 +1,12 @@
-import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
-import {
-  connect,
-  json,
-  referenceOf,
-  type ScriptedServer,
-  type Seen,
-  scriptedServer,
-  stripeCredentials,
-  submissionFor,
-} from './processors-bench.ts';
-import { chargeJson, refundJson } from './processors-replies.ts';
+import { describe, expect, test } from 'vitest';
+import { chargeJson, refundJson } from '../harness/processor-replies.ts';
+import { connect, stripeCredentials } from '../harness/processor-variants.ts';
+import { referenceOf, submissionFor } from '../harness/refund-submissions.ts';
+import { json, useScriptedServers } from '../harness/scripted-server.ts';
 
 const options = { timeoutMs: 5_000 };
 
-const servers: ScriptedServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
-async function serve(answer: (seen: Seen, response: ServerResponse) => void): Promise<ScriptedServer> {
-  const server = await scriptedServer(answer);
-  servers.push(server);
-  return server;
-}
+const serve = useScriptedServers();
 
 describe('Stripe on the wire', () => {
   const submission = submissionFor('ch_1', { reason: 'duplicate_charge' });

@@ -1,51 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import {
-  type BraintreeRefundOptions,
-  type BraintreeTransactions,
-  braintreeClient,
-  type SandboxControl,
-  sandboxControl,
-} from '../sandbox/clients.ts';
-import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { codesOf, typeOf, useBraintreeSandbox } from '../harness/braintree-sandbox.ts';
+import { braintreeClient } from '../sandbox/clients.ts';
 
-const START = Date.parse('2026-03-01T12:00:00Z');
-const clock = START;
-let sandbox: RunningSandbox;
-let control: SandboxControl;
-let transactions: BraintreeTransactions;
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0, now: () => clock });
-  control = sandboxControl(sandbox.url);
-  transactions = braintreeClient(sandbox.url).transactions;
-});
-
-afterEach(() => control.clearFaults());
-afterAll(() => sandbox.close());
-
-const sale = (id: string, more: Record<string, unknown> = {}) =>
-  control.transaction({ processor: 'braintree', id, amount: 5000, currency: 'usd', ...more });
-
-const moved = (transactionId: string) => control.refunds({ processor: 'braintree', transactionId });
-
-async function refunded(id: string, options?: BraintreeRefundOptions) {
-  const reply = await transactions.refund(id, options);
-  expect(reply.success, reply.message).toBe(true);
-  return reply.transaction;
-}
-
-async function codesOf(reply: ReturnType<BraintreeTransactions['refund']>): Promise<string[]> {
-  const { success, errors, message } = await reply;
-  expect(success).toBe(false);
-  expect(message).not.toBe('');
-  return errors.deepErrors().map((error) => error.code);
-}
-
-const typeOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'resolved',
-    (error: { type?: string }) => error.type ?? 'untyped',
-  );
+const { sandbox, control, transactions, sale, moved, refunded } = useBraintreeSandbox();
 
 describe('API request keys', () => {
   const once = (id: string, amount = '10.00') =>

@@ -1,51 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type BraintreeRefundOptions,
-  type BraintreeTransactions,
-  braintreeClient,
-  type SandboxControl,
-  sandboxControl,
-} from '../sandbox/clients.ts';
-import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
+import { describe, expect, test } from 'vitest';
+import { codesOf, typeOf, useBraintreeSandbox } from '../harness/braintree-sandbox.ts';
+import { braintreeClient } from '../sandbox/clients.ts';
 
-const START = Date.parse('2026-03-01T12:00:00Z');
-let clock = START;
-let sandbox: RunningSandbox;
-let control: SandboxControl;
-let transactions: BraintreeTransactions;
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0, now: () => clock });
-  control = sandboxControl(sandbox.url);
-  transactions = braintreeClient(sandbox.url).transactions;
-});
-
-afterEach(() => control.clearFaults());
-afterAll(() => sandbox.close());
-
-const sale = (id: string, more: Record<string, unknown> = {}) =>
-  control.transaction({ processor: 'braintree', id, amount: 5000, currency: 'usd', ...more });
-
-const moved = (transactionId: string) => control.refunds({ processor: 'braintree', transactionId });
-
-async function refunded(id: string, options?: BraintreeRefundOptions) {
-  const reply = await transactions.refund(id, options);
-  expect(reply.success, reply.message).toBe(true);
-  return reply.transaction;
-}
-
-async function codesOf(reply: ReturnType<BraintreeTransactions['refund']>): Promise<string[]> {
-  const { success, errors, message } = await reply;
-  expect(success).toBe(false);
-  expect(message).not.toBe('');
-  return errors.deepErrors().map((error) => error.code);
-}
-
-const typeOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'resolved',
-    (error: { type?: string }) => error.type ?? 'untyped',
-  );
+const { clock, sandbox, control, transactions, sale, moved, refunded } = useBraintreeSandbox();
 
 describe('transactions', () => {
   test('a sale and its refund know each other', async () => {
@@ -70,7 +27,7 @@ describe('transactions', () => {
         currency: 'usd',
         status: 'submitted_for_settlement',
         key: 'ref_1',
-        createdAt: new Date(clock).toISOString(),
+        createdAt: new Date(clock.ms).toISOString(),
       },
     ]);
   });
@@ -134,9 +91,9 @@ describe('transactions', () => {
   test('a credit settles when its time has come, a sale never by itself', async () => {
     await sale('settles', { status: 'settling' });
     const credit = await refunded('settles', { amount: '1.00' });
-    clock += 1499;
+    clock.ms += 1499;
     expect((await transactions.find(credit.id)).status).toBe('submitted_for_settlement');
-    clock += 1;
+    clock.ms += 1;
     expect((await transactions.find(credit.id)).status).toBe('settled');
     expect((await transactions.find('settles')).status).toBe('settling');
   });
@@ -242,7 +199,7 @@ describe('voids', () => {
     const first = await refunded('voidCredit');
     expect((await transactions.void(first.id)).transaction.status).toBe('voided');
     const second = await refunded('voidCredit');
-    clock += 1500;
+    clock.ms += 1500;
     expect(await codesOf(transactions.void(second.id))).toEqual(['91504']);
     expect((await moved('voidCredit')).map((refund) => refund.status)).toEqual(['voided', 'settled']);
   });

@@ -1,18 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { braintreeClient, type SandboxControl, sandboxControl, stripeClient } from '../sandbox/clients.ts';
-import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
+import { describe, expect, test } from 'vitest';
+import { useSandbox } from '../harness/use-sandbox.ts';
+import { braintreeClient, stripeClient } from '../sandbox/clients.ts';
 
-let sandbox: RunningSandbox;
-let control: SandboxControl;
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0 });
-  control = sandboxControl(sandbox.url);
-  await control.settings({ autoSettleMs: null });
-});
-
-afterEach(() => control.clearFaults());
-afterAll(() => sandbox.close());
+const { sandbox, control } = useSandbox({ autoSettle: false });
 
 interface Failure {
   type?: string;

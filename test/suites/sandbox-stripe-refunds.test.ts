@@ -1,34 +1,9 @@
-import Stripe from 'stripe';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type SandboxControl, sandboxControl, stripeClient } from '../sandbox/clients.ts';
-import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
+import type Stripe from 'stripe';
+import { describe, expect, test, vi } from 'vitest';
+import { failureOf, useStripeSandbox } from '../harness/stripe-sandbox.ts';
+import { stripeClient } from '../sandbox/clients.ts';
 
-const START = Date.parse('2026-03-01T12:00:00Z');
-let clock = START;
-let sandbox: RunningSandbox;
-let control: SandboxControl;
-let stripe: Stripe;
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0, now: () => clock });
-  control = sandboxControl(sandbox.url);
-  stripe = stripeClient(sandbox.url);
-});
-
-afterEach(() => control.clearFaults());
-afterAll(() => sandbox.close());
-
-const card = (id: string, more: Record<string, unknown> = {}) =>
-  control.transaction({ processor: 'stripe', id, amount: 5000, currency: 'usd', ...more });
-
-async function failureOf(promise: Promise<unknown>): Promise<Stripe.errors.StripeError> {
-  const error = await promise.then(
-    () => new Error('resolved'),
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof Stripe.errors.StripeError)) throw error;
-  return error;
-}
+const { clock, sandbox, control, stripe, card } = useStripeSandbox();
 
 const replayed = (refund: Stripe.Response<Stripe.Refund>) =>
   (refund.lastResponse.headers as unknown as Headers).get('idempotent-replayed');
@@ -136,7 +111,7 @@ describe('the life of a refund', () => {
         currency: 'usd',
         status: 'pending',
         key: 'ref 1/ä',
-        createdAt: new Date(clock).toISOString(),
+        createdAt: new Date(clock.ms).toISOString(),
       },
     ]);
     expect(await failureOf(stripe.refunds.retrieve('re_unknown'))).toMatchObject({
@@ -147,10 +122,10 @@ describe('the life of a refund', () => {
   test('it settles when its time has come and not before, unless that is switched off', async () => {
     await card('ch_settles');
     const { id } = await stripe.refunds.create({ charge: 'ch_settles', amount: 100 });
-    clock += 1499;
+    clock.ms += 1499;
     expect((await stripe.refunds.retrieve(id)).status).toBe('pending');
     await control.settings({ autoSettleMs: null });
-    clock += 3_600_000;
+    clock.ms += 3_600_000;
     expect((await stripe.refunds.retrieve(id)).status).toBe('pending');
     await control.settings({ autoSettleMs: 1500 });
     expect((await stripe.refunds.retrieve(id)).status).toBe('succeeded');
@@ -169,7 +144,7 @@ describe('the life of a refund', () => {
     const pending = await stripe.refunds.create({ charge: 'ch_cancelCard' });
     expect(await failureOf(stripe.refunds.cancel(pending.id))).toMatchObject({ statusCode: 400 });
     const waiting = await stripe.refunds.create({ charge: 'ch_cancel' });
-    clock += 1500;
+    clock.ms += 1500;
     expect(await failureOf(stripe.refunds.cancel(waiting.id))).toMatchObject({ statusCode: 400 });
   });
 
@@ -177,7 +152,7 @@ describe('the life of a refund', () => {
     await card('ch_fails');
     const { id } = await stripe.refunds.create({ charge: 'ch_fails' });
     await control.driveRefund(id, { status: 'failed', failureReason: 'expired_or_canceled_card' });
-    clock += 60_000;
+    clock.ms += 60_000;
     const failed = await stripe.refunds.retrieve(id);
     expect(failed).toMatchObject({ status: 'failed', failure_reason: 'expired_or_canceled_card' });
     expect((await stripe.charges.retrieve('ch_fails')).refunded).toBe(false);

@@ -1,27 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type Stripe from 'stripe';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type SandboxControl, sandboxControl, stripeClient } from '../sandbox/clients.ts';
-import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { useStripeSandbox } from '../harness/stripe-sandbox.ts';
 
-const START = Date.parse('2026-03-01T12:00:00Z');
-let clock = START;
-let sandbox: RunningSandbox;
-let control: SandboxControl;
-let stripe: Stripe;
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0, now: () => clock });
-  control = sandboxControl(sandbox.url);
-  stripe = stripeClient(sandbox.url);
-});
-
-afterEach(() => control.clearFaults());
-afterAll(() => sandbox.close());
-
-const card = (id: string, more: Record<string, unknown> = {}) =>
-  control.transaction({ processor: 'stripe', id, amount: 5000, currency: 'usd', ...more });
+const { clock, control, stripe, card } = useStripeSandbox();
 
 describe('webhooks', () => {
   const secret = 'whsec_sandbox';
@@ -61,7 +44,7 @@ describe('webhooks', () => {
     await card('ch_hooks');
     const { id } = await stripe.refunds.create({ charge: 'ch_hooks', amount: 100 });
     await waitForEvents(id, 1);
-    clock += 1500;
+    clock.ms += 1500;
     await waitForEvents(id, 2);
     const [created, updated] = eventsOf(id);
     expect(created).toMatchObject({ object: 'event', type: 'refund.created', livemode: false });
@@ -74,7 +57,7 @@ describe('webhooks', () => {
   test('a failure after success is announced as an update and as a failure', async () => {
     await card('ch_hookFails');
     const { id } = await stripe.refunds.create({ charge: 'ch_hookFails', amount: 100 });
-    clock += 1500;
+    clock.ms += 1500;
     await waitForEvents(id, 2);
     await control.driveRefund(id, { status: 'failed', failureReason: 'declined' });
     await waitForEvents(id, 4);

@@ -1,34 +1,9 @@
 import Stripe from 'stripe';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type SandboxControl, sandboxControl, stripeClient } from '../sandbox/clients.ts';
-import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
+import { describe, expect, test } from 'vitest';
+import { failureOf, useStripeSandbox } from '../harness/stripe-sandbox.ts';
+import { stripeClient } from '../sandbox/clients.ts';
 
-const START = Date.parse('2026-03-01T12:00:00Z');
-const clock = START;
-let sandbox: RunningSandbox;
-let control: SandboxControl;
-let stripe: Stripe;
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0, now: () => clock });
-  control = sandboxControl(sandbox.url);
-  stripe = stripeClient(sandbox.url);
-});
-
-afterEach(() => control.clearFaults());
-afterAll(() => sandbox.close());
-
-const card = (id: string, more: Record<string, unknown> = {}) =>
-  control.transaction({ processor: 'stripe', id, amount: 5000, currency: 'usd', ...more });
-
-async function failureOf(promise: Promise<unknown>): Promise<Stripe.errors.StripeError> {
-  const error = await promise.then(
-    () => new Error('resolved'),
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof Stripe.errors.StripeError)) throw error;
-  return error;
-}
+const { clock, sandbox, control, stripe, card } = useStripeSandbox();
 
 describe('payments', () => {
   test('a charge shows what was paid, what was refunded and how', async () => {
@@ -63,7 +38,11 @@ describe('payments', () => {
 
   test('an id never seen is a 100.00 USD payment of yesterday whose refunds wait for the customer', async () => {
     const charge = await stripe.charges.retrieve('ch_neverSeen');
-    expect(charge).toMatchObject({ amount: 10_000, currency: 'usd', created: (clock - 86_400_000) / 1000 });
+    expect(charge).toMatchObject({
+      amount: 10_000,
+      currency: 'usd',
+      created: (clock.ms - 86_400_000) / 1000,
+    });
     const refund = await stripe.refunds.create({ payment_intent: 'pi_neverSeenEither' });
     expect(refund).toMatchObject({ amount: 10_000, status: 'requires_action', charge: 'ch_neverSeenEither' });
   });

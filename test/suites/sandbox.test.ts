@@ -1,28 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { braintreeClient, type SandboxControl, sandboxControl, stripeClient } from '../sandbox/clients.ts';
-import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { useTemporaryFolder } from '../harness/temporary-folder.ts';
+import { useSandbox } from '../harness/use-sandbox.ts';
+import { braintreeClient, sandboxControl, stripeClient } from '../sandbox/clients.ts';
+import { startSandbox } from '../sandbox/server.ts';
 
-let sandbox: RunningSandbox;
-let control: SandboxControl;
-let folder: string;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
-  sandbox = await startSandbox({ port: 0 });
-  control = sandboxControl(sandbox.url);
-  await control.settings({ autoSettleMs: null });
-});
-
-afterEach(() => control.clearFaults());
-afterAll(async () => {
-  await sandbox.close();
-  rmSync(folder, { recursive: true });
-});
+const inFolder = useTemporaryFolder();
+const { sandbox, control } = useSandbox({ autoSettle: false });
 
 describe('the control API', () => {
   const post = (path: string, body: string) =>
@@ -122,7 +109,7 @@ describe('a restart', () => {
   }
 
   test('by kill -9 loses neither refunds nor keys nor settings', async () => {
-    const dataFile = join(folder, 'killed', 'state.journal');
+    const dataFile = inFolder('killed', 'state.journal');
     const first = await startProcess(dataFile);
     await sandboxControl(first.url).settings({ autoSettleMs: null });
     const keyed = { idempotencyKey: 'restart' };
@@ -146,7 +133,7 @@ describe('a restart', () => {
 
   test('settles what came due meanwhile', async () => {
     let clock = 1_772_366_400_000;
-    const options = { port: 0, dataFile: join(folder, 'due.journal'), now: () => clock };
+    const options = { port: 0, dataFile: inFolder('due.journal'), now: () => clock };
     const first = await startSandbox(options);
     await stripeClient(first.url).refunds.create({ charge: 'ch_due' });
     await first.close();
@@ -157,7 +144,7 @@ describe('a restart', () => {
   });
 
   test('drops a line that was being written, keeps what was whole, and refuses a file it cannot read', async () => {
-    const dataFile = join(folder, 'torn.journal');
+    const dataFile = inFolder('torn.journal');
     const first = await startSandbox({ port: 0, dataFile });
     await stripeClient(first.url).refunds.create({ charge: 'ch_torn' });
     await first.close();
