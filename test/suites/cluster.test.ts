@@ -2,9 +2,9 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
+import { allComplete, create, payment } from '../harness/own-stores.ts';
 import { type RunningRedisCluster, startRedisCluster } from '../harness/redis.ts';
 import { startService, type TestService } from '../harness/service.ts';
-import { allComplete, create, payment } from './outages-bench.ts';
 
 describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes', () => {
   const databaseUrl = useDatabase();

@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { queueBackends } from '../harness/backends.ts';
 import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
-import { waitFor } from '../harness/wait-for.ts';
 import {
   accept,
   openProcesses,
@@ -12,7 +11,8 @@ import {
   timelineOf,
   untilAtProcessor,
   untilCompleted,
-} from './crash-bench.ts';
+} from '../harness/service-processes.ts';
+import { waitFor } from '../harness/wait-for.ts';
 
 const processors = ['stripe', 'braintree'] as const;
 

@@ -6,9 +6,9 @@ import type { QueueWorker } from '../../shared/queues.ts';
 import { startWorkers } from '../../worker/start-workers.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { expectInvariants } from '../harness/invariants.ts';
+import { allComplete, create, OwnPostgres, payment, timed } from '../harness/own-stores.ts';
 import { type ApiAnswer, startService, type TestService } from '../harness/service.ts';
 import { waitFor } from '../harness/wait-for.ts';
-import { allComplete, create, OwnPostgres, payment, timed } from './outages-bench.ts';
 
 const createWaitMs = 1_000;
 

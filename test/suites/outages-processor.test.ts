@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { queueBackends } from '../harness/backends.ts';
 import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
+import { allComplete, create, payment } from '../harness/own-stores.ts';
 import { startService, type TestService } from '../harness/service.ts';
 import { waitFor } from '../harness/wait-for.ts';
-import { allComplete, create, payment } from './outages-bench.ts';
 
 const async = { prefer: 'respond-async' };
 

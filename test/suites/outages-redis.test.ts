@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { createDatabase, dropDatabase } from '../harness/create-database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
+import { allComplete, create, OwnRedis, payment, timed } from '../harness/own-stores.ts';
 import { templateDatabase } from '../harness/run-servers.ts';
 import { startService, type TestService } from '../harness/service.ts';
 import { waitFor } from '../harness/wait-for.ts';
-import { allComplete, create, OwnRedis, payment, timed } from './outages-bench.ts';
 
 const createWaitMs = 500;
 

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
-import type { QueueBackend } from '../harness/backends.ts';
-import { type StartedProcess, startProcess } from '../harness/child-process.ts';
-import { freePort } from '../harness/free-port.ts';
-import { startService, type TestService } from '../harness/service.ts';
-import { waitFor } from '../harness/wait-for.ts';
+import type { QueueBackend } from './backends.ts';
+import { type StartedProcess, startProcess } from './child-process.ts';
+import { freePort } from './free-port.ts';
+import { startService, type TestService } from './service.ts';
+import { waitFor } from './wait-for.ts';
 
 // The service as it is deployed: processes that may be killed. The test's own process has the sandbox and looks at
 // the database, and nothing else.

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { migrate } from '../../prisma/migrate.ts';
-import { createDatabase } from '../harness/create-database.ts';
-import { type RunningPostgres, startPostgres } from '../harness/embedded-postgres.ts';
-import { freePort } from '../harness/free-port.ts';
-import { type RunningRedis, startRedis } from '../harness/redis.ts';
-import type { ApiAnswer, TestService } from '../harness/service.ts';
-import { waitFor } from '../harness/wait-for.ts';
+import { createDatabase } from './create-database.ts';
+import { type RunningPostgres, startPostgres } from './embedded-postgres.ts';
+import { freePort } from './free-port.ts';
+import { type RunningRedis, startRedis } from './redis.ts';
+import type { ApiAnswer, TestService } from './service.ts';
+import { waitFor } from './wait-for.ts';
 
 // Servers that a test may stop, freeze and empty, because nobody else works with them.
 
