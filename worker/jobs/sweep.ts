@@ -22,16 +22,18 @@ async function sweepProcessor(deps: Dependencies, processor: string): Promise<vo
   if (due.length > 0) await deps.queues.wakeAll(processor, due);
 }
 
-/** Marks what is due as woken, so that two sweeps at once share the work and a backlog is not queued every second. */
+/**
+ * Marks what is due as woken, so that two sweeps at once share the work and a backlog is not queued every second; in the
+ * database's time, so that a worker whose clock is ahead does not keep the others from waking it again.
+ */
 async function takeDue(deps: Dependencies, processor: string): Promise<string[]> {
   const now = deps.clock.now();
-  const repeatBefore = new Date(now.getTime() - repeatAfterMs);
   const woken = await deps.db.$queryRaw<{ id: string }[]>`
-    UPDATE refund SET woken_at = ${now}
+    UPDATE refund SET woken_at = clock_timestamp()
     WHERE id IN (
       SELECT id FROM refund
       WHERE processor = ${processor} AND next_action_at <= ${now} AND status = 'processing'
-        AND (woken_at IS NULL OR woken_at <= ${repeatBefore})
+        AND (woken_at IS NULL OR woken_at <= clock_timestamp() - ${repeatAfterMs} * interval '1 millisecond')
       ORDER BY next_action_at
       LIMIT ${batchSize}
       FOR UPDATE SKIP LOCKED
