@@ -1,8 +1,11 @@
 import { typeid } from 'typeid-js';
 
-const prefixes = ['org', 'usr', 'key', 'acc', 'ref', 'evt', 'pol', 'aud'] as const;
+const prefixes = ['org', 'usr', 'key', 'acc', 'ref', 'evt', 'pol', 'aud', 'pev', 'rec', 'fin'] as const;
 
-/** The kinds of things that have an id: organization, user, key, account, refund, event, policy, audit entry. */
+/**
+ * The kinds of things that have an id: organization, user, key, account, refund, event, policy, audit entry, processor
+ * event, reconciliation, finding of one.
+ */
 export type IdPrefix = (typeof prefixes)[number];
 
 /**

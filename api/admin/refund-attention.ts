@@ -14,7 +14,7 @@ export async function listAttention(
   const refunds = await db.refund.findMany({
     where: {
       ...(organizationId === undefined ? {} : { organizationId }),
-      OR: [{ status: 'pending' }, { status: 'processing', flaggedAt: { not: null } }],
+      OR: [{ status: 'pending' }, { flaggedAt: { not: null } }],
     },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });

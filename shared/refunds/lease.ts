@@ -15,6 +15,8 @@ function leaseMs(settings: { PROCESSOR_TIMEOUT_MS: number }): number {
  * is guarded by the fencing token that was loaded, and refused while another lease lives. Leases are written and
  * compared in the database's time, so clocks that differ between machines do not matter.
  *
+ * What the holder does next reads the processor anew or sends, so a review that was asked for before is answered by it.
+ *
  * A claim for `send` is the write-ahead record of the attempt: it counts it and marks its fate as unknown, so that a
  * worker which dies in the middle of the call leaves the truth behind.
  * @returns the refund under the new lease, or null when somebody else has it or it has changed.
@@ -32,6 +34,7 @@ export async function claimRefund(
         claimed_until = clock_timestamp() + ${lease} * interval '1 millisecond',
         next_action_at = ${new Date(now.getTime() + lease)},
         woken_at = NULL,
+        review_due_at = NULL,
         fencing_token = fencing_token + 1
         ${purpose === 'send' ? attemptStarted : Prisma.empty}
       WHERE id = ${loaded.id} AND status = 'processing' AND fencing_token = ${loaded.fencingToken}
@@ -53,6 +56,42 @@ const attemptStarted = Prisma.sql`, attempt_count = attempt_count + 1, last_sent
 /** Holds while no attempt may have been applied and nobody wants the refund back. */
 const onlyUnsent = Prisma.sql`
   AND unknown_since IS NULL AND external_refund_id IS NULL AND cancel_requested_at IS NULL`;
+
+/**
+ * Claims a refund that has ended, to read it again from its processor. The review stays due at the end of the lease, so
+ * that it outlives a worker which dies.
+ * @returns the refund under the new lease, or null when somebody else has it or it has changed.
+ */
+export async function claimForReview(
+  { db, clock, settings }: Pick<Dependencies, 'db' | 'clock' | 'settings'>,
+  loaded: Refund,
+): Promise<Refund | null> {
+  const lease = leaseMs(settings);
+  const claimed = await db.$executeRaw`
+    UPDATE refund SET
+      claimed_until = clock_timestamp() + ${lease} * interval '1 millisecond',
+      review_due_at = ${new Date(clock.now().getTime() + lease)},
+      woken_at = NULL,
+      fencing_token = fencing_token + 1
+    WHERE id = ${loaded.id} AND status = ${loaded.status}::refund_status AND fencing_token = ${loaded.fencingToken}
+      AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
+  return claimed === 0 ? null : await db.refund.findUniqueOrThrow({ where: { id: loaded.id } });
+}
+
+/**
+ * Ends the lease of a review. A review that was asked for since it was claimed is about later news, and stays due.
+ * @param nextReviewAt when to look again; null when the review is done.
+ */
+export async function releaseReview(
+  { db }: Pick<Dependencies, 'db'>,
+  claimed: Refund,
+  nextReviewAt: Date | null,
+): Promise<void> {
+  await db.$executeRaw`
+    UPDATE refund SET claimed_until = NULL, woken_at = NULL,
+      review_due_at = CASE WHEN review_due_at = ${claimed.reviewDueAt} THEN ${nextReviewAt} ELSE review_due_at END
+    WHERE id = ${claimed.id} AND fencing_token = ${claimed.fencingToken}`;
+}
 
 /**
  * Takes the lease anew for a further call.
@@ -86,10 +125,9 @@ export async function releaseLease(
   return count === 1;
 }
 
-/** Puts off a refund that nobody holds, because its account must not be called yet. */
+/** Puts off a refund that nobody holds, because its account cannot or must not be called yet. */
 export async function postpone(deps: Pick<Dependencies, 'db'>, loaded: Refund, until: Date): Promise<void> {
-  await deps.db.refund.updateMany({
-    where: { id: loaded.id, status: 'processing', fencingToken: loaded.fencingToken },
-    data: { nextActionAt: until, wokenAt: null },
-  });
+  const { id, status, fencingToken } = loaded;
+  const due = status === 'processing' ? { nextActionAt: until, reviewDueAt: null } : { reviewDueAt: until };
+  await deps.db.refund.updateMany({ where: { id, status, fencingToken }, data: { ...due, wokenAt: null } });
 }

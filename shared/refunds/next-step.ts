@@ -10,6 +10,8 @@ export interface RefundSituation {
   cancelRequestedAt: Date | null;
   /** False while the processor has not yet told about the payment. */
   transactionVerified: boolean;
+  /** True when somebody says that the processor has news of it. */
+  reviewDue: boolean;
 }
 
 /**
@@ -21,12 +23,22 @@ export interface RefundSituation {
  * - `check`: at the processor: ask whether it has settled.
  * - `ask-cancellation`: at the processor, and the client wants it back.
  * - `cancel`: surely not at the processor, and the client wants it back.
+ * - `review`: finished here, and perhaps no longer at the processor.
  */
-export type RefundStep = 'nothing' | 'verify' | 'send' | 'find' | 'check' | 'ask-cancellation' | 'cancel';
+export type RefundStep =
+  | 'nothing'
+  | 'verify'
+  | 'send'
+  | 'find'
+  | 'check'
+  | 'ask-cancellation'
+  | 'cancel'
+  | 'review';
 
 /** Decides from what is on record alone, so that a duplicate, late or lost job is harmless. */
 export function nextStep(situation: RefundSituation): RefundStep {
-  if (situation.status !== 'processing') return 'nothing';
+  if (situation.status === 'pending') return 'nothing';
+  if (situation.status !== 'processing') return situation.reviewDue ? 'review' : 'nothing';
   const wantsCancel = situation.cancelRequestedAt !== null;
   if (situation.externalRefundId !== null) return wantsCancel ? 'ask-cancellation' : 'check';
   if (situation.unknownSince !== null) return 'find';

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { DatabaseTransaction, Prisma, Refund } from '../db.ts';
 import { newId } from '../ids.ts';
 import { lockTransaction, release } from '../transactions/reservation.ts';
-import { canMove, holdsReservation, type RefundStatus } from './states.ts';
+import { canMove, holdsReservation, isTerminal, type RefundStatus } from './states.ts';
 
 /** An entry of the timeline. */
 export interface TimelineEntry {
@@ -66,6 +66,8 @@ export async function transition(
   const [moved] = await tx.refund.updateManyAndReturn({
     where: { AND: [guard, { id: refund.id, status: from }] },
     data: {
+      // Whatever asked for a person is over when the refund is.
+      ...(isTerminal(to) ? { flaggedAt: null, flagReason: null } : {}),
       ...changes,
       status: to,
       updatedAt: now,
@@ -77,6 +79,33 @@ export async function transition(
   if (releases) await release(tx, refund, refund.amount);
   await appendEvent(tx, moved, from === to ? null : from, entry, now);
   return moved;
+}
+
+/** A note on a refund that stays what it is. */
+export interface Annotation {
+  refund: Pick<Refund, 'id' | 'status'>;
+  /** Further conditions, such as the fencing token of the caller's lease. */
+  guard?: Prisma.RefundWhereInput;
+  changes: Pick<RefundChanges, 'flaggedAt' | 'flagReason'>;
+  entry: TimelineEntry;
+}
+
+/**
+ * Notes something about a refund that has ended, without moving it: a guarded UPDATE with its event.
+ * @returns the refund as it is now, or null when it has moved meanwhile or the guard did not hold.
+ */
+export async function annotate(
+  tx: DatabaseTransaction,
+  clock: Clock,
+  { refund, guard = {}, changes, entry }: Annotation,
+): Promise<Refund | null> {
+  const [noted] = await tx.refund.updateManyAndReturn({
+    where: { AND: [guard, { id: refund.id, status: refund.status }] },
+    data: changes,
+  });
+  if (noted === undefined) return null;
+  await appendEvent(tx, noted, null, entry, clock.now());
+  return noted;
 }
 
 /** Writes the next entry of a timeline. The caller holds the refund's row, which makes the numbers gapless. */

@@ -57,6 +57,7 @@ describe('the next step of a refund', () => {
     unknownSince: null,
     cancelRequestedAt: null,
     transactionVerified: true,
+    reviewDue: false,
   };
 
   test.each<[string, Partial<RefundSituation>, ReturnType<typeof nextStep>]>([
@@ -79,6 +80,14 @@ describe('the next step of a refund', () => {
     ['rests when completed', { status: 'completed', externalRefundId: 're_1' }, 'nothing'],
     ['rests when failed', { status: 'failed' }, 'nothing'],
     ['rests when cancelled', { status: 'cancelled' }, 'nothing'],
+    ['is read again when it completed and there is news', { status: 'completed', reviewDue: true }, 'review'],
+    ['is read again when it failed and there is news', { status: 'failed', reviewDue: true }, 'review'],
+    [
+      'is checked as ever when there is news before its end',
+      { externalRefundId: 're_1', reviewDue: true },
+      'check',
+    ],
+    ['has no news while a person has to approve it', { status: 'pending', reviewDue: true }, 'nothing'],
   ])('%s', (_promise, situation, step) => {
     expect(nextStep({ ...fresh, ...situation })).toBe(step);
   });
@@ -90,6 +99,7 @@ describe('the next step of a refund', () => {
       unknownSince: fc.constantFrom(null, now),
       cancelRequestedAt: fc.constantFrom(null, now),
       transactionVerified: fc.boolean(),
+      reviewDue: fc.boolean(),
     });
     fc.assert(
       fc.property(situations, (situation) => {

@@ -11,7 +11,8 @@ import { askCancellation } from '../steps/ask-cancellation.ts';
 import { checkSettlement } from '../steps/check-settlement.ts';
 import { findRefund } from '../steps/find-refund.ts';
 import { recordSubmission } from '../steps/record-submission.ts';
-import { type StepContext, type StepResult, worker } from '../steps/step.ts';
+import { reviewRefund } from '../steps/review-refund.ts';
+import { inFuture, type StepContext, type StepResult, worker } from '../steps/step.ts';
 import { recordMisconfigured } from '../steps/unsent.ts';
 import { verifyTransaction } from '../steps/verify-transaction.ts';
 
@@ -31,13 +32,21 @@ export async function advanceRefund(deps: Dependencies, refundId: string): Promi
   }
 }
 
-function isDue(deps: Dependencies, { nextActionAt }: Refund): boolean {
-  return nextActionAt !== null && nextActionAt <= deps.clock.now();
+function isDue(deps: Dependencies, { nextActionAt, reviewDueAt }: Refund): boolean {
+  return isPast(deps, nextActionAt) || isPast(deps, reviewDueAt);
+}
+
+function isPast(deps: Dependencies, moment: Date | null): boolean {
+  return moment !== null && moment <= deps.clock.now();
 }
 
 async function takeStep(deps: Dependencies, refund: Refund): Promise<StepResult> {
   const transaction = await deps.db.transaction.findUniqueOrThrow({ where: whereTransaction(refund) });
-  const step = nextStep({ ...refund, transactionVerified: transaction.amount !== null });
+  const step = nextStep({
+    ...refund,
+    transactionVerified: transaction.amount !== null,
+    reviewDue: isPast(deps, refund.reviewDueAt),
+  });
   if (step === 'nothing') return 'rest';
   if (step === 'cancel') return await cancelUnsent(deps, refund);
   const account = await loadAccount(deps.db, refund);
@@ -58,6 +67,7 @@ const steps: Record<
   find: findRefund,
   check: checkSettlement,
   'ask-cancellation': askCancellation,
+  review: reviewRefund,
 };
 
 /**
@@ -102,6 +112,10 @@ async function connect(
     return deps.connections.connect(account);
   } catch (error) {
     if (!(error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError)) throw error;
+    if (loaded.status !== 'processing') {
+      await postpone(deps, loaded, inFuture(deps, deps.settings.MISCONFIGURED_RETRY_MS));
+      return null;
+    }
     const refund = await claimRefund(deps, loaded, 'other');
     if (refund === null) return null;
     const failure = { code: 'credentials_unusable', message: error.message };

@@ -32,7 +32,8 @@ async function takeDue(deps: Dependencies, processor: string): Promise<string[]>
     UPDATE refund SET woken_at = clock_timestamp()
     WHERE id IN (
       SELECT id FROM refund
-      WHERE processor = ${processor} AND next_action_at <= ${now} AND status = 'processing'
+      WHERE processor = ${processor}
+        AND ((next_action_at <= ${now} AND status = 'processing') OR review_due_at <= ${now})
         AND (woken_at IS NULL OR woken_at <= clock_timestamp() - ${repeatAfterMs} * interval '1 millisecond')
       ORDER BY next_action_at
       LIMIT ${batchSize}

@@ -182,7 +182,8 @@ export function settlementPause(deps: Dependencies, fruitlessCount: number): num
   return settlementDelayMs(fruitlessCount, { baseMs, capMs }, deps.random);
 }
 
-function describe(found: ProcessorRefund): Prisma.InputJsonObject {
+/** What the processor said of a refund, for the timeline. */
+export function describe(found: ProcessorRefund): Prisma.InputJsonObject {
   const failure = found.failure === null ? {} : { code: found.failure.code, message: found.failure.message };
   return { externalRefundId: found.id, processorStatus: found.processorStatus, ...failure };
 }

@@ -1,0 +1,19 @@
+import type { DatabaseTransaction, Refund } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+
+/**
+ * Has a refund read again from its processor as soon as a worker can, because somebody says that there is news of it.
+ * The request is kept until a worker has read the refund after it; asking twice is asking once.
+ * @param tx the caller's database transaction; the caller wakes a worker after its commit.
+ */
+export async function requestReview(
+  tx: DatabaseTransaction,
+  { clock }: Pick<Dependencies, 'clock'>,
+  { id }: Pick<Refund, 'id'>,
+): Promise<void> {
+  await tx.refund.updateMany({
+    // A refund that waits for a person has never been at the processor.
+    where: { id, status: { not: 'pending' } },
+    data: { reviewDueAt: clock.now(), wokenAt: null },
+  });
+}

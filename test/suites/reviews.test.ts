@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { requestReview } from '../../shared/refunds/request-review.ts';
+import { expectInvariants } from '../harness/invariants.ts';
+import { newPayment } from '../harness/payments.ts';
+import { rowOf, timelineOf, untilStatus } from '../harness/refund-records.ts';
+import { useService } from '../harness/use-service.ts';
+import { waitFor } from '../harness/wait-for.ts';
+
+const service = useService();
+
+beforeEach(async () => {
+  await service.sandbox.clearFaults();
+  await service.sandbox.settings({ autoSettleMs: 50, latencyMs: 0 });
+});
+afterEach(async () => {
+  await service.sandbox.clearFaults();
+  await service.sandbox.settings({ latencyMs: 0 });
+});
+
+async function completedRefund(processor: string) {
+  const transactionId = await newPayment(service, { processor });
+  const { body } = await service.call('POST', '/v1/refunds', {
+    body: { transactionId, amount: 2_500, reason: 'other' },
+  });
+  return await untilStatus(service, body.data.id, 'completed');
+}
+
+async function askForReview(id: string): Promise<void> {
+  await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, { id }));
+}
+
+async function untilReviewed(id: string) {
+  await waitFor(
+    'the review to be over',
+    async () =>
+      (await rowOf(service, id)).reviewDueAt === null && (await rowOf(service, id)).claimedUntil === null,
+  );
+  return await rowOf(service, id);
+}
+
+async function reservedFor(transactionId: string): Promise<bigint> {
+  const { reserved } = await service.deps.db.transaction.findFirstOrThrow({ where: { transactionId } });
+  return reserved;
+}
+
+const driven = {
+  stripe: { gone: 'failed', reason: 'expired_or_canceled_card' },
+  braintree: { gone: 'settlement_declined', reason: 'settlement_declined' },
+} as const;
+
+describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (processor) => {
+  test('becomes failed when its money came back, and gives its reservation back', async () => {
+    const refund = await completedRefund(processor);
+    expect(await reservedFor(refund.transactionId)).toBe(2_500n);
+    await service.sandbox.driveRefund(refund.externalRefundId ?? '', {
+      status: driven[processor].gone,
+      ...(processor === 'stripe' ? { failureReason: driven.stripe.reason } : {}),
+    });
+    await askForReview(refund.id);
+    const failed = await untilStatus(service, refund.id, 'failed');
+    expect(failed).toMatchObject({
+      failureCode: driven[processor].reason,
+      reviewDueAt: null,
+      claimedUntil: null,
+    });
+    expect(await reservedFor(refund.transactionId)).toBe(0n);
+    const [last] = await service.deps.db.refundEvent.findMany({
+      where: { refundId: refund.id },
+      orderBy: { seq: 'desc' },
+      take: 1,
+    });
+    expect(last).toMatchObject({ type: 'refund.failed', previousStatus: 'completed', status: 'failed' });
+    await expectInvariants(service);
+  });
+
+  test('stays as it is when the processor agrees, and its timeline is not made longer', async () => {
+    const refund = await completedRefund(processor);
+    const before = await timelineOf(service, refund.id);
+    await askForReview(refund.id);
+    const after = await untilReviewed(refund.id);
+    expect(after).toMatchObject({ status: 'completed', flaggedAt: null });
+    expect(after.updatedAt).toEqual(refund.updatedAt);
+    expect(await timelineOf(service, refund.id)).toEqual(before);
+  });
+
+  test('is read again later when the processor cannot be asked', async () => {
+    const refund = await completedRefund(processor);
+    await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: driven[processor].gone });
+    await service.sandbox.fault({ processor, operation: 'refund.get', kind: 'error-503' });
+    await askForReview(refund.id);
+    await untilStatus(service, refund.id, 'failed');
+  });
+
+  test('is not moved by a worker that died before it could read, and read by the next one', async () => {
+    const refund = await completedRefund(processor);
+    await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: driven[processor].gone });
+    await service.deps.db.$executeRaw`
+      UPDATE refund SET claimed_until = clock_timestamp() + interval '1 second', fencing_token = fencing_token + 1,
+        review_due_at = now() + interval '1 second' WHERE id = ${refund.id}`;
+    expect((await rowOf(service, refund.id)).status).toBe('completed');
+    await untilStatus(service, refund.id, 'failed');
+  });
+});
+
+test('news that comes while a refund is being read is not lost', async () => {
+  const refund = await completedRefund('stripe');
+  await service.sandbox.settings({ latencyMs: 400 });
+  await askForReview(refund.id);
+  await waitFor('a worker to read it', async () => (await rowOf(service, refund.id)).claimedUntil !== null);
+  await askForReview(refund.id);
+  const { fencingToken } = await rowOf(service, refund.id);
+  const reviewed = await untilReviewed(refund.id);
+  expect(reviewed.fencingToken).toBeGreaterThan(fencingToken);
+});
+
+test('a refund that failed here and moved there is shown to a person, and counts as refunded outside', async () => {
+  const refund = await completedRefund('stripe');
+  const externalRefundId = refund.externalRefundId ?? '';
+  await service.sandbox.driveRefund(externalRefundId, { status: 'failed' });
+  await askForReview(refund.id);
+  await untilStatus(service, refund.id, 'failed');
+  await service.sandbox.driveRefund(externalRefundId, { status: 'succeeded' });
+  await askForReview(refund.id);
+  await waitFor('the refund to be flagged', async () => (await rowOf(service, refund.id)).flaggedAt !== null);
+  const flagged = await rowOf(service, refund.id);
+  expect(flagged).toMatchObject({ status: 'failed' });
+  expect(flagged.flagReason).toContain(externalRefundId);
+  expect(await timelineOf(service, refund.id)).toContain('review.flagged');
+  const { body } = await service.call('POST', '/v1/policies/check', {
+    body: { transactionId: refund.transactionId },
+  });
+  expect(body.data.maxAmount).toBe(7_500);
+});
+
+test('a refund that waits for a person has no news, whoever says so', async () => {
+  const { id } = await service.deps.db.refund.create({
+    data: {
+      id: 'ref_pending',
+      organizationId: service.organization.id,
+      environment: 'test',
+      transactionId: (await completedRefund('stripe')).transactionId,
+      amount: 1n,
+      currency: 'usd',
+      reason: 'other',
+      status: 'pending',
+      processor: 'stripe',
+      initiatedBy: 'mcp',
+      createdAt: new Date(),
+      updatedAt: new Date(),
+    },
+  });
+  await askForReview(id);
+  expect((await rowOf(service, id)).reviewDueAt).toBeNull();
+});
