@@ -77,14 +77,19 @@ async function storeCredentials(
 
 /**
  * Makes due what may be waiting because of the account: every refund that the processor has not accepted, and every
- * one that asks for a person or for its cancellation. Looking too early is harmless. A refund that a worker holds is
- * left alone.
+ * one that asks for a person, for its cancellation or for a review. Looking too early is harmless. A refund that a worker
+ * holds is left alone.
  */
 async function resumeRefunds(
   tx: DatabaseTransaction,
   { organizationId, environment, processor }: AccountKey,
   now: Date,
 ): Promise<number> {
+  await tx.$executeRaw`
+    UPDATE refund SET review_due_at = ${now}, woken_at = NULL
+    WHERE organization_id = ${organizationId} AND environment = ${environment}::environment
+      AND processor = ${processor} AND review_due_at > ${now}
+      AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
   return await tx.$executeRaw`
     UPDATE refund SET next_action_at = ${now}, woken_at = NULL
     WHERE organization_id = ${organizationId} AND environment = ${environment}::environment

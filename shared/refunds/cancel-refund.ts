@@ -1,6 +1,7 @@
 import { commitKnowingly } from '../commit-knowingly.ts';
 import type { Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { surelyUnsent } from './lease.ts';
 import { transition } from './transition.ts';
 
 /**
@@ -58,7 +59,7 @@ async function cancelUnsent(deps: Dependencies, refund: Refund, actor: string): 
       from: status,
       to: 'cancelled',
       // An attempt writes `unknownSince` before it starts, so a running one is seen here, whatever became of its worker.
-      guard: { unknownSince: null, externalRefundId: null },
+      guard: surelyUnsent,
       entry: { type: 'refund.cancelled', actor, detail: { sent: false } },
     }),
   );

@@ -15,7 +15,8 @@ function leaseMs(settings: { PROCESSOR_TIMEOUT_MS: number }): number {
  * is guarded by the fencing token that was loaded, and refused while another lease lives. Leases are written and
  * compared in the database's time, so clocks that differ between machines do not matter.
  *
- * What the holder does next reads the processor anew or sends, so a review that was asked for before is answered by it.
+ * A review that was asked for before is answered by what the holder does next. For a refund that was sent and is not
+ * known to be at the processor it casts doubt on that, which stays until a lookup has said what became of it.
  *
  * A claim for `send` is the write-ahead record of the attempt: it counts it and marks its fate as unknown, so that a
  * worker which dies in the middle of the call leaves the truth behind.
@@ -35,8 +36,8 @@ export async function claimRefund(
         next_action_at = ${new Date(now.getTime() + lease)},
         woken_at = NULL,
         review_due_at = NULL,
-        fencing_token = fencing_token + 1
-        ${purpose === 'send' ? attemptStarted : Prisma.empty}
+        fencing_token = fencing_token + 1,
+        ${purpose === 'send' ? attemptStarted : doubtOfReview}
       WHERE id = ${loaded.id} AND status = 'processing' AND fencing_token = ${loaded.fencingToken}
         AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())
         ${purpose === 'send' ? onlyUnsent : Prisma.empty}`;
@@ -50,12 +51,24 @@ export async function claimRefund(
   });
 }
 
-const attemptStarted = Prisma.sql`, attempt_count = attempt_count + 1, last_sent_at = clock_timestamp(),
+const attemptStarted = Prisma.sql`attempt_count = attempt_count + 1, last_sent_at = clock_timestamp(),
     unknown_since = clock_timestamp(), attempt_answered = false, attempt_ended_at = NULL, last_outcome = 'unknown'`;
+
+const doubtOfReview = Prisma.sql`unknown_since = CASE
+    WHEN review_due_at IS NOT NULL AND external_refund_id IS NULL AND attempt_count > 0
+    THEN coalesce(unknown_since, clock_timestamp()) ELSE unknown_since END`;
 
 /** Holds while no attempt may have been applied and nobody wants the refund back. */
 const onlyUnsent = Prisma.sql`
-  AND unknown_since IS NULL AND external_refund_id IS NULL AND cancel_requested_at IS NULL`;
+  AND unknown_since IS NULL AND external_refund_id IS NULL AND cancel_requested_at IS NULL
+  AND (review_due_at IS NULL OR attempt_count = 0)`;
+
+/** The same for a cancellation, as a further condition of its transition. */
+export const surelyUnsent: Prisma.RefundWhereInput = {
+  unknownSince: null,
+  externalRefundId: null,
+  OR: [{ reviewDueAt: null }, { attemptCount: 0 }],
+};
 
 /**
  * Claims a refund that has ended, to read it again from its processor. The review stays due at the end of the lease, so

@@ -5,6 +5,8 @@ export interface RefundSituation {
   status: RefundStatus;
   /** The processor's id, once it has accepted the refund. */
   externalRefundId: string | null;
+  /** How often it was sent. */
+  attemptCount: number;
   /** Not null while the fate of some attempt is unknown. */
   unknownSince: Date | null;
   cancelRequestedAt: Date | null;
@@ -41,7 +43,15 @@ export function nextStep(situation: RefundSituation): RefundStep {
   if (situation.status !== 'processing') return situation.reviewDue ? 'review' : 'nothing';
   const wantsCancel = situation.cancelRequestedAt !== null;
   if (situation.externalRefundId !== null) return wantsCancel ? 'ask-cancellation' : 'check';
-  if (situation.unknownSince !== null) return 'find';
+  if (situation.unknownSince !== null || isDoubtful(situation)) return 'find';
   if (wantsCancel) return 'cancel';
   return situation.transactionVerified ? 'send' : 'verify';
+}
+
+/**
+ * True when no attempt is believed to have been applied, and news of the refund says otherwise: one that the processor
+ * carried out later than it could be expected to must be found before anything is sent again.
+ */
+function isDoubtful({ attemptCount, reviewDue }: RefundSituation): boolean {
+  return attemptCount > 0 && reviewDue;
 }

@@ -1,12 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { requestReview } from '../../shared/refunds/request-review.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
+import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf, timelineOf, untilStatus } from '../harness/refund-records.ts';
+import { sandboxCredentials, type TestService } from '../harness/service.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
-const service = useService();
+const service = useService({ settings: { MISCONFIGURED_RETRY_MS: 600_000 } });
 
 beforeEach(async () => {
   await service.sandbox.clearFaults();
@@ -25,8 +28,9 @@ async function completedRefund(processor: string) {
   return await untilStatus(service, body.data.id, 'completed');
 }
 
-async function askForReview(id: string): Promise<void> {
-  await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, { id }));
+/** Says that there is news, and wakes nobody: the sweep has to see it. */
+async function askForReview({ deps }: TestService, id: string): Promise<void> {
+  await deps.db.$transaction((tx) => requestReview(tx, deps, { id }));
 }
 
 async function untilReviewed(id: string) {
@@ -56,7 +60,7 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
       status: driven[processor].gone,
       ...(processor === 'stripe' ? { failureReason: driven.stripe.reason } : {}),
     });
-    await askForReview(refund.id);
+    await askForReview(service, refund.id);
     const failed = await untilStatus(service, refund.id, 'failed');
     expect(failed).toMatchObject({
       failureCode: driven[processor].reason,
@@ -76,7 +80,7 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
   test('stays as it is when the processor agrees, and its timeline is not made longer', async () => {
     const refund = await completedRefund(processor);
     const before = await timelineOf(service, refund.id);
-    await askForReview(refund.id);
+    await askForReview(service, refund.id);
     const after = await untilReviewed(refund.id);
     expect(after).toMatchObject({ status: 'completed', flaggedAt: null });
     expect(after.updatedAt).toEqual(refund.updatedAt);
@@ -87,7 +91,7 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
     const refund = await completedRefund(processor);
     await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: driven[processor].gone });
     await service.sandbox.fault({ processor, operation: 'refund.get', kind: 'error-503' });
-    await askForReview(refund.id);
+    await askForReview(service, refund.id);
     await untilStatus(service, refund.id, 'failed');
   });
 
@@ -102,25 +106,88 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
   });
 });
 
+test('a review that waits for credentials is made as soon as they are mended', async () => {
+  const refund = await completedRefund('stripe');
+  await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: 'failed' });
+  const key = { organizationId: service.organization.id, environment: 'test', processor: 'stripe' } as const;
+  const { stripe } = sandboxCredentials('test', service.sandboxUrl);
+  const set = (credentials: unknown) =>
+    setProcessorAccount(service.deps, { ...key, credentials, actor: 'test' });
+  await set({ ...stripe, secretKey: 'sk_test_invalid' });
+  await askForReview(service, refund.id);
+  await waitFor('the review to be put off', async () => {
+    const { reviewDueAt } = await rowOf(service, refund.id);
+    return reviewDueAt !== null && reviewDueAt > new Date(Date.now() + 60_000);
+  });
+  await set(stripe);
+  await untilStatus(service, refund.id, 'failed');
+});
+
 test('news that comes while a refund is being read is not lost', async () => {
   const refund = await completedRefund('stripe');
   await service.sandbox.settings({ latencyMs: 400 });
-  await askForReview(refund.id);
+  await askForReview(service, refund.id);
   await waitFor('a worker to read it', async () => (await rowOf(service, refund.id)).claimedUntil !== null);
-  await askForReview(refund.id);
+  await askForReview(service, refund.id);
   const { fencingToken } = await rowOf(service, refund.id);
   const reviewed = await untilReviewed(refund.id);
   expect(reviewed.fencingToken).toBeGreaterThan(fencingToken);
+});
+
+describe('a refund that was carried out after it was given up', () => {
+  // Its next attempt is so far away that only the news of it can bring a worker to it.
+  const patient = useService({ settings: { RETRY_BASE_MS: 600_000, RETRY_CAP_MS: 600_000 } });
+
+  /** One that was refused for now, waits for its next attempt, and is there all the same. */
+  async function carriedOutLate(processor: 'stripe' | 'braintree') {
+    const transactionId = await newPayment(patient, { processor });
+    await patient.sandbox.fault({ processor, operation: 'refund.create', kind: 'rate-limit' });
+    const { body } = await patient.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 2_500, reason: 'other' },
+      headers: { prefer: 'respond-async' },
+    });
+    const { id } = body.data;
+    await waitFor('the attempt to be refused', async () =>
+      (await timelineOf(patient, id)).includes('attempt.unavailable'),
+    );
+    await patient.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
+    await refundDirectly(patient, { processor, transactionId, amount: 2_500, refundId: id });
+    return { id, transactionId };
+  }
+
+  test.each(['stripe', 'braintree'] as const)(
+    'is found at %s before it could be sent again',
+    async (processor) => {
+      const { id, transactionId } = await carriedOutLate(processor);
+      await askForReview(patient, id);
+      await untilStatus(patient, id, 'completed');
+      expect(await timelineOf(patient, id)).toContain('lookup.found');
+      expect(await patient.sandbox.refunds({ transactionId })).toHaveLength(1);
+    },
+  );
+
+  test.each(['stripe', 'braintree'] as const)(
+    'is not called cancelled at %s without a look',
+    async (processor) => {
+      const { id, transactionId } = await carriedOutLate(processor);
+      await askForReview(patient, id);
+      const { status } = await patient.call('POST', `/v1/refunds/${id}/cancel`);
+      const { status: after } = await rowOf(patient, id);
+      const [moved] = await patient.sandbox.refunds({ transactionId });
+      expect([status, after]).toEqual(moved?.status === 'voided' ? [200, 'cancelled'] : [409, after]);
+      await expectInvariants(patient);
+    },
+  );
 });
 
 test('a refund that failed here and moved there is shown to a person, and counts as refunded outside', async () => {
   const refund = await completedRefund('stripe');
   const externalRefundId = refund.externalRefundId ?? '';
   await service.sandbox.driveRefund(externalRefundId, { status: 'failed' });
-  await askForReview(refund.id);
+  await askForReview(service, refund.id);
   await untilStatus(service, refund.id, 'failed');
   await service.sandbox.driveRefund(externalRefundId, { status: 'succeeded' });
-  await askForReview(refund.id);
+  await askForReview(service, refund.id);
   await waitFor('the refund to be flagged', async () => (await rowOf(service, refund.id)).flaggedAt !== null);
   const flagged = await rowOf(service, refund.id);
   expect(flagged).toMatchObject({ status: 'failed' });
@@ -149,6 +216,6 @@ test('a refund that waits for a person has no news, whoever says so', async () =
       updatedAt: new Date(),
     },
   });
-  await askForReview(id);
+  await askForReview(service, id);
   expect((await rowOf(service, id)).reviewDueAt).toBeNull();
 });

@@ -2,7 +2,7 @@ import { loadAccount } from '../../shared/accounts/connect.ts';
 import type { ProcessorAccount, Refund } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
 import { InvalidCredentialsError, type Processor } from '../../shared/processors/processor.ts';
-import { claimRefund, postpone, recordingMarginMs } from '../../shared/refunds/lease.ts';
+import { claimRefund, postpone, recordingMarginMs, surelyUnsent } from '../../shared/refunds/lease.ts';
 import { nextStep, type RefundStep } from '../../shared/refunds/next-step.ts';
 import { transition } from '../../shared/refunds/transition.ts';
 import { SecretUnreadableError } from '../../shared/secrets.ts';
@@ -94,7 +94,7 @@ async function cancelUnsent(deps: Dependencies, refund: Refund): Promise<StepRes
       refund,
       from: 'processing',
       to: 'cancelled',
-      guard: { unknownSince: null, externalRefundId: null },
+      guard: surelyUnsent,
       changes: { cancelRequestedAt: null },
       entry: { type: 'refund.cancelled', actor: worker, detail: { sent: false } },
     }),
