@@ -10,12 +10,15 @@ import { findOrganization, lockOrganization } from './find-organization.ts';
 /** An account as it may be shown: without its credentials. */
 export type AccountSummary = Omit<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>;
 
+/** What a query for summaries leaves out. */
+export const withoutCredentials = { encryptedCredentials: true, encryptionKeyId: true } as const;
+
 /** An organization's accounts, live ones first. */
 export async function listProcessorAccounts(db: Database, organizationId: string): Promise<AccountSummary[]> {
   await findOrganization(db, organizationId);
   return await db.processorAccount.findMany({
     where: { organizationId },
-    omit: { encryptedCredentials: true, encryptionKeyId: true },
+    omit: withoutCredentials,
     orderBy: [{ environment: 'asc' }, { processor: 'asc' }],
   });
 }

@@ -1,7 +1,7 @@
 import { writeAudit } from '../audit-log.ts';
 import type { Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { ServiceError } from '../errors.ts';
+import { readGivenReason } from './given-reason.ts';
 import { type Transition, transition } from './transition.ts';
 
 /**
@@ -10,8 +10,6 @@ import { type Transition, transition } from './transition.ts';
  * - `not-pending`: the refund does not wait for approval, perhaps because somebody else was faster; nothing changed.
  */
 export type DecisionOutcome = { kind: 'done'; refund: Refund } | { kind: 'not-pending'; refund: Refund };
-
-const reasonPattern = /^[^\p{Cc}]{1,500}$/u;
 
 /** Lets a refund that waits for approval be sent. Of several decisions about it at once, one is done. */
 export async function approveRefund(
@@ -41,10 +39,7 @@ export async function rejectRefund(
   actor: string,
   reason: string,
 ): Promise<DecisionOutcome> {
-  const words = reason.trim();
-  if (!reasonPattern.test(words)) {
-    throw new ServiceError('validation_error', 'reason: has to be 1 to 500 printable characters.');
-  }
+  const words = readGivenReason(reason);
   return await decide(deps, 'refund.rejected', {
     refund,
     from: 'pending',

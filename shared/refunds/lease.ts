@@ -1,4 +1,4 @@
-import { Prisma, type Refund } from '../db.ts';
+import { databaseNow, Prisma, type Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { appendEvent } from './transition.ts';
 
@@ -107,6 +107,40 @@ export async function releaseReview(
 }
 
 /**
+ * Claims a flagged refund, whatever its status, for a person's decision: what a worker that is late learns is refused
+ * from then on, and none begins before the decision is made or the lease is over. When it is due does not change.
+ * @returns the refund under the new lease, or null when somebody else has it or it has changed.
+ */
+export async function claimFlagged(
+  { db, settings }: Pick<Dependencies, 'db' | 'settings'>,
+  loaded: Refund,
+): Promise<Refund | null> {
+  const claimed = await db.$executeRaw`
+    UPDATE refund SET
+      claimed_until = clock_timestamp() + ${leaseMs(settings)} * interval '1 millisecond',
+      fencing_token = fencing_token + 1
+    WHERE id = ${loaded.id} AND status = ${loaded.status}::refund_status AND fencing_token = ${loaded.fencingToken}
+      AND flagged_at IS NOT NULL
+      AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
+  return claimed === 0 ? null : await db.refund.findUniqueOrThrow({ where: { id: loaded.id } });
+}
+
+/** Ends the lease of a decision that was not made. */
+export async function releaseFlagged({ db }: Pick<Dependencies, 'db'>, claimed: Refund): Promise<void> {
+  const { id, fencingToken } = claimed;
+  await db.refund.updateMany({ where: { id, fencingToken }, data: { claimedUntil: null, wokenAt: null } });
+}
+
+/** Until when somebody holds the refund; null when nobody does. */
+export async function leasedUntil(
+  { db }: Pick<Dependencies, 'db'>,
+  { claimedUntil }: Pick<Refund, 'claimedUntil'>,
+): Promise<Date | null> {
+  if (claimedUntil === null) return null;
+  return claimedUntil > (await databaseNow(db)) ? claimedUntil : null;
+}
+
+/**
  * Takes the lease anew for a further call.
  * @returns false when it was lost, and nothing was changed.
  */
@@ -129,7 +163,7 @@ export async function renewLease(
 export async function releaseLease(
   deps: Pick<Dependencies, 'db'>,
   claimed: Refund,
-  next: { nextActionAt: Date; fruitlessCount: number },
+  next: { nextActionAt: Date; fruitlessCount: number; retryingSince?: Date | null },
 ): Promise<boolean> {
   const { count } = await deps.db.refund.updateMany({
     where: { id: claimed.id, status: 'processing', fencingToken: claimed.fencingToken },

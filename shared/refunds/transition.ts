@@ -86,7 +86,7 @@ export interface Annotation {
   refund: Pick<Refund, 'id' | 'status'>;
   /** Further conditions, such as the fencing token of the caller's lease. */
   guard?: Prisma.RefundWhereInput;
-  changes: Pick<RefundChanges, 'flaggedAt' | 'flagReason'>;
+  changes: Pick<RefundChanges, 'flaggedAt' | 'flagReason' | 'claimedUntil'>;
   entry: TimelineEntry;
 }
 

@@ -1,3 +1,4 @@
+import { markMisconfigured } from '../accounts/account-trouble.ts';
 import { loadAccount } from '../accounts/connect.ts';
 import type { Transaction } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -45,6 +46,7 @@ export async function readTransaction(deps: Dependencies, key: TransactionKey): 
       if (stored !== null) return { kind: 'known', transaction: stored };
       return { kind: 'unreachable', failure: answer.failure };
     case 'misconfigured':
+      await markMisconfigured(deps, account, answer.failure);
       if (stored !== null) return { kind: 'known', transaction: stored };
       return { kind: 'misconfigured', failure: answer.failure };
   }

@@ -34,6 +34,21 @@ export async function release(tx: DatabaseTransaction, key: TransactionKey, amou
   await tx.$executeRaw`UPDATE transaction SET reserved = reserved - ${amount} WHERE ${isTransaction(key)}`;
 }
 
+/**
+ * Counts what moved without a reservation, as far as the payment allows, until the payment is read again; which is due
+ * from now on.
+ * @param amount minor units; 0 when only the reading has become doubtful.
+ */
+export async function countRefundedOutside(
+  tx: DatabaseTransaction,
+  key: TransactionKey,
+  amount: bigint,
+): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE transaction SET fetched_at = NULL, refunded_outside = LEAST(refunded_outside + ${amount}, amount - reserved)
+    WHERE ${isTransaction(key)}`;
+}
+
 /** Takes the row lock of a payment, behind which its reservations change. */
 export async function lockTransaction(tx: DatabaseTransaction, key: TransactionKey): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM transaction WHERE ${isTransaction(key)} FOR UPDATE`;

@@ -104,7 +104,7 @@ describe('a refund that waits for approval', () => {
 
   test('is on the list of what needs a person', async () => {
     const listed = await admin(['refund', 'attention', '--organization', service.organization.id, '--json']);
-    const ids = JSON.parse(listed.stdout).map((item: { refund: { id: string } }) => item.refund.id);
+    const ids = JSON.parse(listed.stdout).refunds.map((item: { refund: { id: string } }) => item.refund.id);
     expect(ids).toContain(refund.id);
     await approveRefund(service.deps, refund, 'cli:a');
   });

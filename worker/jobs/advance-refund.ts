@@ -1,3 +1,4 @@
+import { markMisconfigured } from '../../shared/accounts/account-trouble.ts';
 import { loadAccount } from '../../shared/accounts/connect.ts';
 import type { ProcessorAccount, Refund } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
@@ -112,13 +113,14 @@ async function connect(
     return deps.connections.connect(account);
   } catch (error) {
     if (!(error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError)) throw error;
+    const failure = { code: 'credentials_unusable', message: error.message };
     if (loaded.status !== 'processing') {
+      await markMisconfigured(deps, account, failure);
       await postpone(deps, loaded, inFuture(deps, deps.settings.MISCONFIGURED_RETRY_MS));
       return null;
     }
     const refund = await claimRefund(deps, loaded, 'other');
     if (refund === null) return null;
-    const failure = { code: 'credentials_unusable', message: error.message };
     await recordMisconfigured({ deps, refund, account }, failure);
     return null;
   }

@@ -1,9 +1,10 @@
+import { throttleAccount } from '../../shared/accounts/account-trouble.ts';
 import type { CancelResult } from '../../shared/processors/processor.ts';
 import { claimRefund } from '../../shared/refunds/lease.ts';
-import { throttleAccount } from './account-trouble.ts';
-import { type Finding, record, retryPause, settled, settlementPause } from './record.ts';
+import { referenceTo } from '../../shared/refunds/reference.ts';
+import { type Finding, record, retryPause, settled, settlementPause, stillUnknown } from './record.ts';
 import { recordState } from './record-state.ts';
-import { inFuture, referenceTo, type StepContext, type StepResult } from './step.ts';
+import { inFuture, type StepContext, type StepResult } from './step.ts';
 
 /**
  * Asks the processor to cancel a refund that it has. Only its confirmation makes the refund cancelled; after any other
@@ -36,18 +37,17 @@ export async function askCancellation(context: StepContext): Promise<StepResult>
  * The refund is open and the processor did not confirm. A refusal ends the request, also of a key that may not cancel;
  * without an answer the processor is asked again, which is harmless, because a cancelled refund refuses and says so.
  */
-function unconfirmed(
-  { deps, refund }: StepContext,
-  answer: Exclude<CancelResult, { kind: 'cancelled' }>,
-): Finding {
+function unconfirmed(context: StepContext, answer: Exclude<CancelResult, { kind: 'cancelled' }>): Finding {
+  const { deps, refund } = context;
   const detail = { ...answer.failure };
   if (answer.kind === 'refused' || answer.kind === 'misconfigured') {
     const nextActionAt = inFuture(deps, settlementPause(deps, 1));
-    const changes = { cancelRequestedAt: null, fruitlessCount: 0, nextActionAt };
+    const changes = { cancelRequestedAt: null, fruitlessCount: 0, nextActionAt, retryingSince: null };
     return { to: 'processing', type: 'cancel.refused', changes, detail };
   }
   const fruitlessCount = refund.fruitlessCount + 1;
   const retryAfterMs = answer.kind === 'unavailable' ? answer.retryAfterMs : null;
   const nextActionAt = inFuture(deps, retryPause(deps, fruitlessCount, retryAfterMs));
-  return { to: 'processing', type: 'cancel.unanswered', changes: { fruitlessCount, nextActionAt }, detail };
+  const changes = { fruitlessCount, nextActionAt, ...stillUnknown(context, answer.failure) };
+  return { to: 'processing', type: 'cancel.unanswered', changes, detail };
 }

@@ -1,8 +1,14 @@
+import {
+  clearMisconfigured,
+  markMisconfigured,
+  throttleAccount,
+} from '../../shared/accounts/account-trouble.ts';
+import type { ProcessorRefund, ReadResult } from '../../shared/processors/processor.ts';
 import { claimRefund, releaseLease } from '../../shared/refunds/lease.ts';
-import { clearMisconfigured, throttleAccount } from './account-trouble.ts';
-import { askPerson, retryPause } from './record.ts';
+import { referenceTo } from '../../shared/refunds/reference.ts';
+import { accountUnusable, askPerson, record, retryPause, stillUnknown } from './record.ts';
 import { recordState } from './record-state.ts';
-import { inFuture, referenceTo, type StepContext, type StepResult } from './step.ts';
+import { inFuture, type StepContext, type StepResult } from './step.ts';
 
 /** Asks whether a refund that the processor has accepted is through. */
 export async function checkSettlement(context: StepContext): Promise<StepResult> {
@@ -26,17 +32,30 @@ export async function checkSettlement(context: StepContext): Promise<StepResult>
         `The processor no longer knows ${externalRefundId}, which it had accepted.`,
       );
     case 'misconfigured':
-      return await askPerson(
-        claimed,
-        'settlement.flagged',
-        `The processor refuses the account's credentials: ${answer.failure.message}`,
-      );
-    case 'unavailable': {
+      await markMisconfigured(deps, context.account, answer.failure);
+      return await askPerson(claimed, 'settlement.flagged', accountUnusable(answer.failure));
+    case 'unavailable':
       if (answer.rateLimited) await throttleAccount(deps, context.account, answer.retryAfterMs);
-      const fruitlessCount = refund.fruitlessCount + 1;
-      const nextActionAt = inFuture(deps, retryPause(deps, fruitlessCount, answer.retryAfterMs));
-      await releaseLease(deps, refund, { nextActionAt, fruitlessCount });
-      return 'rest';
-    }
+      return await recordUnanswered(claimed, answer);
   }
+}
+
+/** Asked again with growing pauses; told in the timeline only when it has lasted for so long that a person has to look. */
+async function recordUnanswered(
+  context: StepContext,
+  { failure, retryAfterMs }: Extract<ReadResult<ProcessorRefund>, { kind: 'unavailable' }>,
+): Promise<StepResult> {
+  const { deps, refund } = context;
+  const fruitlessCount = refund.fruitlessCount + 1;
+  const nextActionAt = inFuture(deps, retryPause(deps, fruitlessCount, retryAfterMs));
+  const { retryingSince, ...flagged } = stillUnknown(context, failure);
+  if (flagged.flaggedAt === undefined) {
+    await releaseLease(deps, refund, { nextActionAt, fruitlessCount, retryingSince });
+  } else {
+    const changes = { ...flagged, nextActionAt, fruitlessCount, retryingSince };
+    await record(context, [
+      { to: 'processing', type: 'settlement.flagged', changes, detail: { ...failure } },
+    ]);
+  }
+  return 'rest';
 }

@@ -1,11 +1,12 @@
+import { markMisconfigured, throttleAccount } from '../../shared/accounts/account-trouble.ts';
 import { databaseNow } from '../../shared/db.ts';
 import type { ProcessorFailure } from '../../shared/processors/processor.ts';
-import { processorKind } from '../../shared/processors/registry.ts';
-import { claimRefund, recordingMarginMs } from '../../shared/refunds/lease.ts';
+import { claimRefund } from '../../shared/refunds/lease.ts';
+import { lookupConclusiveAt } from '../../shared/refunds/lookup-proof.ts';
+import { referenceTo } from '../../shared/refunds/reference.ts';
 import type { RefundChanges } from '../../shared/refunds/transition.ts';
-import { markMisconfigured, throttleAccount } from './account-trouble.ts';
-import { record, recordAccepted, retryPause, stillUnknown } from './record.ts';
-import { inFuture, referenceTo, type StepContext, type StepResult } from './step.ts';
+import { accountUnusable, askPerson, record, recordAccepted, retryPause, stillUnknown } from './record.ts';
+import { inFuture, type StepContext, type StepResult } from './step.ts';
 import { givenUp, isPastHorizon } from './unsent.ts';
 
 /**
@@ -29,13 +30,18 @@ export async function findRefund(context: StepContext): Promise<StepResult> {
       return await recordUnanswered(claimed, answer.failure, answer.retryAfterMs);
     case 'misconfigured':
       await markMisconfigured(deps, context.account, answer.failure);
-      return await recordUnanswered(claimed, answer.failure, null);
+      return await askPerson(
+        claimed,
+        'lookup.flagged',
+        accountUnusable(answer.failure),
+        refund.retryingSince === null ? { retryingSince: deps.clock.now() } : {},
+      );
   }
 }
 
 async function recordAbsent(context: StepContext): Promise<StepResult> {
   const { deps, refund } = context;
-  const conclusiveAt = lookupConclusiveAt(context);
+  const conclusiveAt = lookupConclusiveAt(deps.settings, refund);
   const missingMs = conclusiveAt.getTime() - (await databaseNow(deps.db)).getTime();
   if (missingMs > 0) {
     const nextActionAt = inFuture(deps, missingMs);
@@ -44,7 +50,14 @@ async function recordAbsent(context: StepContext): Promise<StepResult> {
       { to: 'processing', type: 'lookup.inconclusive', changes: { nextActionAt }, detail },
     ]);
   }
-  const proven: RefundChanges = { unknownSince: null, attemptAnswered: false, lastOutcome: 'unavailable' };
+  const proven: RefundChanges = {
+    unknownSince: null,
+    attemptAnswered: false,
+    lastOutcome: 'unavailable',
+    // Whatever asked for a person was that nobody knew; now it goes on by itself.
+    flaggedAt: null,
+    flagReason: null,
+  };
   if (isPastHorizon(context)) {
     return await record(context, [givenUp('it has no such refund', proven)]);
   }
@@ -56,22 +69,6 @@ async function recordAbsent(context: StepContext): Promise<StepResult> {
   };
   return await record(context, [{ to: 'processing', type: 'lookup.absent', changes }]);
 }
-
-/**
- * In the database's time: the end of the last attempt, plus the time after which the processor's lookup is proof. A
- * processor that did reply may still have carried out what it called an error, so that is given a minute.
- */
-function lookupConclusiveAt({ deps, refund }: StepContext): Date {
-  const { PROCESSOR_TIMEOUT_MS, LOOKUP_SETTLE_DELAY_MS } = deps.settings;
-  const { settleDelayMs } = processorKind(refund.processor);
-  const proofMs = refund.attemptAnswered ? Math.max(settleDelayMs, answeredSettleDelayMs) : settleDelayMs;
-  const sentAt = refund.lastSentAt ?? refund.createdAt;
-  // An attempt whose worker died began its call within the margin, and ended with the call's deadline at the latest.
-  const latestEndMs = sentAt.getTime() + recordingMarginMs + PROCESSOR_TIMEOUT_MS;
-  return new Date((refund.attemptEndedAt?.getTime() ?? latestEndMs) + (LOOKUP_SETTLE_DELAY_MS ?? proofMs));
-}
-
-const answeredSettleDelayMs = 60_000;
 
 async function recordUnanswered(
   context: StepContext,

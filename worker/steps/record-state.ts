@@ -21,10 +21,11 @@ async function recordOpen(context: StepContext, { processorStatus }: ProcessorRe
   const fruitlessCount = refund.fruitlessCount + 1;
   const nextActionAt = inFuture(deps, settlementPause(deps, fruitlessCount));
   if (processorStatus === refund.processorStatus && refund.flaggedAt === null) {
-    await releaseLease(deps, refund, { nextActionAt, fruitlessCount });
+    await releaseLease(deps, refund, { nextActionAt, fruitlessCount, retryingSince: null });
     return 'rest';
   }
-  const changes = { processorStatus, nextActionAt, fruitlessCount, flaggedAt: null, flagReason: null };
+  const answered = { retryingSince: null, flaggedAt: null, flagReason: null };
+  const changes = { processorStatus, nextActionAt, fruitlessCount, ...answered };
   const detail = { processorStatus };
   await record(context, [{ to: 'processing', type: 'settlement.progress', changes, detail }]);
   return 'rest';

@@ -1,3 +1,4 @@
+import { clearMisconfigured } from '../../shared/accounts/account-trouble.ts';
 import { databaseNow } from '../../shared/db.ts';
 import type {
   ProcessorFailure,
@@ -5,11 +6,11 @@ import type {
   SubmissionResult,
 } from '../../shared/processors/processor.ts';
 import { renewLease } from '../../shared/refunds/lease.ts';
+import { referenceTo } from '../../shared/refunds/reference.ts';
 import type { RefundChanges } from '../../shared/refunds/transition.ts';
 import { pickTransactionKey } from '../../shared/transactions/reservation.ts';
-import { clearMisconfigured } from './account-trouble.ts';
 import { failed, record, recordAccepted, retryPause, stillUnknown } from './record.ts';
-import { inFuture, referenceTo, type StepContext, type StepResult } from './step.ts';
+import { inFuture, type StepContext, type StepResult } from './step.ts';
 import { recordMisconfigured, recordUnavailable } from './unsent.ts';
 
 /** Writes down what became of a submission; see the outcomes of `SubmissionResult`. */

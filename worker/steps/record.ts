@@ -149,21 +149,32 @@ export async function askPerson(
 }
 
 /** Asks for a person, in the refund's row. */
-function flag(deps: Dependencies, reason: string): RefundChanges {
+function flag(deps: Dependencies, reason: string): { flaggedAt: Date; flagReason: string } {
   return { flaggedAt: deps.clock.now(), flagReason: reason };
 }
 
 /**
- * What goes on record of a try whose outcome stays unknown: since when there is trouble and, once that is longer than
- * the horizon, a flag for a person.
+ * What goes on record of a try that brought no answer of the processor: since when there is trouble and, once that is
+ * longer than the horizon, a flag for a person.
  */
-export function stillUnknown(context: RecordContext, failure: ProcessorFailure): RefundChanges {
+export function stillUnknown(
+  context: RecordContext,
+  failure: ProcessorFailure,
+): RefundChanges & { retryingSince: Date } {
   const { deps, refund } = context;
   const retryingSince = refund.retryingSince ?? deps.clock.now();
   const troubledMs = deps.clock.now().getTime() - retryingSince.getTime();
   if (troubledMs < deps.settings.UNKNOWN_HORIZON_MS || refund.flaggedAt !== null) return { retryingSince };
-  const reason = `Its outcome at the processor is unknown; the processor last said: ${failure.message}`;
-  return { retryingSince, ...flag(deps, reason) };
+  const trouble =
+    refund.externalRefundId === null
+      ? 'Its outcome at the processor is unknown'
+      : 'The processor has it and has not answered for too long';
+  return { retryingSince, ...flag(deps, `${trouble}; the processor last said: ${failure.message}`) };
+}
+
+/** Why a person is asked when the processor refuses an account's credentials. */
+export function accountUnusable({ message }: ProcessorFailure): string {
+  return `The processor account cannot be used: ${message}`;
 }
 
 /** The pause before the same is tried again. */

@@ -1,11 +1,13 @@
+import { markMisconfigured, throttleAccount } from '../../shared/accounts/account-trouble.ts';
 import type { ProcessorFailure, ProcessorRefund } from '../../shared/processors/processor.ts';
 import { claimForReview, releaseReview } from '../../shared/refunds/lease.ts';
+import { wasForced, wasKept } from '../../shared/refunds/person-decisions.ts';
+import { referenceTo } from '../../shared/refunds/reference.ts';
 import type { RefundStatus } from '../../shared/refunds/states.ts';
-import { annotate, transition } from '../../shared/refunds/transition.ts';
-import { pickTransactionKey } from '../../shared/transactions/reservation.ts';
-import { throttleAccount } from './account-trouble.ts';
+import { type Annotation, annotate, transition } from '../../shared/refunds/transition.ts';
+import { countRefundedOutside } from '../../shared/transactions/reservation.ts';
 import { describe, mismatchOf, retryPause } from './record.ts';
-import { inFuture, referenceTo, type StepContext, type StepResult, worker } from './step.ts';
+import { inFuture, type StepContext, type StepResult, worker } from './step.ts';
 
 /** A review is not urgent: while the processor cannot be asked, it is repeated after the pause of this many retries. */
 const retryAttempt = 6;
@@ -35,6 +37,7 @@ export async function reviewRefund(context: StepContext): Promise<StepResult> {
       await releaseReview(deps, refund, inFuture(deps, retryPause(deps, retryAttempt, answer.retryAfterMs)));
       return 'rest';
     case 'misconfigured':
+      await markMisconfigured(deps, context.account, answer.failure);
       await releaseReview(deps, refund, inFuture(deps, deps.settings.MISCONFIGURED_RETRY_MS));
       return 'rest';
   }
@@ -44,14 +47,13 @@ async function recordReview(context: StepContext, found: ProcessorRefund): Promi
   const { refund } = context;
   const isGone = found.state === 'failed' || found.state === 'cancelled';
   if (refund.status === 'completed') {
-    return isGone ? await reverse(context, found) : await endReview(context, mismatchOf(refund, found));
+    if (!isGone) return await endReview(context, mismatchOf(refund, found));
+    const insisted = await wasForced(context.deps.db, refund);
+    return insisted ? await endReview(context, denial(found)) : await reverse(context, found);
   }
   if (isGone) return await endReview(context, null);
   // What moved there without a reservation here counts as refunded outside, once the payment is read again.
-  await context.deps.db.transaction.updateMany({
-    where: pickTransactionKey(refund),
-    data: { fetchedAt: null },
-  });
+  await countRefundedOutside(context.deps.db, refund, 0n);
   return await endReview(context, contradiction(refund.status, found));
 }
 
@@ -80,27 +82,43 @@ async function reverse({ deps, refund }: StepContext, found: ProcessorRefund): P
 
 /**
  * Ends a review that moves nothing.
- * @param problem what a person has to look at; null when the processor and the record agree.
+ * @param problem what a person has to look at; null when the processor and the record agree, which ends a flag.
  */
-async function endReview({ deps, refund }: StepContext, problem: string | null): Promise<StepResult> {
-  if (problem !== null && problem !== refund.flagReason) {
-    await deps.db.$transaction((tx) =>
-      annotate(tx, deps.clock, {
-        refund,
-        guard: { fencingToken: refund.fencingToken },
-        changes: { flaggedAt: deps.clock.now(), flagReason: problem },
-        entry: { type: 'review.flagged', actor: worker, detail: { reason: problem } },
-      }),
-    );
+async function endReview(context: StepContext, problem: string | null): Promise<StepResult> {
+  const { deps, refund } = context;
+  if (problem === null && refund.flaggedAt !== null) {
+    await note(context, 'review.agreed', { flaggedAt: null, flagReason: null }, {});
+  }
+  if (problem !== null && problem !== refund.flagReason && !(await wasKept(deps.db, refund, problem))) {
+    const flagged = { flaggedAt: deps.clock.now(), flagReason: problem };
+    await note(context, 'review.flagged', flagged, { reason: problem });
     deps.log.warn({ refundId: refund.id, problem }, 'review.flagged');
   }
   await releaseReview(deps, refund, null);
   return 'rest';
 }
 
+async function note(
+  { deps, refund }: StepContext,
+  type: string,
+  changes: Annotation['changes'],
+  detail: { reason?: string },
+): Promise<void> {
+  const { fencingToken } = refund;
+  const entry = { type, actor: worker, detail };
+  await deps.db.$transaction((tx) =>
+    annotate(tx, deps.clock, { refund, guard: { fencingToken }, changes, entry }),
+  );
+}
+
 function absence({ refund }: StepContext): string | null {
   if (refund.status !== 'completed') return null;
   return `The processor no longer knows ${refund.externalRefundId}, which had completed.`;
+}
+
+/** A person has called it completed against the processor's word, so the same word does not undo that. */
+function denial(found: ProcessorRefund): string {
+  return `A person has called it completed, and the processor has ${found.id} as ${found.processorStatus}.`;
 }
 
 function contradiction(status: RefundStatus, found: ProcessorRefund): string {

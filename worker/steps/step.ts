@@ -1,6 +1,6 @@
 import type { ProcessorAccount, Refund } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import type { Processor, RefundReference } from '../../shared/processors/processor.ts';
+import type { Processor } from '../../shared/processors/processor.ts';
 
 /** What a finding is recorded for: a refund, claimed or just loaded, and the account it goes through. */
 export interface RecordContext {
@@ -19,12 +19,6 @@ export type StepResult = 'again' | 'rest';
 
 /** The actor of everything that a worker writes. */
 export const worker = 'worker';
-
-/** Names a refund for the processor. */
-export function referenceTo(refund: Refund): RefundReference {
-  const { id, transactionId, amount, currency } = refund;
-  return { refundId: id, transactionId, amount, currency };
-}
 
 /** A moment from now, in milliseconds. */
 export function inFuture(deps: Dependencies, delayMs: number): Date {

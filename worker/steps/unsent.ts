@@ -1,7 +1,7 @@
+import { markMisconfigured, throttleAccount } from '../../shared/accounts/account-trouble.ts';
 import type { ProcessorFailure } from '../../shared/processors/processor.ts';
 import type { RefundChanges } from '../../shared/refunds/transition.ts';
-import { markMisconfigured, throttleAccount } from './account-trouble.ts';
-import { askPerson, type Finding, failed, record, retryPause } from './record.ts';
+import { accountUnusable, askPerson, type Finding, failed, record, retryPause } from './record.ts';
 import { inFuture, type RecordContext, type StepResult } from './step.ts';
 
 /** A call that surely moved nothing and may be made again later. */
@@ -56,8 +56,7 @@ export async function recordMisconfigured(
   failure: ProcessorFailure,
   changes: RefundChanges = {},
 ): Promise<StepResult> {
-  const reason = `The processor account cannot be used: ${failure.message}`;
-  const result = await askPerson(context, 'attempt.misconfigured', reason, changes);
+  const result = await askPerson(context, 'attempt.misconfigured', accountUnusable(failure), changes);
   await markMisconfigured(context.deps, context.account, failure);
   return result;
 }

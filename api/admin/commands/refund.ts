@@ -5,11 +5,15 @@ import { explain } from '../output.ts';
 import { listAttention } from '../refund-attention.ts';
 import { loadRefund, showRefund } from '../refund-report.ts';
 import { CommandError, withDependencies } from '../session.ts';
+import { addResolutionCommands } from './refund-resolution.ts';
 
 /** `refund`: look at refunds, and decide about those that wait for a person. */
 export function addRefundCommands(program: Command): void {
-  const refund = program.command('refund').description('look at refunds, approve and reject them');
+  const refund = program
+    .command('refund')
+    .description('look at refunds, and decide about those that need a person');
   addReadingCommands(refund);
+  addResolutionCommands(refund);
   refund
     .command('approve')
     .description('let a refund that waits for approval be sent')
@@ -47,7 +51,9 @@ function addReadingCommands(refund: Command): void {
     });
   refund
     .command('attention')
-    .description('list the refunds that need a person: flagged ones, and those that wait for approval')
+    .description(
+      'list what needs a person: flagged refunds, those that wait for approval, and refused accounts',
+    )
     .option('--organization <id>', 'of this organization only')
     .addOption(jsonOption())
     .addHelpText('after', examples('refund attention', 'refund attention --organization org_... --json'))

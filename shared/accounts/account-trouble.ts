@@ -1,7 +1,6 @@
-import type { ProcessorAccount } from '../../shared/db.ts';
-import type { Dependencies } from '../../shared/dependencies.ts';
-import type { ProcessorFailure } from '../../shared/processors/processor.ts';
-import { inFuture } from './step.ts';
+import type { ProcessorAccount } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { ProcessorFailure } from '../processors/processor.ts';
 
 /** How long an account rests when the processor asks for fewer requests and does not say for how long. */
 const defaultThrottleMs = 1_000;
@@ -12,14 +11,15 @@ export async function throttleAccount(
   account: ProcessorAccount,
   retryAfterMs: number | null,
 ): Promise<void> {
-  const until = inFuture(deps, Math.min(retryAfterMs ?? defaultThrottleMs, 60 * 60 * 1000));
+  const restMs = Math.min(retryAfterMs ?? defaultThrottleMs, 60 * 60 * 1000);
+  const until = new Date(deps.clock.now().getTime() + restMs);
   await deps.db.processorAccount.updateMany({
     where: { id: account.id, OR: [{ throttledUntil: null }, { throttledUntil: { lt: until } }] },
     data: { throttledUntil: until },
   });
 }
 
-/** Makes refused credentials visible on the account. */
+/** Makes refused credentials visible on the account, unless they have been replaced meanwhile. */
 export async function markMisconfigured(
   deps: Dependencies,
   account: ProcessorAccount,
@@ -27,7 +27,7 @@ export async function markMisconfigured(
 ): Promise<void> {
   deps.log.error({ accountId: account.id, failure }, 'the processor refuses the credentials of an account');
   await deps.db.processorAccount.updateMany({
-    where: { id: account.id, misconfiguredAt: null },
+    where: { id: account.id, updatedAt: account.updatedAt, misconfiguredAt: null },
     data: { misconfiguredAt: deps.clock.now() },
   });
 }
@@ -35,5 +35,8 @@ export async function markMisconfigured(
 /** Takes the mark away as soon as the processor accepts the credentials again. */
 export async function clearMisconfigured(deps: Dependencies, account: ProcessorAccount): Promise<void> {
   if (account.misconfiguredAt === null) return;
-  await deps.db.processorAccount.updateMany({ where: { id: account.id }, data: { misconfiguredAt: null } });
+  await deps.db.processorAccount.updateMany({
+    where: { id: account.id, updatedAt: account.updatedAt },
+    data: { misconfiguredAt: null },
+  });
 }

@@ -1,0 +1,115 @@
+import { loadAccount } from '../accounts/connect.ts';
+import { databaseNow, type Refund } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { formatAmount } from '../money.ts';
+import {
+  InvalidCredentialsError,
+  type Processor,
+  type ProcessorRefund,
+  type ReadResult,
+} from '../processors/processor.ts';
+import { SecretUnreadableError } from '../secrets.ts';
+import { lookupConclusiveAt } from './lookup-proof.ts';
+import { referenceTo } from './reference.ts';
+
+/**
+ * What is known about a refund at its processor, for somebody who is about to decide.
+ * - `found`: the processor has it, like this.
+ * - `absent`: surely not there.
+ * - `unclear`: it could not be asked, or its answer proves nothing yet.
+ */
+export type Evidence =
+  | { kind: 'found'; refund: ProcessorRefund }
+  | { kind: 'absent'; message: string }
+  | { kind: 'unclear'; message: string };
+
+/** Statuses that a person can give a refund. */
+export type ResolvedStatus = 'completed' | 'failed' | 'cancelled';
+
+/**
+ * Asks the processor, and the record where that is proof enough. The caller holds the refund's lease, so that nothing is
+ * sent meanwhile.
+ * @param named the processor's id that the caller claims for the refund; null for what is on record.
+ */
+export async function gatherEvidence(
+  deps: Dependencies,
+  refund: Refund,
+  named: string | null,
+): Promise<Evidence> {
+  const { externalRefundId, unknownSince } = refund;
+  if (named === null && externalRefundId === null && unknownSince === null) {
+    return { kind: 'absent', message: 'No attempt to send it is open: it is not at the processor.' };
+  }
+  try {
+    const processor = deps.connections.connect(await loadAccount(deps.db, refund));
+    if (named !== null && named !== externalRefundId)
+      return await askForNamed(deps, processor, refund, named);
+    if (externalRefundId === null) return await askForOurs(deps, processor, refund);
+    return await askForRecorded(deps, processor, refund, externalRefundId);
+  } catch (error) {
+    if (!(error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError)) throw error;
+    return { kind: 'unclear', message: `The processor cannot be asked: ${error.message}` };
+  }
+}
+
+/** A refund that was made past this service is believed only of the same payment. */
+async function askForNamed(
+  deps: Dependencies,
+  processor: Processor,
+  refund: Refund,
+  named: string,
+): Promise<Evidence> {
+  const answer = await processor.getTransaction(refund.transactionId, optionsOf(deps));
+  if (answer.kind !== 'found') return unclear(answer);
+  const theirs = answer.value.refunds.find(({ id }) => id === named);
+  if (theirs !== undefined) return { kind: 'found', refund: theirs };
+  return { kind: 'absent', message: `The payment ${refund.transactionId} has no refund ${named}.` };
+}
+
+async function askForRecorded(
+  deps: Dependencies,
+  processor: Processor,
+  refund: Refund,
+  externalRefundId: string,
+): Promise<Evidence> {
+  const answer = await processor.getRefund(externalRefundId, referenceTo(refund), optionsOf(deps));
+  if (answer.kind === 'found') return { kind: 'found', refund: answer.value };
+  // That it no longer knows the id could be about another account; a payment without such a refund could not.
+  return answer.kind === 'not-found' ? await askForOurs(deps, processor, refund) : unclear(answer);
+}
+
+async function askForOurs(deps: Dependencies, processor: Processor, refund: Refund): Promise<Evidence> {
+  const answer = await processor.findRefund(referenceTo(refund), optionsOf(deps));
+  if (answer.kind === 'found') return { kind: 'found', refund: answer.value };
+  if (answer.kind !== 'not-found') return unclear(answer);
+  const conclusiveAt = lookupConclusiveAt(deps.settings, refund);
+  if (refund.unknownSince === null || conclusiveAt <= (await databaseNow(deps.db))) {
+    return { kind: 'absent', message: `The processor has no such refund: ${answer.failure.message}` };
+  }
+  const message = `The processor does not show it, which proves nothing before ${conclusiveAt.toISOString()}.`;
+  return { kind: 'unclear', message };
+}
+
+function unclear({ failure }: Exclude<ReadResult<never>, { kind: 'found' }>): Evidence {
+  return { kind: 'unclear', message: `The processor could not say: ${failure.message}` };
+}
+
+/** Why the evidence speaks against a status, in a sentence; null when it does not. */
+export function contradictionOf(
+  refund: Pick<Refund, 'id' | 'amount' | 'currency'>,
+  status: ResolvedStatus,
+  evidence: Evidence,
+): string | null {
+  if (evidence.kind === 'unclear') return evidence.message;
+  if (evidence.kind === 'absent') return status === 'completed' ? evidence.message : null;
+  const { id, state, amount, currency, processorStatus, refundId } = evidence.refund;
+  const theirs = `The processor has ${id} as ${processorStatus}, ${formatAmount(amount, currency)}`;
+  if (status !== 'completed') return state === 'open' || state === 'completed' ? `${theirs}.` : null;
+  if (refundId?.startsWith('ref_') && refundId !== refund.id) return `${theirs}, of ${refundId}.`;
+  const agrees = state === 'completed' && amount === refund.amount && currency === refund.currency;
+  return agrees ? null : `${theirs}; asked were ${formatAmount(refund.amount, refund.currency)}.`;
+}
+
+function optionsOf({ settings }: Dependencies) {
+  return { timeoutMs: Math.floor(settings.PROCESSOR_TIMEOUT_MS / 2) };
+}

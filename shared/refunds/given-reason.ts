@@ -1,0 +1,13 @@
+import { ServiceError } from '../errors.ts';
+
+const reasonPattern = /^[^\p{Cc}]{1,500}$/u;
+
+/**
+ * The reason that a person gives for a decision, as it goes into the timeline and the audit log.
+ * @throws ServiceError validation_error for one that is empty, too long or not printable.
+ */
+export function readGivenReason(reason: string): string {
+  const words = reason.trim();
+  if (reasonPattern.test(words)) return words;
+  throw new ServiceError('validation_error', 'reason: has to be 1 to 500 printable characters.');
+}

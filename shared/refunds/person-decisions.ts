@@ -1,0 +1,25 @@
+import type { DatabaseTransaction, Refund } from '../db.ts';
+
+// What people have decided about a refund that has ended is read from its timeline, which nobody can change.
+
+/** The event of a person who lets a contradiction stand. */
+export const keptEvent = 'review.kept';
+
+/** True when a person has seen exactly this problem and let it stand; the next one is told again. */
+export async function wasKept(
+  db: DatabaseTransaction,
+  { id }: Pick<Refund, 'id'>,
+  problem: string,
+): Promise<boolean> {
+  const where = { refundId: id, type: keptEvent, detail: { path: ['problem'], equals: problem } };
+  return (await db.refundEvent.count({ where })) > 0;
+}
+
+/** True when a person has ended the refund against, or without, the word of its processor. */
+export async function wasForced(db: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<boolean> {
+  const lastMove = await db.refundEvent.findFirst({
+    where: { refundId: id, previousStatus: { not: null } },
+    orderBy: { seq: 'desc' },
+  });
+  return (lastMove?.detail as { forced?: boolean } | undefined)?.forced === true;
+}

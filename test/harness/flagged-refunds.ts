@@ -1,0 +1,55 @@
+import { expect } from 'vitest';
+import type { Refund } from '../../shared/db.ts';
+import { requestReview } from '../../shared/refunds/request-review.ts';
+import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { newPayment } from './payments.ts';
+import { rowOf } from './refund-records.ts';
+import type { TestService } from './service.ts';
+
+/** A creation that no worker has looked at yet; of 25.00 USD unless the body says otherwise. */
+export async function createdRefund(
+  service: TestService,
+  processor: string,
+  body: { transactionId?: string; amount?: number } = {},
+): Promise<Refund> {
+  const transactionId = body.transactionId ?? (await newPayment(service, { processor }));
+  const answer = await service.call('POST', '/v1/refunds', {
+    body: { amount: 2_500, reason: 'other', processor, ...body, transactionId },
+    headers: { prefer: 'respond-async' },
+  });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  return await rowOf(service, answer.body.data.id);
+}
+
+/** One whose only attempt got no answer, in a service whose horizon is over at once: it is flagged. */
+export async function flaggedUnknown(
+  service: TestService,
+  processor: string,
+  kind: 'reset' | 'reset-after-apply',
+): Promise<Refund> {
+  await service.sandbox.fault({ processor, operation: 'refund.create', kind });
+  const { id } = await createdRefund(service, processor);
+  await advanceRefund(service.deps, id);
+  const refund = await rowOf(service, id);
+  expect(refund).toMatchObject({ status: 'processing', flagReason: expect.stringContaining('unknown') });
+  return refund;
+}
+
+/** Reads a refund again as a worker does when it is told of news. */
+export async function reviewed(service: TestService, id: string): Promise<Refund> {
+  await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, { id }));
+  await advanceRefund(service.deps, id);
+  return await rowOf(service, id);
+}
+
+/** One that the processor has completed, here and there. */
+export async function completedRefund(service: TestService, processor: string): Promise<Refund> {
+  const { id } = await createdRefund(service, processor);
+  await advanceRefund(service.deps, id);
+  const { externalRefundId } = await rowOf(service, id);
+  const status = processor === 'stripe' ? 'succeeded' : 'settled';
+  await service.sandbox.driveRefund(externalRefundId ?? '', { status });
+  const refund = await reviewed(service, id);
+  expect(refund.status).toBe('completed');
+  return refund;
+}
