@@ -6,12 +6,15 @@ import { toPublicRefund } from '../../shared/refunds/refund.ts';
 import { isTerminal } from '../../shared/refunds/states.ts';
 import { explain, printData, printJson, printTable } from './output.ts';
 
-/** Lists what does not go on, or not well, without a person: refunds, and accounts that their processor refuses. */
-export async function listAttention(
-  db: Database,
-  organizationId: string | undefined,
-  json: boolean,
-): Promise<void> {
+/** What does not go on, or not well, without a person; the oldest first, each with the command to go on with. */
+export interface Attention {
+  /** Accounts whose credentials their processor refuses. */
+  accounts: { account: AccountSummary; next: string }[];
+  refunds: { refund: Refund; since: Date; why: string; next: string }[];
+}
+
+/** @throws ServiceError not_found for an organization that does not exist. */
+export async function readAttention(db: Database, organizationId: string | undefined): Promise<Attention> {
   if (organizationId !== undefined) await findOrganization(db, organizationId);
   const owner = organizationId === undefined ? {} : { organizationId };
   const refunds = await db.refund.findMany({
@@ -24,61 +27,67 @@ export async function listAttention(
     orderBy: [{ misconfiguredAt: 'asc' }, { id: 'asc' }],
   });
   const refused = new Set(accounts.map(placeOf));
-  const nextFor = (refund: Refund) => nextCommand(refund, refused.has(placeOf(refund)));
+  return {
+    accounts: accounts.map((account) => ({ account, next: setCommand(account) })),
+    refunds: refunds.map((refund) => ({
+      refund,
+      since: refund.flaggedAt ?? refund.createdAt,
+      why: whyOf(refund),
+      next: nextCommand(refund, refused.has(placeOf(refund))),
+    })),
+  };
+}
+
+/** Shows what needs a person, accounts first, because mending one may mend its refunds. */
+export async function listAttention(
+  db: Database,
+  organizationId: string | undefined,
+  json: boolean,
+): Promise<void> {
+  const { accounts, refunds } = await readAttention(db, organizationId);
   if (json) {
-    return printJson({
-      accounts: accounts.map((account) => ({ ...account, next: setCommand(account) })),
-      refunds: refunds.map((refund) => ({ ...toJson(refund), next: nextFor(refund) })),
-    });
+    const shown = refunds.map(({ refund, ...item }) => ({
+      refund: toPublicRefund(refund),
+      environment: refund.environment,
+      ...item,
+    }));
+    return printJson({ accounts, refunds: shown });
   }
   if (accounts.length > 0) printAccounts(accounts);
   if (accounts.length > 0 && refunds.length > 0) printData('');
-  if (refunds.length > 0) printRefunds(refunds, nextFor);
+  if (refunds.length > 0) printRefunds(refunds);
   if (accounts.length + refunds.length === 0) explain('Nothing needs a person.');
 }
 
-function printAccounts(accounts: readonly AccountSummary[]): void {
+function printAccounts(accounts: Attention['accounts']): void {
   printTable(
     ['ACCOUNT', 'ORGANIZATION', 'ENVIRONMENT', 'PROCESSOR', 'REFUSED SINCE', 'NEXT'],
-    accounts.map((account) => [
+    accounts.map(({ account, next }) => [
       account.id,
       account.organizationId,
       account.environment,
       account.processor,
       account.misconfiguredAt,
-      setCommand(account),
+      next,
     ]),
   );
 }
 
-function printRefunds(refunds: readonly Refund[], nextFor: (refund: Refund) => string): void {
+function printRefunds(refunds: Attention['refunds']): void {
   printTable(
     ['ID', 'ORGANIZATION', 'ENVIRONMENT', 'STATUS', 'AMOUNT', 'PROCESSOR', 'SINCE', 'WHY', 'NEXT'],
-    refunds.map((refund) => [
+    refunds.map(({ refund, since, why, next }) => [
       refund.id,
       refund.organizationId,
       refund.environment,
       refund.status,
       formatAmount(refund.amount, refund.currency),
       refund.processor,
-      sinceOf(refund),
-      whyOf(refund),
-      nextFor(refund),
+      since,
+      why,
+      next,
     ]),
   );
-}
-
-function toJson(refund: Refund) {
-  return {
-    refund: toPublicRefund(refund),
-    environment: refund.environment,
-    since: sinceOf(refund),
-    why: whyOf(refund),
-  };
-}
-
-function sinceOf({ flaggedAt, createdAt }: Refund): Date {
-  return flaggedAt ?? createdAt;
 }
 
 function whyOf({ status, flagReason }: Refund): string {

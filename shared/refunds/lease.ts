@@ -1,4 +1,4 @@
-import { databaseNow, Prisma, type Refund } from '../db.ts';
+import { type DatabaseTransaction, databaseNow, Prisma, type Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { appendEvent } from './transition.ts';
 
@@ -96,7 +96,7 @@ export async function claimForReview(
  * @param nextReviewAt when to look again; null when the review is done.
  */
 export async function releaseReview(
-  { db }: Pick<Dependencies, 'db'>,
+  db: DatabaseTransaction,
   claimed: Refund,
   nextReviewAt: Date | null,
 ): Promise<void> {

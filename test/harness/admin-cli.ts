@@ -25,7 +25,7 @@ export function adminCli(env: Record<string, string | undefined>): AdminCli {
     const child = spawn(process.execPath, ['--import', 'tsx', resolve(root, 'api/admin/main.ts'), ...args], {
       cwd: root,
       env: { ...process.env, REDIS_URL: undefined, ...env },
-      timeout: 15_000,
+      timeout: 40_000,
       killSignal: 'SIGKILL',
     });
     const ended = new Promise<number | null>((settle) => child.once('close', settle));

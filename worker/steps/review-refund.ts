@@ -34,11 +34,15 @@ export async function reviewRefund(context: StepContext): Promise<StepResult> {
       return await endReview(claimed, absence(claimed));
     case 'unavailable':
       if (answer.rateLimited) await throttleAccount(deps, context.account, answer.retryAfterMs);
-      await releaseReview(deps, refund, inFuture(deps, retryPause(deps, retryAttempt, answer.retryAfterMs)));
+      await releaseReview(
+        deps.db,
+        refund,
+        inFuture(deps, retryPause(deps, retryAttempt, answer.retryAfterMs)),
+      );
       return 'rest';
     case 'misconfigured':
       await markMisconfigured(deps, context.account, answer.failure);
-      await releaseReview(deps, refund, inFuture(deps, deps.settings.MISCONFIGURED_RETRY_MS));
+      await releaseReview(deps.db, refund, inFuture(deps, deps.settings.MISCONFIGURED_RETRY_MS));
       return 'rest';
   }
 }
@@ -64,17 +68,18 @@ async function reverse({ deps, refund }: StepContext, found: ProcessorRefund): P
     message: `The processor reports the refund as ${found.processorStatus}: the money came back.`,
   };
   const { processorStatus } = found;
-  const reversed = await deps.db.$transaction((tx) =>
-    transition(tx, deps.clock, {
+  const reversed = await deps.db.$transaction(async (tx) => {
+    const failed = await transition(tx, deps.clock, {
       refund,
       from: 'completed',
       to: 'failed',
       guard: { fencingToken: refund.fencingToken },
       changes: { processorStatus, failureCode: failure.code, failureMessage: failure.message },
       entry: { type: 'refund.failed', actor: worker, detail: { ...describe(found), ...failure } },
-    }),
-  );
-  await releaseReview(deps, refund, null);
+    });
+    await releaseReview(tx, refund, null);
+    return failed;
+  });
   if (reversed !== null)
     deps.log.warn({ refundId: refund.id, failure }, 'a completed refund failed at its processor');
   return 'rest';
@@ -94,7 +99,7 @@ async function endReview(context: StepContext, problem: string | null): Promise<
     await note(context, 'review.flagged', flagged, { reason: problem });
     deps.log.warn({ refundId: refund.id, problem }, 'review.flagged');
   }
-  await releaseReview(deps, refund, null);
+  await releaseReview(deps.db, refund, null);
   return 'rest';
 }
 

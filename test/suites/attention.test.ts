@@ -1,0 +1,227 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { readAttention } from '../../api/admin/refund-attention.ts';
+import { markMisconfigured } from '../../shared/accounts/account-trouble.ts';
+import { loadAccount } from '../../shared/accounts/connect.ts';
+import type { Refund } from '../../shared/db.ts';
+import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
+import { cancelRefund } from '../../shared/refunds/cancel-refund.ts';
+import { recheckRefund } from '../../shared/refunds/recheck-refund.ts';
+import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
+import { auditOf } from '../harness/audit-log.ts';
+import { completedRefund, createdRefund, flaggedUnknown, reviewed } from '../harness/flagged-refunds.ts';
+import { expectInvariants } from '../harness/invariants.ts';
+import { newPayment } from '../harness/payments.ts';
+import { rowOf, timelineOf } from '../harness/refund-records.ts';
+import { sandboxCredentials } from '../harness/service.ts';
+import { useService } from '../harness/use-service.ts';
+
+// Every command is a process that has to start first.
+vi.setConfig({ testTimeout: 120_000 });
+
+const hour = 3_600_000;
+
+// No worker runs but where a test is one; what is unknown is flagged at once, and nothing is tried again by itself.
+const settings = {
+  UNKNOWN_HORIZON_MS: 0,
+  LOOKUP_SETTLE_DELAY_MS: 0,
+  RETRY_BASE_MS: hour,
+  RETRY_CAP_MS: hour,
+  SETTLEMENT_BASE_MS: hour,
+  SETTLEMENT_CAP_MS: hour,
+  MISCONFIGURED_RETRY_MS: hour,
+};
+const service = useService({ workers: 0, settings });
+const admin = adminCliOf(service);
+
+beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
+afterEach(async () => {
+  await service.sandbox.clearFaults();
+  await setStripeKey('sk_test_sandbox');
+  await expectInvariants(service);
+});
+
+function stripeAccount() {
+  return { organizationId: service.organization.id, environment: 'test', processor: 'stripe' } as const;
+}
+
+async function setStripeKey(secretKey: string): Promise<void> {
+  const { apiBase } = sandboxCredentials('test', service.sandboxUrl).stripe;
+  await setProcessorAccount(service.deps, {
+    ...stripeAccount(),
+    credentials: { secretKey, apiBase },
+    actor: 'test',
+  });
+}
+
+async function isMarked(): Promise<boolean> {
+  return (await loadAccount(service.deps.db, stripeAccount())).misconfiguredAt !== null;
+}
+
+async function listedAs({ id }: Refund) {
+  const { refunds } = await readAttention(service.deps.db, service.organization.id);
+  return refunds.find(({ refund }) => refund.id === id);
+}
+
+test('an outcome that is unknown for too long is listed with since when, why, and what to do', async () => {
+  const flagged = await flaggedUnknown(service, 'stripe', 'reset');
+  expect(await listedAs(flagged)).toMatchObject({
+    since: flagged.flaggedAt,
+    why: expect.stringContaining('outcome at the processor is unknown'),
+    next: `refund resolve ${flagged.id} --as ...`,
+  });
+  await service.deps.db.processorAccount.updateMany({
+    where: { organizationId: service.organization.id, processor: 'braintree', environment: 'test' },
+    data: { misconfiguredAt: new Date() },
+  });
+  const { stdout } = await admin(['refund', 'attention']);
+  expect(stdout).toMatch(new RegExp(`^${flagged.id} .* refund resolve ${flagged.id} --as \\.\\.\\.$`, 'm'));
+  expect(stdout).toMatch(
+    /^acc_\S+ .* account set --organization \S+ --environment test --processor braintree$/m,
+  );
+  await service.deps.db.processorAccount.updateMany({ data: { misconfiguredAt: null } });
+});
+
+test('a refund whose settlement cannot be read is flagged, and goes on when the processor answers', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await advanceRefund(service.deps, id);
+  await service.sandbox.fault({ processor: 'stripe', operation: 'refund.get', kind: 'error-503' });
+  const flagged = await reviewed(service, id);
+  expect(flagged.flagReason).toContain('has not answered for too long');
+  expect(await timelineOf(service, id)).toContain('settlement.flagged');
+  const answered = await reviewed(service, id);
+  expect(answered).toMatchObject({ flaggedAt: null, retryingSince: null });
+});
+
+test('a settlement that cannot be read for a moment needs nobody', async () => {
+  const patient = { ...service.deps, settings: { ...service.settings, UNKNOWN_HORIZON_MS: hour } };
+  const { id } = await createdRefund(service, 'stripe');
+  await advanceRefund(patient, id);
+  const before = await timelineOf(service, id);
+  await service.sandbox.fault({ processor: 'stripe', operation: 'refund.get', kind: 'error-503' });
+  await recheckRefund(patient, await rowOf(service, id), 'cli:ada');
+  await advanceRefund(patient, id);
+  expect(await rowOf(service, id)).toMatchObject({ flaggedAt: null, retryingSince: expect.any(Date) });
+  expect(await timelineOf(service, id)).toEqual(before);
+});
+
+test('a cancellation that the processor does not answer for too long is flagged', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await advanceRefund(service.deps, id);
+  await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: 2 });
+  await cancelRefund(service.deps, await rowOf(service, id), 'test');
+  await advanceRefund(service.deps, id);
+  expect((await rowOf(service, id)).flagReason).toContain('has not answered for too long');
+});
+
+test('an amount that the processor tells differently, and a refund that it no longer knows, are listed', async () => {
+  const [other, gone] = [await createdRefund(service, 'stripe'), await createdRefund(service, 'stripe')];
+  for (const { id } of [other, gone]) await advanceRefund(service.deps, id);
+  const known = (await rowOf(service, gone.id)).externalRefundId;
+  await service.deps.db.$executeRaw`UPDATE refund SET amount = 2499 WHERE id = ${other.id}`;
+  await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${gone.id}`;
+  for (const { id } of [other, gone]) await reviewed(service, id);
+  expect(await listedAs(other)).toMatchObject({ why: expect.stringContaining('asked were 2499') });
+  expect(await listedAs(gone)).toMatchObject({ why: expect.stringContaining('no longer knows re_gone') });
+  await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${other.id}`;
+  await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = ${known} WHERE id = ${gone.id}`;
+});
+
+test('a contradiction after the end is listed until the processor agrees again', async () => {
+  const refund = await completedRefund(service, 'stripe');
+  await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${refund.id}`;
+  await reviewed(service, refund.id);
+  expect(await listedAs(refund)).toMatchObject({
+    why: expect.stringContaining('no longer knows re_gone'),
+    next: `refund resolve ${refund.id} --keep`,
+  });
+  const { externalRefundId } = refund;
+  await service.deps.db
+    .$executeRaw`UPDATE refund SET external_refund_id = ${externalRefundId} WHERE id = ${refund.id}`;
+  expect((await reviewed(service, refund.id)).flaggedAt).toBeNull();
+  expect((await timelineOf(service, refund.id)).at(-1)).toBe('review.agreed');
+});
+
+test('refused credentials flag what needs them at once, with the account, until new ones are set', async () => {
+  const unknown = await flaggedUnknown(service, 'stripe', 'reset');
+  const accepted = await createdRefund(service, 'stripe');
+  await advanceRefund(service.deps, accepted.id);
+  const fresh = await createdRefund(service, 'stripe');
+  await setStripeKey('sk_test_invalid');
+  for (const { id } of [unknown, accepted, fresh]) {
+    await service.deps.db.processorAccount.updateMany({ data: { misconfiguredAt: null } });
+    const flagged = await reviewed(service, id);
+    expect(flagged.flagReason).toContain('The processor account cannot be used');
+    expect(await isMarked()).toBe(true);
+  }
+  const { accounts, refunds } = await readAttention(service.deps.db, undefined);
+  const next = `account set --organization ${service.organization.id} --environment test --processor stripe`;
+  expect(accounts).toMatchObject([{ next }]);
+  expect(Object.keys(accounts[0]?.account ?? {})).not.toContain('encryptedCredentials');
+  const ours = [unknown.id, accepted.id, fresh.id];
+  const listedNext = refunds.filter(({ refund }) => ours.includes(refund.id)).map((item) => item.next);
+  expect(listedNext).toEqual([next, next, next]);
+  await setStripeKey('sk_test_sandbox');
+  for (const { id } of [unknown, accepted, fresh]) await advanceRefund(service.deps, id);
+  for (const { id } of [unknown, accepted, fresh]) expect((await rowOf(service, id)).flaggedAt).toBeNull();
+});
+
+test('refused credentials are on the list even when they were only used to read payments', async () => {
+  await setStripeKey('sk_test_invalid');
+  const body = { transactionId: await newPayment(service), amount: 100, reason: 'other' };
+  expect((await service.call('POST', '/v1/refunds', { body })).status).toBe(502);
+  expect((await readAttention(service.deps.db, undefined)).accounts).toHaveLength(1);
+});
+
+test('a review that is refused for its credentials marks the account', async () => {
+  const refund = await completedRefund(service, 'stripe');
+  await setStripeKey('sk_test_invalid');
+  await reviewed(service, refund.id);
+  expect(await isMarked()).toBe(true);
+});
+
+test('a refusal of credentials that have been replaced meanwhile does not mark the new ones', async () => {
+  const old = await loadAccount(service.deps.db, stripeAccount());
+  await setStripeKey('sk_test_sandbox');
+  await markMisconfigured(service.deps, old, { code: 'expired', message: 'expired' });
+  expect(await isMarked()).toBe(false);
+});
+
+test('a refund is resolved on the command line, which says why when it is not', async () => {
+  const flagged = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
+  const command = ['refund', 'resolve', flagged.id, '--reason', 'They never had it'];
+  const undecided = await admin(command);
+  expect(undecided.code).toBe(2);
+  expect(undecided.stderr).toContain('--as <status> or --keep');
+  const refused = await admin([...command, '--as', 'failed']);
+  expect(refused.code).toBe(1);
+  expect(onlyLine(refused.stderr)).toMatch(/as pending, .*--force.* refunded twice\. Nothing was changed\.$/);
+  const [moved] = await service.sandbox.refunds({ transactionId: flagged.transactionId });
+  await service.sandbox.driveRefund(moved?.id ?? '', { status: 'failed' });
+  const resolved = await admin([...command, '--as', 'failed']);
+  expect(resolved).toMatchObject({ code: 0, stderr: `${flagged.id} is failed.\n` });
+});
+
+test('a contradiction is let stand on the command line', async () => {
+  const refund = await completedRefund(service, 'stripe');
+  await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${refund.id}`;
+  await reviewed(service, refund.id);
+  const kept = await admin(['refund', 'resolve', refund.id, '--keep', '--reason', 'They archived it']);
+  expect(kept).toMatchObject({ code: 0, stderr: `${refund.id} stays completed, and its flag is gone.\n` });
+  expect((await reviewed(service, refund.id)).flaggedAt).toBeNull();
+});
+
+test('a refund is read again when a person asks for it, and the audit log tells who', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await advanceRefund(service.deps, id);
+  const { externalRefundId } = await rowOf(service, id);
+  await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'succeeded' });
+  await advanceRefund(service.deps, id);
+  expect((await rowOf(service, id)).status).toBe('processing');
+  expect((await admin(['refund', 'recheck', id])).code).toBe(0);
+  await advanceRefund(service.deps, id);
+  expect((await rowOf(service, id)).status).toBe('completed');
+  expect(await auditOf(service, id)).toMatchObject([
+    { action: 'refund.rechecked', actor: expect.stringMatching(/^cli:/) },
+  ]);
+});
