@@ -36,8 +36,8 @@ export async function gatherEvidence(
   refund: Refund,
   named: string | null,
 ): Promise<Evidence> {
-  const { externalRefundId, unknownSince } = refund;
-  if (named === null && externalRefundId === null && unknownSince === null) {
+  const { externalRefundId } = refund;
+  if (named === null && isSurelyUnsent(refund)) {
     return { kind: 'absent', message: 'No attempt to send it is open: it is not at the processor.' };
   }
   try {
@@ -50,6 +50,11 @@ export async function gatherEvidence(
     if (!(error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError)) throw error;
     return { kind: 'unclear', message: `The processor cannot be asked: ${error.message}` };
   }
+}
+
+/** No attempt may have been applied, and nobody says that there is news of one that was believed not to be. */
+function isSurelyUnsent({ externalRefundId, unknownSince, reviewDueAt, attemptCount }: Refund): boolean {
+  return externalRefundId === null && unknownSince === null && (reviewDueAt === null || attemptCount === 0);
 }
 
 /** A refund that was made past this service is believed only of the same payment. */
@@ -83,7 +88,7 @@ async function askForOurs(deps: Dependencies, processor: Processor, refund: Refu
   if (answer.kind === 'found') return { kind: 'found', refund: answer.value };
   if (answer.kind !== 'not-found') return unclear(answer);
   const conclusiveAt = lookupConclusiveAt(deps.settings, refund);
-  if (refund.unknownSince === null || conclusiveAt <= (await databaseNow(deps.db))) {
+  if (conclusiveAt <= (await databaseNow(deps.db))) {
     return { kind: 'absent', message: `The processor has no such refund: ${answer.failure.message}` };
   }
   const message = `The processor does not show it, which proves nothing before ${conclusiveAt.toISOString()}.`;
