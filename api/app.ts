@@ -16,6 +16,8 @@ import { cancelRefundRoute } from './routes/refunds/cancel.ts';
 import { createRefundRoute } from './routes/refunds/create.ts';
 import { getRefundRoute } from './routes/refunds/get.ts';
 import { listRefundsRoute } from './routes/refunds/list.ts';
+import { challengeRoutes } from './routes/webhooks/challenge.ts';
+import { receiveWebhookRoutes } from './routes/webhooks/receive.ts';
 import { answerUnknownRoutes } from './unknown-routes.ts';
 
 /** The most that a request body may have. */
@@ -59,6 +61,8 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
   });
   await describeApi(app);
   healthRoutes(app, deps);
+  await receiveWebhookRoutes(app, deps);
+  challengeRoutes(app, deps);
   await app.register(async (scope: Api) => {
     requireApiKey(scope, deps);
     await limitRate(scope, deps);

@@ -8,6 +8,11 @@ export const errorCatalogue = {
     retryable: false,
     summary: 'The body, a query parameter or a header is not valid; the message names the field and the fix.',
   },
+  invalid_signature: {
+    status: 400,
+    retryable: false,
+    summary: "A processor's webhook is not signed for this account, or too old.",
+  },
   invalid_api_key: {
     status: 401,
     retryable: false,
@@ -26,7 +31,7 @@ export const errorCatalogue = {
   not_found: {
     status: 404,
     retryable: false,
-    summary: 'No such refund for this key, or no such route.',
+    summary: 'No such refund for this key, no such processor account, or no such route.',
   },
   method_not_allowed: {
     status: 405,
@@ -52,12 +57,13 @@ export const errorCatalogue = {
   payload_too_large: {
     status: 413,
     retryable: false,
-    summary: 'The body is larger than 64 KiB.',
+    summary: "The body is larger than 64 KiB, or than 256 KiB in a processor's webhook.",
   },
   unsupported_media_type: {
     status: 415,
     retryable: false,
-    summary: 'The body is not application/json.',
+    summary:
+      'The body is not of the media type that the route takes, which is application/json nearly everywhere.',
   },
   idempotency_key_reused: {
     status: 422,

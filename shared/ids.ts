@@ -16,6 +16,11 @@ export function newId(prefix: IdPrefix): string {
   return typeid(prefix).toString();
 }
 
+/** True for what has the shape of an id of this kind. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && /^[0-9a-z]{26}$/.test(text.slice(prefix.length + 1));
+}
+
 /** An id for one HTTP request, in its answer and in the log. */
 export function newRequestId(): string {
   return typeid('req').toString();

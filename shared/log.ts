@@ -8,6 +8,7 @@ const secretFields = [
   'credentials',
   'secretKey',
   'privateKey',
+  'webhookSecret',
   'password',
   'apiKey',
   'idempotencyKey',
@@ -16,6 +17,7 @@ const secretFields = [
 const secretPatterns: [RegExp, string][] = [
   [/\bsvc_(live|test)_[A-Za-z0-9]+/g, 'svc_$1_[redacted]'],
   [/\b([sr]k)_(live|test)_[A-Za-z0-9]+/g, '$1_$2_[redacted]'],
+  [/\bwhsec_[\w+/=]+/g, 'whsec_[redacted]'],
   [/\b\d(?:[ -]?\d){12,18}\b/g, '[digits redacted]'],
   [/(postgres(?:ql)?|rediss?):\/\/[^@\s/]*@/g, '$1://[redacted]@'],
 ];

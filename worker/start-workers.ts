@@ -10,6 +10,7 @@ import {
 } from '../shared/queues.ts';
 import { advanceRefund } from './jobs/advance-refund.ts';
 import { expireAnswers } from './jobs/expire-answers.ts';
+import { expireEvents } from './jobs/expire-events.ts';
 import { sweep } from './jobs/sweep.ts';
 
 /** How often the schedules are put in place again, for a store that was emptied. */
@@ -53,6 +54,8 @@ async function maintain(deps: Dependencies, name: MaintenanceJob): Promise<void>
       return await sweep(deps);
     case 'expire-answers':
       return await expireAnswers(deps);
+    case 'expire-events':
+      return await expireEvents(deps);
   }
 }
 
@@ -61,6 +64,7 @@ function keepSchedules({ queues, settings, log }: Dependencies): () => void {
     Promise.all([
       queues.schedule('sweep', settings.SWEEP_INTERVAL_MS),
       queues.schedule('expire-answers', hourMs),
+      queues.schedule('expire-events', hourMs),
     ]).catch((error: unknown) => log.warn({ err: error }, 'the schedules could not be put in place'));
   };
   schedule();

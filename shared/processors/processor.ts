@@ -94,6 +94,42 @@ export interface RefundReference {
   currency: string;
 }
 
+/** A request that claims to come from the processor: the bytes as they arrived, and the headers by lowercase name. */
+export interface WebhookRequest {
+  body: Buffer;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** What a processor tells by itself. It is a hint: it says what to read again, and nothing in it is believed. */
+export interface WebhookEvent {
+  /** The processor's own id of the event; a digest of what it signed where it gives none. */
+  externalEventId: string;
+  /** The processor's own word for the kind of event. */
+  type: string;
+  /** What the processor signed, as text. */
+  payload: string;
+  occurredAt: Date;
+  /** The environment that it happened in; null where the processor does not say. */
+  environment: Environment | null;
+  /** Null when it is about no refund. */
+  subject: WebhookSubject | null;
+}
+
+/** What an event is about. */
+export interface WebhookSubject {
+  /** Our refund's id as the processor keeps it; null when the refund was made elsewhere, or none is named. */
+  refundId: string | null;
+  /** The processor's id of the refund; null when only the payment is named. */
+  externalRefundId: string | null;
+  /** Every id by which the payment may be on record. */
+  transactionIds: readonly string[];
+}
+
+/** The answer to a webhook request; `reason` is for the operator's log, and holds nothing of the request. */
+export type WebhookVerdict =
+  | { kind: 'verified'; event: WebhookEvent }
+  | { kind: 'not-verified'; reason: string };
+
 /** Limits one call. */
 export interface CallOptions {
   /** Total deadline of the call; the adapter answers by then, whatever the processor does. */
@@ -123,6 +159,13 @@ export interface Processor {
     reference: RefundReference,
     options: CallOptions,
   ): Promise<CancelResult>;
+  /**
+   * Checks that a request was signed by the processor for this account, lately where the processor signs the time as
+   * well, and says what it is about. Whatever is malformed is not verified; it never throws for what a request can hold.
+   */
+  verifyWebhook(request: WebhookRequest): Promise<WebhookVerdict>;
+  /** What proves to the processor that its webhooks arrive here; null for a challenge that is none of its own. */
+  answerChallenge(challenge: string): string | null;
 }
 
 /** What there is to know of a kind of processor, before any account of it exists. */
@@ -143,6 +186,11 @@ export interface ProcessorKind<Credentials> {
    * How long after the end of an attempt a lookup that finds nothing is proof that nothing was applied.
    */
   settleDelayMs: number;
+  /**
+   * How its webhooks arrive: the media type of their bodies, and the query parameter in which it sends a challenge to
+   * a new address; null when it sends none.
+   */
+  webhooks: { mediaType: string; challengeParameter: string | null };
   connect(credentials: Credentials): Processor;
 }
 

@@ -1,8 +1,6 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
 import { answerKeptMs } from '../../shared/idempotency.ts';
-
-/** Rows that one statement changes, so that none of them takes long. */
-const batchSize = 1_000;
+import { batchSize, inBatches } from './in-batches.ts';
 
 /** A request that left its key behind without an answer or a refund has been dead for long by then. */
 const abandonedMs = 24 * 60 * 60 * 1000;
@@ -27,8 +25,4 @@ export async function expireAnswers({ db, clock }: Dependencies): Promise<void> 
         SELECT ctid FROM idempotency_key WHERE refund_id IS NOT NULL AND answered_at < ${answeredBefore}
         LIMIT ${batchSize})`,
   );
-}
-
-async function inBatches(changeBatch: () => Promise<number>): Promise<void> {
-  for (;;) if ((await changeBatch()) < batchSize) return;
 }

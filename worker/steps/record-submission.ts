@@ -8,7 +8,7 @@ import type {
 import { renewLease } from '../../shared/refunds/lease.ts';
 import { referenceTo } from '../../shared/refunds/reference.ts';
 import type { RefundChanges } from '../../shared/refunds/transition.ts';
-import { pickTransactionKey } from '../../shared/transactions/reservation.ts';
+import { forgetTransactions } from '../../shared/transactions/forget-transactions.ts';
 import { failed, record, recordAccepted, retryPause, stillUnknown } from './record.ts';
 import { inFuture, type StepContext, type StepResult } from './step.ts';
 import { recordMisconfigured, recordUnavailable } from './unsent.ts';
@@ -60,7 +60,8 @@ async function recordRejection(context: StepContext, failure: ProcessorFailure):
     }
   }
   const result = await record(context, [failed(failure, { lastOutcome: 'rejected' })]);
-  await forgetTransaction(context);
+  // A rejection often means that the payment is not what we believed.
+  await forgetTransactions(deps.db, refund, [refund.transactionId]);
   return result;
 }
 
@@ -91,12 +92,4 @@ async function recordUnknown(
   return await record(context, [
     { to: 'processing', type: 'attempt.unknown', changes, detail: { ...failure } },
   ]);
-}
-
-/** A rejection often means that the payment is not what we believed, so it is read again before the next refund. */
-async function forgetTransaction({ deps, refund }: StepContext): Promise<void> {
-  await deps.db.transaction.updateMany({
-    where: pickTransactionKey(refund),
-    data: { fetchedAt: null },
-  });
 }

@@ -20,8 +20,10 @@ import type {
   RefundReference,
   RefundSubmission,
   SubmissionResult,
+  WebhookRequest,
+  WebhookVerdict,
 } from '../processor.ts';
-import { BraintreeClient, type BraintreeCredentials } from './client.ts';
+import { BraintreeClient, type BraintreeCredentials, openNotifications } from './client.ts';
 import { findCredits } from './find-credits.ts';
 import { isTransactionId } from './ids.ts';
 import { outcomeOf, outcomeOfRefusal } from './map-error.ts';
@@ -34,6 +36,7 @@ import {
   toRefund,
   voidAsRefund,
 } from './replies.ts';
+import { answerChallenge, verifyWebhook } from './verify-webhook.ts';
 
 /** One Braintree account. */
 export class BraintreeProcessor implements Processor {
@@ -155,6 +158,14 @@ export class BraintreeProcessor implements Processor {
     } catch (error) {
       return asCancelResult(outcomeOf(error));
     }
+  }
+
+  async verifyWebhook(request: WebhookRequest): Promise<WebhookVerdict> {
+    return await verifyWebhook(openNotifications(this.#credentials), request);
+  }
+
+  answerChallenge(challenge: string): string | null {
+    return answerChallenge(openNotifications(this.#credentials), challenge);
   }
 
   async #refundSale(client: BraintreeClient, submission: RefundSubmission): Promise<SubmissionResult> {

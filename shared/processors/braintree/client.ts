@@ -38,17 +38,11 @@ export class BraintreeClient {
   readonly #deadline: Deadline;
 
   constructor(credentials: BraintreeCredentials, deadline: Deadline) {
-    const { protocol, hostname, port } = new URL(credentials.apiBase);
-    const isSecure = protocol === 'https:';
+    const isSecure = new URL(credentials.apiBase).protocol === 'https:';
     this.#agent = isSecure ? new https.Agent({ keepAlive: false }) : new http.Agent({ keepAlive: false });
     this.#deadline = deadline;
-    this.#transactions = gatewayTransactions({
-      merchantId: credentials.merchantId,
-      publicKey: credentials.publicKey,
-      privateKey: credentials.privateKey,
-      environment: environmentOf(hostname, port || (isSecure ? '443' : '80'), isSecure),
-      customHttpAgent: this.#agent,
-    });
+    const gateway = openGateway(credentials, { customHttpAgent: this.#agent });
+    this.#transactions = gateway.transaction as unknown as Transactions;
   }
 
   /** Reads a sale or a credit. @param leaveMs is kept back of the deadline for what has to follow. */
@@ -70,17 +64,27 @@ export class BraintreeClient {
   }
 }
 
-interface GatewayConfig {
-  merchantId: string;
-  publicKey: string;
-  privateKey: string;
-  environment: braintree.Environment;
-  customHttpAgent: http.Agent;
+/** The part of the SDK that verifies what Braintree sends. */
+export interface Notifications {
+  parse(signature: string, payload: string): Promise<unknown>;
+  /** Throws for what is no challenge. */
+  verify(challenge: string): string;
 }
 
-function gatewayTransactions(config: GatewayConfig): Transactions {
-  const gateway = new braintree.BraintreeGateway(config);
-  return gateway.transaction as unknown as Transactions;
+/** Verifies with an account's keys; nothing is sent. */
+export function openNotifications(credentials: BraintreeCredentials): Notifications {
+  return openGateway(credentials).webhookNotification as unknown as Notifications;
+}
+
+function openGateway(
+  { merchantId, publicKey, privateKey, apiBase }: BraintreeCredentials,
+  options: { customHttpAgent?: http.Agent } = {},
+): braintree.BraintreeGateway {
+  const { protocol, hostname, port } = new URL(apiBase);
+  const isSecure = protocol === 'https:';
+  const environment = environmentOf(hostname, port || (isSecure ? '443' : '80'), isSecure);
+  const config = { merchantId, publicKey, privateKey, environment, ...options };
+  return new braintree.BraintreeGateway(config);
 }
 
 type EnvironmentConstructor = new (

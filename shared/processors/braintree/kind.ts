@@ -35,5 +35,6 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   amountProblem: () => null,
   // The gateway works on a request for up to a minute, whether or not the client still waits.
   settleDelayMs: 60_000,
+  webhooks: { mediaType: 'application/x-www-form-urlencoded', challengeParameter: 'bt_challenge' },
   connect: (credentials) => new BraintreeProcessor(credentials),
 };

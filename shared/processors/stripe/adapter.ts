@@ -13,8 +13,11 @@ import type {
   RefundReference,
   RefundSubmission,
   SubmissionResult,
+  WebhookRequest,
+  WebhookVerdict,
 } from '../processor.ts';
 import { amountProblem, toStripeAmount } from './amounts.ts';
+import { type StripeCredentials, stripeClient } from './client.ts';
 import { isPaymentId, isRefundId, paymentParameter } from './ids.ts';
 import { outcomeOf } from './map-error.ts';
 import {
@@ -25,6 +28,7 @@ import {
   type StripeCharge,
   toTransaction,
 } from './replies.ts';
+import { verifyWebhook } from './verify-webhook.ts';
 
 const pageSize = 100;
 const mostPages = 20;
@@ -32,9 +36,11 @@ const mostPages = 20;
 /** One Stripe account. */
 export class StripeProcessor implements Processor {
   readonly #stripe: Stripe;
+  readonly #webhookSecret: string | null;
 
-  constructor(stripe: Stripe) {
-    this.#stripe = stripe;
+  constructor(credentials: StripeCredentials) {
+    this.#stripe = stripeClient(credentials);
+    this.#webhookSecret = credentials.webhookSecret ?? null;
   }
 
   async getTransaction(
@@ -126,6 +132,15 @@ export class StripeProcessor implements Processor {
     } catch (error) {
       return asCancelResult(outcomeOf(error));
     }
+  }
+
+  async verifyWebhook(request: WebhookRequest): Promise<WebhookVerdict> {
+    return verifyWebhook(this.#webhookSecret, request);
+  }
+
+  /** Stripe sends no challenges. */
+  answerChallenge(): null {
+    return null;
   }
 
   async #readCharge(transactionId: string, deadline: Deadline): Promise<StripeCharge | null> {

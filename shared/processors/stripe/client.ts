@@ -5,6 +5,8 @@ export interface StripeCredentials {
   secretKey: string;
   /** Scheme, host and port. */
   apiBase: string;
+  /** The signing secret of the webhook endpoint; without it every webhook is refused. */
+  webhookSecret?: string;
 }
 
 /**

@@ -4,12 +4,15 @@ import { readApiBase, readCredentials, secretText } from '../credentials.ts';
 import { InvalidCredentialsError, type ProcessorKind } from '../processor.ts';
 import { StripeProcessor } from './adapter.ts';
 import { amountProblem } from './amounts.ts';
-import { type StripeCredentials, stripeClient } from './client.ts';
+import type { StripeCredentials } from './client.ts';
 import { isPaymentId } from './ids.ts';
 
 const credentialsInput = z.strictObject({
   secretKey: secretText,
   apiBase: z.string('has to be a URL').optional(),
+  webhookSecret: secretText
+    .regex(/^whsec_./, 'has to be the signing secret of a webhook endpoint, which starts with whsec_')
+    .optional(),
 });
 
 const keyPrefixes: Readonly<Record<Environment, RegExp>> = {
@@ -29,17 +32,22 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
   recognizes: isPaymentId,
   couldBe: isPaymentId,
   parseCredentials(input, environment) {
-    const { secretKey, apiBase } = readCredentials(credentialsInput, input);
+    const { secretKey, apiBase, webhookSecret } = readCredentials(credentialsInput, input);
     if (!keyPrefixes[environment].test(secretKey)) {
       throw new InvalidCredentialsError(
         `secretKey: the ${environment} environment takes keys that start with sk_${environment}_ or rk_${environment}_.`,
       );
     }
-    return { secretKey, apiBase: readApiBase(apiBase, environment, apiBases) };
+    return {
+      secretKey,
+      apiBase: readApiBase(apiBase, environment, apiBases),
+      ...(webhookSecret === undefined ? {} : { webhookSecret }),
+    };
   },
   amountProblem,
   // A refund is in Stripe's list from the moment it is made. The delay covers a request that we no longer wait for
   // and that Stripe is still working on; even then the idempotency key keeps the next attempt from moving money twice.
   settleDelayMs: 10_000,
-  connect: (credentials) => new StripeProcessor(stripeClient(credentials)),
+  webhooks: { mediaType: 'application/json', challengeParameter: null },
+  connect: (credentials) => new StripeProcessor(credentials),
 };

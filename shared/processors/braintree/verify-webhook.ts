@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { isId } from '../../ids.ts';
+import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../processor.ts';
+import type { Notifications } from './client.ts';
+
+const notificationBody = z.object({
+  kind: z.string().regex(/^[a-z0-9_]{1,100}$/),
+  timestamp: z.coerce.date(),
+  transaction: z.unknown(),
+});
+
+const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+
+const transactionBody = z.object({
+  id,
+  type: z.string().nullish(),
+  orderId: z.string().nullish(),
+  refundedTransactionId: id.nullish(),
+  /** What a refund that failed calls the same. */
+  refundedTransactionFk: id.nullish(),
+});
+
+/**
+ * Verifies a notification of Braintree: the SDK compares its signature with one made by the account's keys. Braintree
+ * signs no time and gives no id, so what was signed is its own name: repeated later it is known, or one more reading.
+ */
+export async function verifyWebhook(
+  notifications: Notifications,
+  { body }: WebhookRequest,
+): Promise<WebhookVerdict> {
+  const form = new URLSearchParams(body.toString());
+  const [signature, ...moreSignatures] = form.getAll('bt_signature');
+  const [signed, ...morePayloads] = form.getAll('bt_payload');
+  if (signature === undefined || signed === undefined || moreSignatures.length + morePayloads.length > 0) {
+    return notVerified('bt_signature and bt_payload are not there once each');
+  }
+  try {
+    const parsed: unknown = await notifications.parse(signature, signed);
+    const { kind: type, timestamp: occurredAt, transaction } = notificationBody.parse(parsed);
+    // The line break at its end verifies present or absent.
+    const payload = signed.trimEnd();
+    const externalEventId = createHash('sha256').update(payload).digest('hex');
+    const subject = transaction === undefined ? null : subjectOf(type, transaction);
+    return {
+      kind: 'verified',
+      event: { externalEventId, type, payload, occurredAt, environment: null, subject },
+    };
+  } catch (error) {
+    return notVerified(reasonOf(error));
+  }
+}
+
+/** The answer to Braintree's question whether its notifications arrive; null for what Braintree would not ask. */
+export function answerChallenge(notifications: Notifications, challenge: string): string | null {
+  try {
+    return notifications.verify(challenge);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Only a notification about a credit is about a refund; that of a refund that failed leaves its type out.
+ * @throws ZodError for a transaction that is not one.
+ */
+function subjectOf(type: string, transaction: unknown): WebhookSubject | null {
+  const credit = transactionBody.parse(transaction);
+  const saleId = credit.refundedTransactionId ?? credit.refundedTransactionFk;
+  if (type !== 'refund_failed' && credit.type !== 'credit' && saleId == null) return null;
+  const { orderId } = credit;
+  return {
+    refundId: orderId != null && isId('ref', orderId) ? orderId : null,
+    externalRefundId: credit.id,
+    transactionIds: saleId == null ? [] : [saleId],
+  };
+}
+
+/** The message of any other error than this one may quote the body. */
+function reasonOf(error: unknown): string {
+  const isRefusal = error instanceof Error && 'type' in error && error.type === 'invalidSignatureError';
+  return isRefusal ? error.message : 'the payload is not a notification';
+}
+
+function notVerified(reason: string): WebhookVerdict {
+  return { kind: 'not-verified', reason };
+}

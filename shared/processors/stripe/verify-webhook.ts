@@ -1,0 +1,79 @@
+import Stripe from 'stripe';
+import { z } from 'zod';
+import { isId } from '../../ids.ts';
+import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../processor.ts';
+
+const id = z.string().regex(/^[A-Za-z0-9_]{1,255}$/);
+/** Left out, null, or in a shape of another version of Stripe's API: not named. */
+const optionalId = id.nullish().catch(null);
+
+const eventBody = z.object({
+  id,
+  type: z.string().regex(/^[a-z0-9_.]{1,100}$/),
+  created: z.int().min(0).max(8_640_000_000_000),
+  livemode: z.boolean(),
+  data: z.object({ object: z.looseObject({ object: z.string() }) }),
+});
+
+const refundBody = z.object({
+  id,
+  metadata: z.object({ refund_id: z.string().optional() }).nullish().catch(null),
+  charge: optionalId,
+  payment_intent: optionalId,
+});
+
+const chargeBody = z.object({ id, payment_intent: optionalId });
+
+/**
+ * Verifies an event of Stripe: the SDK compares the signature with that of the raw body, and refuses one that was made
+ * more than 300 seconds ago.
+ * @param secret the signing secret of the endpoint; null refuses everything.
+ */
+export function verifyWebhook(secret: string | null, { body, headers }: WebhookRequest): WebhookVerdict {
+  if (secret === null) return notVerified('the account has no webhookSecret');
+  const header = headers['stripe-signature'];
+  if (typeof header !== 'string') return notVerified('there is no single Stripe-Signature header');
+  try {
+    const signed: unknown = Stripe.webhooks.constructEvent(body, header, secret);
+    const { id: externalEventId, type, created, livemode, data } = eventBody.parse(signed);
+    const event = {
+      externalEventId,
+      type,
+      payload: body.toString(),
+      occurredAt: new Date(created * 1000),
+      environment: livemode ? ('live' as const) : ('test' as const),
+      subject: subjectOf(type, data.object),
+    };
+    return { kind: 'verified', event };
+  } catch (error) {
+    return notVerified(reasonOf(error));
+  }
+}
+
+/** @throws ZodError for a refund or charge that is not one. */
+function subjectOf(type: string, object: { object: string }): WebhookSubject | null {
+  if (object.object === 'refund') {
+    const { id: externalRefundId, metadata, charge, payment_intent: intent } = refundBody.parse(object);
+    const refundId = metadata?.refund_id;
+    return {
+      refundId: refundId !== undefined && isId('ref', refundId) ? refundId : null,
+      externalRefundId,
+      transactionIds: [charge, intent].filter((each) => typeof each === 'string'),
+    };
+  }
+  // Says of a payment that something of it was refunded, and not by which refund.
+  if (type !== 'charge.refunded') return null;
+  const { id: charge, payment_intent: intent } = chargeBody.parse(object);
+  const transactionIds = [charge, intent].filter((each) => typeof each === 'string');
+  return { refundId: null, externalRefundId: null, transactionIds };
+}
+
+/** The SDK has several classes for what it refuses; the message of any other than this one may quote the body. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Stripe.errors.StripeSignatureVerificationError)) return 'the body is not an event';
+  return error.message.split('\n', 1).join('');
+}
+
+function notVerified(reason: string): WebhookVerdict {
+  return { kind: 'not-verified', reason };
+}
