@@ -7,6 +7,7 @@ export type {
   IdempotencyKey,
   Organization,
   ProcessorAccount,
+  ProcessorEvent,
   Refund,
   RefundEvent,
   Role,

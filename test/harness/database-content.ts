@@ -12,7 +12,7 @@ export async function expectNotInDatabase(databaseUrl: string, secret: string): 
 }
 
 /** Every row of every table as text; bytes are hexadecimal. */
-async function wholeDatabase(databaseUrl: string): Promise<string> {
+export async function wholeDatabase(databaseUrl: string): Promise<string> {
   return withClient(databaseUrl, async (client) => {
     const { rows: tables } = await client.query<{ name: string }>(
       `select format('%I.%I', table_schema, table_name) as name from information_schema.tables

@@ -144,7 +144,11 @@ async function seedOrganization(
 /** Credentials that the sandbox takes for an environment. */
 export function sandboxCredentials(environment: Environment, apiBase: string) {
   return {
-    stripe: { secretKey: `sk_${environment}_sandbox`, apiBase },
+    stripe: {
+      secretKey: `sk_${environment}_sandbox`,
+      webhookSecret: `whsec_${environment}_sandbox`,
+      apiBase,
+    },
     braintree: {
       merchantId: 'sandbox',
       publicKey: `${environment}_public`,

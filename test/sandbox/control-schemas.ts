@@ -48,7 +48,7 @@ export const newTransaction = z.discriminatedUnion('processor', [
       .refine(exists, EXISTS)
       .optional(),
     status: z.enum(PAYMENT_STATUSES.braintree).default('settled'),
-    paymentMethod: z.literal('card').default('card'),
+    paymentMethod: z.enum(['card', 'us_bank_account']).default('card'),
   }),
 ]);
 
@@ -80,11 +80,22 @@ export const newFault = z.strictObject({
 
 const milliseconds = z.int().nonnegative();
 
+const secret = z.string().min(1);
+
+const webhookEndpoint = z.discriminatedUnion('processor', [
+  z.strictObject({ processor: z.literal('stripe'), environment, url: z.url(), secret }),
+  z.strictObject({
+    processor: z.literal('braintree'),
+    environment,
+    url: z.url(),
+    publicKey: secret,
+    privateKey: secret,
+  }),
+]);
+
 export const settingsChange = z.strictObject({
   autoSettleMs: milliseconds.nullable().optional(),
   latencyMs: milliseconds.optional(),
-  webhook: z
-    .strictObject({ url: z.url(), secret: z.string().min(1) })
-    .nullable()
-    .optional(),
+  webhook: z.strictObject({ url: z.url(), secret }).nullable().optional(),
+  webhooks: z.array(webhookEndpoint).optional(),
 });

@@ -19,7 +19,7 @@ export interface Payment extends Scope {
   currency: string;
   createdAt: number;
   status: string;
-  paymentMethod: 'card' | 'customer_balance';
+  paymentMethod: 'card' | 'customer_balance' | 'us_bank_account';
 }
 
 export interface Refund extends Scope {
@@ -54,13 +54,21 @@ export interface KeyedAnswer {
 export interface Settings {
   autoSettleMs: number | null;
   latencyMs: number;
+  /** A receiver of Stripe's events of both environments. */
   webhook: { url: string; secret: string } | null;
+  /** Further receivers, each of the events of one account. */
+  webhooks: WebhookEndpoint[];
 }
+
+/** Where an account's events go, and what they are signed with. */
+export type WebhookEndpoint =
+  | { processor: 'stripe'; environment: Environment; url: string; secret: string }
+  | { processor: 'braintree'; environment: Environment; url: string; publicKey: string; privateKey: string };
 
 type Entry = { payment: Payment } | { refund: Refund } | { keyed: KeyedAnswer } | { settings: Settings };
 
 export class Ledger {
-  #settings: Settings = { autoSettleMs: 1500, latencyMs: 0, webhook: null };
+  #settings: Settings = { autoSettleMs: 1500, latencyMs: 0, webhook: null, webhooks: [] };
   readonly #payments = new Map<string, Payment>();
   readonly #refunds = new Map<string, Refund>();
   readonly #refundsByPayment = new Map<string, Set<string>>();
@@ -168,7 +176,8 @@ export class Ledger {
   }
 
   #apply(entry: Entry): void {
-    if ('settings' in entry) this.#settings = entry.settings;
+    // A journal may be older than a setting.
+    if ('settings' in entry) this.#settings = { ...this.#settings, ...entry.settings };
     else if ('payment' in entry) this.#payments.set(nameOf(entry.payment, entry.payment.id), entry.payment);
     else if ('keyed' in entry) this.#keyed.set(`${entry.keyed.account} ${entry.keyed.key}`, entry.keyed);
     else this.#applyRefund(entry.refund);

@@ -8,7 +8,7 @@ import { Ledger } from './ledger.ts';
 import { settleDueRefunds, startSettlement } from './settlement.ts';
 import type { Sandbox } from './state.ts';
 import { stripeGateway } from './stripe/gateway.ts';
-import { startStripeWebhooks } from './stripe/webhooks.ts';
+import { startWebhooks } from './webhooks.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
 /** Longer than any client here keeps an idle socket, so that no reset happens that nobody injected. */
@@ -36,7 +36,7 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
   // First the port: a sandbox started twice by mistake fails here, before it rewrites the other one's data file.
   await listen(server, options.port, host);
   const ledger = await openLedger(server, options.dataFile);
-  const webhooks = startStripeWebhooks(ledger);
+  const webhooks = startWebhooks(ledger);
   const sandbox: Sandbox = {
     ledger,
     faults: new Faults(),

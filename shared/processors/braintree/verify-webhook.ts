@@ -7,7 +7,7 @@ import type { Notifications } from './client.ts';
 const notificationBody = z.object({
   kind: z.string().regex(/^[a-z0-9_]{1,100}$/),
   timestamp: z.coerce.date(),
-  transaction: z.unknown(),
+  transaction: z.unknown().optional(),
 });
 
 const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
@@ -17,8 +17,6 @@ const transactionBody = z.object({
   type: z.string().nullish(),
   orderId: z.string().nullish(),
   refundedTransactionId: id.nullish(),
-  /** What a refund that failed calls the same. */
-  refundedTransactionFk: id.nullish(),
 });
 
 /**
@@ -61,14 +59,14 @@ export function answerChallenge(notifications: Notifications, challenge: string)
 }
 
 /**
- * Only a notification about a credit is about a refund; that of a refund that failed leaves its type out.
+ * Only a notification about a credit is about a refund; that of a refund that failed leaves out its type, and names the
+ * sale by a number of Braintree's own.
  * @throws ZodError for a transaction that is not one.
  */
 function subjectOf(type: string, transaction: unknown): WebhookSubject | null {
   const credit = transactionBody.parse(transaction);
-  const saleId = credit.refundedTransactionId ?? credit.refundedTransactionFk;
-  if (type !== 'refund_failed' && credit.type !== 'credit' && saleId == null) return null;
-  const { orderId } = credit;
+  if (type !== 'refund_failed' && credit.type !== 'credit') return null;
+  const { orderId, refundedTransactionId: saleId } = credit;
   return {
     refundId: orderId != null && isId('ref', orderId) ? orderId : null,
     externalRefundId: credit.id,

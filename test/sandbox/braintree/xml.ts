@@ -149,3 +149,14 @@ export function merchantAccountsXml(currency: string): string {
   const counts = `${integer('current-page-number', 1)}${integer('page-size', 50)}${integer('total-items', 1)}`;
   return `<merchant-accounts type="collection">${counts}${account}</merchant-accounts>`;
 }
+
+/** Something that happened, as notifications tell it. */
+export function notificationXml(kind: string, at: number, subject: string): string {
+  return `<notification>${moment('timestamp', at)}${element('kind', kind)}<subject>${subject}</subject></notification>`;
+}
+
+/** A refund as the notification of its failure shows it: without type, order id, and the id of the sale. */
+export function failedRefundXml(id: string, amount: string, status: string): string {
+  const sale = element('refunded-transaction-fk', '1');
+  return `<transaction>${element('id', id)}${element('amount', amount)}${element('status', status)}${sale}</transaction>`;
+}

@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util';
+import { braintreeNotifications, signedNotification } from './braintree/webhooks.ts';
+import type { Ledger, Refund, Settings, WebhookEndpoint } from './ledger.ts';
+import type { Sandbox } from './state.ts';
+import { signedStripeEvent, stripeEvents } from './stripe/webhooks.ts';
+
+/** Waits before each attempt; after the last one the event is given up. */
+const ATTEMPT_AFTER_MS = [0, 200, 1000, 3000];
+const ATTEMPT_TIMEOUT_MS = 5000;
+
+export interface WebhookRequest {
+  body: string;
+  headers: Record<string, string>;
+}
+
+export interface Webhooks {
+  announce: Sandbox['announce'];
+  stop: () => void;
+}
+
+/** Sends events to the endpoints in the settings. Undelivered ones do not survive a restart: they are only hints. */
+export function startWebhooks(ledger: Ledger): Webhooks {
+  const stopping = new AbortController();
+  const timers = new Set<NodeJS.Timeout>();
+
+  const deliver = (endpoint: WebhookEndpoint, payload: string, attempt: number) => {
+    const waitMs = ATTEMPT_AFTER_MS[attempt];
+    if (waitMs === undefined || stopping.signal.aborted) return;
+    const timer = setTimeout(async () => {
+      timers.delete(timer);
+      // An endpoint that was taken out of the settings meanwhile wants nothing more.
+      if (!endpointsOf(ledger.settings).some((one) => isDeepStrictEqual(one, endpoint))) return;
+      if (!(await post(endpoint.url, signed(endpoint, payload), stopping.signal))) {
+        deliver(endpoint, payload, attempt + 1);
+      }
+    }, waitMs);
+    timers.add(timer);
+  };
+
+  return {
+    announce: (previous, refund, cause) => {
+      const endpoints = endpointsOf(ledger.settings).filter((endpoint) => concerns(endpoint, refund));
+      if (endpoints.length === 0) return;
+      const payloads =
+        refund.processor === 'stripe'
+          ? stripeEvents(previous, refund, cause)
+          : braintreeNotifications(ledger, previous, refund);
+      for (const payload of payloads) for (const endpoint of endpoints) deliver(endpoint, payload, 0);
+    },
+    stop: () => {
+      stopping.abort();
+      for (const timer of timers) clearTimeout(timer);
+    },
+  };
+}
+
+function endpointsOf({ webhook, webhooks }: Settings): WebhookEndpoint[] {
+  if (webhook === null) return webhooks;
+  const both = (['test', 'live'] as const).map(
+    (environment) => ({ processor: 'stripe', environment, ...webhook }) as const,
+  );
+  return [...both, ...webhooks];
+}
+
+function concerns(endpoint: WebhookEndpoint, { processor, environment }: Refund): boolean {
+  return endpoint.processor === processor && endpoint.environment === environment;
+}
+
+function signed(endpoint: WebhookEndpoint, payload: string): WebhookRequest {
+  return endpoint.processor === 'stripe'
+    ? signedStripeEvent(payload, endpoint.secret)
+    : signedNotification(payload, endpoint);
+}
+
+async function post(url: string, { body, headers }: WebhookRequest, stopping: AbortSignal): Promise<boolean> {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      body,
+      headers,
+      redirect: 'manual',
+      signal: AbortSignal.any([stopping, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]),
+    });
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
