@@ -1,0 +1,117 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { postgresQueues } from '../harness/backends.ts';
+import type { StartedProcess } from '../harness/child-process.ts';
+import { useDatabase } from '../harness/database.ts';
+import { expectInvariants } from '../harness/invariants.ts';
+import { OwnPostgres } from '../harness/own-stores.ts';
+import { newPayment } from '../harness/payments.ts';
+import { rowOf, untilStatus } from '../harness/refund-records.ts';
+import { startService, type TestService } from '../harness/service.ts';
+import { openProcesses, type Processes } from '../harness/service-processes.ts';
+import { type ProcessorName, webhookAbout } from '../harness/signed-webhooks.ts';
+import { waitFor } from '../harness/wait-for.ts';
+import { newsOf, openWebhooks, type Webhooks } from '../harness/webhooks.ts';
+
+const gone = { stripe: 'failed', braintree: 'settlement_declined' };
+
+/** A refund that has completed here and come back there, unnoticed. */
+async function returnedRefund(service: TestService, processor: ProcessorName) {
+  const transactionId = await newPayment(service, { processor });
+  const { body } = await service.call('POST', '/v1/refunds', {
+    body: { transactionId, amount: 2_500, reason: 'other' },
+  });
+  const refund = await untilStatus(service, body.data.id, 'completed');
+  await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: gone[processor] });
+  return refund;
+}
+
+describe('without PostgreSQL', () => {
+  let postgres: OwnPostgres;
+  let service: TestService;
+  let webhooks: Webhooks;
+
+  beforeAll(async () => {
+    postgres = await OwnPostgres.start();
+    service = await startService({ databaseUrl: postgres.url, backend: postgresQueues });
+    await service.sandbox.settings({ autoSettleMs: 0 });
+    webhooks = await openWebhooks(service);
+  }, 60_000);
+  afterEach(() => expectInvariants(service));
+  afterAll(async () => {
+    await service.close();
+    await postgres.remove();
+  });
+
+  test.each(['stripe', 'braintree'] as const)(
+    'a webhook of %s is put off with 503, and taken when the processor sends it again',
+    async (processor) => {
+      const refund = await returnedRefund(service, processor);
+      const webhook = webhookAbout(processor, newsOf(refund));
+      const address = await webhooks.addressOf(processor);
+      await postgres.stop();
+      const refused = await webhooks.send(processor, webhook, address);
+      expect(refused).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      await postgres.startAgain();
+      expect((await rowOf(service, refund.id)).reviewDueAt).toBeNull();
+      await waitFor(
+        'the webhook to be taken',
+        async () => (await webhooks.send(processor, webhook, address)).status === 200,
+      );
+      await untilStatus(service, refund.id, 'failed');
+      expect(await service.deps.db.processorEvent.count({ where: { refundId: refund.id } })).toBe(1);
+    },
+    60_000,
+  );
+});
+
+describe('with workers that are killed', () => {
+  const databaseUrl = useDatabase();
+  let processes: Processes;
+  let service: TestService;
+  let webhooks: Webhooks;
+  let worker: StartedProcess;
+
+  beforeAll(async () => {
+    processes = await openProcesses(databaseUrl(), postgresQueues);
+    service = processes.service;
+    webhooks = await openWebhooks(service);
+  }, 60_000);
+  beforeEach(async () => {
+    await service.sandbox.settings({ latencyMs: 0, autoSettleMs: 0 });
+    worker = await processes.startWorker();
+  });
+  afterEach(async () => {
+    await worker.kill9();
+    await expectInvariants(service);
+  });
+  afterAll(() => processes.close());
+
+  test('a webhook that arrives while none is left is on record, and the next one reads', async () => {
+    const refund = await returnedRefund(service, 'stripe');
+    await worker.kill9();
+    const answer = await webhooks.send('stripe', webhookAbout('stripe', newsOf(refund)));
+    expect(answer.status).toBe(200);
+    expect(await rowOf(service, refund.id)).toMatchObject({
+      status: 'completed',
+      reviewDueAt: expect.any(Date),
+    });
+    worker = await processes.startWorker();
+    await untilStatus(service, refund.id, 'failed');
+  }, 60_000);
+
+  test('one that is killed while it reads leaves the reading to the next one', async () => {
+    const refund = await returnedRefund(service, 'braintree');
+    await service.sandbox.settings({ latencyMs: 1_500 });
+    await webhooks.send('braintree', webhookAbout('braintree', newsOf(refund)));
+    await waitFor('the reading', async () => (await rowOf(service, refund.id)).claimedUntil !== null);
+    await worker.kill9();
+    const { status, reviewDueAt } = await rowOf(service, refund.id);
+    expect([status, reviewDueAt]).toEqual(['completed', expect.any(Date)]);
+    await service.sandbox.settings({ latencyMs: 0 });
+    worker = await processes.startWorker();
+    await waitFor('the next one to read', async () => (await rowOf(service, refund.id)).status === 'failed', {
+      timeoutMs: 40_000,
+    });
+  }, 60_000);
+});
