@@ -1,9 +1,9 @@
 import type { Environment } from '../../shared/environment.ts';
 
-/** The processors that the sandbox plays, with what identifies our account at each. */
-export function sandboxCredentials(environment: Environment): Record<string, Record<string, string>> {
+/** The processors that the sandbox plays, with the credentials of our account at each. */
+export function sandboxCredentials(environment: Environment) {
   return {
-    stripe: { secretKey: `sk_${environment}_sandbox` },
+    stripe: { secretKey: `sk_${environment}_sandbox`, webhookSecret: `whsec_${environment}_sandbox` },
     braintree: { merchantId: 'sandbox', publicKey: `${environment}_public`, privateKey: 'private' },
   };
 }

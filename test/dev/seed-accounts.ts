@@ -33,7 +33,10 @@ export async function pointAccountsAtSandbox(
   }
 }
 
-/** True for an account of ours that knows an earlier address of the sandbox, and for one that cannot be opened. */
+/**
+ * True for an account of ours that knows an earlier address of the sandbox or fewer credentials than there are by now,
+ * and for one that cannot be opened.
+ */
 function leadsElsewhere(
   { secrets }: SeedDependencies,
   account: ProcessorAccount,
@@ -42,8 +45,9 @@ function leadsElsewhere(
 ): boolean {
   const stored = readCredentials(secrets, account);
   if (stored === null) return true;
-  const { apiBase, ...rest } = stored;
-  return apiBase !== sandboxUrl && isDeepStrictEqual(rest, ours);
+  const { apiBase: _, ...rest } = stored;
+  const isOurs = Object.entries(rest).every(([name, value]) => ours[name] === value);
+  return isOurs && !isDeepStrictEqual(stored, { ...ours, apiBase: sandboxUrl });
 }
 
 function readCredentials(

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Settings } from '../../shared/config.ts';
 import { claimDataDir } from './claim.ts';
+import { connectWebhooks } from './connect-webhooks.ts';
 import { type DevDatabase, openDevDatabase } from './database.ts';
 import { type DevFile, readDevFile, writeDevFile } from './dev-file.ts';
 import { readEncryptionKey } from './encryption-key.ts';
@@ -114,6 +115,7 @@ async function startPrograms(
     waitUntilReady(`${sandboxUrl}/_sandbox/health`, [sandbox], signal),
     waitUntilReady(`${apiUrl}/readyz`, [api, worker], signal),
   ]);
+  await connectWebhooks({ databaseUrl: database.url, organizationId, sandboxUrl, apiUrl });
   const description = (): DevFile => ({
     apiUrl,
     organizationId,

@@ -83,6 +83,19 @@ describe('npm run dev', () => {
     });
   });
 
+  test('hears from the sandbox that the money of a refund came back', async () => {
+    const body = { transactionId: 'ch_returned', amount: 700, reason: 'other' };
+    const { id, externalRefundId } = await refundIn(await call('/v1/refunds', body));
+    const statusOf = async () => (await refundIn(await call(`/v1/refunds/${id}`))).status;
+    await waitFor('the refund to be completed', async () => (await statusOf()) === 'completed');
+    const driven = await fetch(`${first.sandboxUrl}/_sandbox/refunds/${externalRefundId}`, {
+      method: 'POST',
+      body: JSON.stringify({ status: 'failed', failureReason: 'expired_or_canceled_card' }),
+    });
+    expect(driven.status).toBe(200);
+    await waitFor('the refund to be failed', async () => (await statusOf()) === 'failed');
+  });
+
   test('a second one on the same data, and one on the same port, say why they do not start', async () => {
     const twin = startDev({ DATA_DIR: dataDir, PORT: String(await freePort()) });
     expect(await twin.exited).toEqual({ code: 1, signal: null });

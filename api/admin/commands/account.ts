@@ -17,8 +17,11 @@ const setHelp = `
 Credentials are JSON, from --credentials-file or from stdin. They are never given as an argument, because arguments can
 be read by every user of the machine and stay in the shell's history. They are stored encrypted and not shown again.
 
-  stripe     {"secretKey": "sk_test_..."}
+  stripe     {"secretKey": "sk_test_...", "webhookSecret": "whsec_..."}
   braintree  {"merchantId": "...", "publicKey": "...", "privateKey": "..."}
+
+webhookSecret is the signing secret of the webhook endpoint at Stripe, and may be left out until there is one; until then
+no webhook of the account is taken.
 
 Setting an account again replaces its credentials, in every process at once, and tries again what they held up. The new
 ones have to be of the same account at the processor.
@@ -66,6 +69,7 @@ async function setAccount(options: SetOptions): Promise<void> {
     const { id, resumedRefunds } = await setProcessorAccount(deps, request);
     printData(id);
     explain(`Stored the ${environment} credentials for ${processor}.`);
+    explain(`Its webhooks go to /webhooks/${processor}/${id} of the API.`);
     if (resumedRefunds > 0) explain(`Refunds that are tried again now: ${resumedRefunds}.`);
   });
 }
