@@ -75,6 +75,7 @@ describe('the control API', () => {
       autoSettleMs: null,
       latencyMs: 60,
       webhook: null,
+      webhooks: [],
     });
     const before = performance.now();
     await stripeClient(sandbox.url).balance.retrieve();
