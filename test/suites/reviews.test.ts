@@ -61,8 +61,8 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
       ...(processor === 'stripe' ? { failureReason: driven.stripe.reason } : {}),
     });
     await askForReview(service, refund.id);
-    const failed = await untilStatus(service, refund.id, 'failed');
-    expect(failed).toMatchObject({
+    await untilStatus(service, refund.id, 'failed');
+    expect(await untilReviewed(refund.id)).toMatchObject({
       failureCode: driven[processor].reason,
       reviewDueAt: null,
       claimedUntil: null,
