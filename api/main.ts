@@ -1,5 +1,5 @@
 import { loadServiceSettings } from '../shared/config.ts';
-import { closeDependencies, openDependencies } from '../shared/dependencies.ts';
+import { closeDependencies, openDependencies, untilClockStarted } from '../shared/dependencies.ts';
 import { openLog } from '../shared/log.ts';
 import { runMain } from '../shared/run-main.ts';
 import { closeOnSignal } from '../shared/shutdown.ts';
@@ -10,6 +10,7 @@ runMain(async () => {
   const settings = loadServiceSettings();
   const log = openLog(settings.LOG_LEVEL, 'api');
   const deps = openDependencies(settings, log);
+  await untilClockStarted(deps);
   const app = await buildApp({ ...deps, watcher: new RefundWatcher(deps.db) });
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
     await app.close();

@@ -50,6 +50,16 @@ export function openLog(
   );
 }
 
+/** A warning that is written every ten seconds at most: a store that is gone is noticed many times a second. */
+export function warnSparingly(log: Logger, message: string): (error: unknown) => void {
+  let lastAt = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    if (performance.now() - lastAt < 10_000) return;
+    lastAt = performance.now();
+    log.warn({ err: error }, message);
+  };
+}
+
 /** Only texts are masked: a number, such as a duration with its many decimals, would leave the line no JSON. */
 function redactLine(line: string): string {
   return line.replace(/"(?:[^"\\]|\\.)*"/g, redactToken);

@@ -11,7 +11,7 @@ import {
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import pg from 'pg';
 import type { Settings } from './config.ts';
-import type { Logger } from './log.ts';
+import { type Logger, warnSparingly } from './log.ts';
 import { StrictClient } from './strict-client.ts';
 
 /**
@@ -33,7 +33,7 @@ export function refundQueueName(processor: string): string {
 export const maintenanceQueueName = 'maintenance';
 
 /** Jobs of the maintenance queue. */
-export type MaintenanceJob = 'sweep' | 'expire-answers' | 'expire-events';
+export type MaintenanceJob = 'expire-answers' | 'expire-events';
 
 /** What is kept of finished jobs: nothing of the good ones, the last failures for people to look at. */
 const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 500 } };
@@ -93,6 +93,11 @@ export class RefundQueues {
     await this.#maintenance.upsertJobScheduler(name, { every: intervalMs }, { name, opts });
   }
 
+  /** Ends a schedule, whoever put it in place. */
+  async unschedule(name: string): Promise<void> {
+    await this.#maintenance.removeJobScheduler(name);
+  }
+
   /** Answers when the queue's store does; for readiness. */
   async ping(): Promise<void> {
     await this.#maintenance.getJobCountByTypes('waiting');
@@ -113,16 +118,6 @@ export class RefundQueues {
     queue.on('error', this.#warn);
     return queue;
   }
-}
-
-/** Every ten seconds at most: a store that is gone is told of many times a second. */
-function warnSparingly(log: Logger, message: string): (error: unknown) => void {
-  let lastAt = Number.NEGATIVE_INFINITY;
-  return (error) => {
-    if (performance.now() - lastAt < 10_000) return;
-    lastAt = performance.now();
-    log.warn({ err: error }, message);
-  };
 }
 
 /** The consuming side: one queue, `handle` called once per job. `close` waits for running jobs. */

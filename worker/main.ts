@@ -1,5 +1,5 @@
 import { loadServiceSettings } from '../shared/config.ts';
-import { closeDependencies, openDependencies } from '../shared/dependencies.ts';
+import { closeDependencies, openDependencies, untilClockStarted } from '../shared/dependencies.ts';
 import { openLog } from '../shared/log.ts';
 import { runMain } from '../shared/run-main.ts';
 import { closeOnSignal } from '../shared/shutdown.ts';
@@ -9,6 +9,7 @@ runMain(async () => {
   const settings = loadServiceSettings();
   const log = openLog(settings.LOG_LEVEL, 'worker');
   const deps = openDependencies(settings, log);
+  await untilClockStarted(deps);
   const workers = startWorkers(deps);
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
     await workers.close();

@@ -11,12 +11,20 @@ import {
 import { advanceRefund } from './jobs/advance-refund.ts';
 import { expireAnswers } from './jobs/expire-answers.ts';
 import { expireEvents } from './jobs/expire-events.ts';
-import { sweep } from './jobs/sweep.ts';
+import { startSweeping } from './sweeping.ts';
 
 /** How often the schedules are put in place again, for a store that was emptied. */
-const rescheduleMs = 5_000;
+const rescheduleMs = 60_000;
 
 const hourMs = 60 * 60 * 1000;
+
+/** What is done every hour, by one worker of all. */
+const maintenance: Readonly<Record<MaintenanceJob, (deps: Dependencies) => Promise<void>>> = {
+  'expire-answers': expireAnswers,
+  'expire-events': expireEvents,
+};
+
+const maintenanceJobs = Object.keys(maintenance) as MaintenanceJob[];
 
 /** Starts working on every queue. Any number of processes may do so; the database keeps them apart. */
 export function startWorkers(deps: Dependencies): QueueWorker {
@@ -31,41 +39,30 @@ export function startWorkers(deps: Dependencies): QueueWorker {
         log,
       ),
     ),
-    openWorker(
-      settings,
-      maintenanceQueueName,
-      1,
-      (_data, name) => maintain(deps, name as MaintenanceJob),
-      log,
-    ),
+    openWorker(settings, maintenanceQueueName, 1, (_data, name) => maintain(deps, name), log),
   ];
   const stopScheduling = keepSchedules(deps);
+  const sweeping = startSweeping(deps);
   return {
     async close() {
       stopScheduling();
-      await Promise.all(workers.map((worker) => worker.close()));
+      await Promise.all([sweeping, ...workers].map((part) => part.close()));
     },
   };
 }
 
-async function maintain(deps: Dependencies, name: MaintenanceJob): Promise<void> {
-  switch (name) {
-    case 'sweep':
-      return await sweep(deps);
-    case 'expire-answers':
-      return await expireAnswers(deps);
-    case 'expire-events':
-      return await expireEvents(deps);
-  }
+/** A schedule outlives the release that made it: one that nobody knows here is ended, and would be put back if needed. */
+async function maintain(deps: Dependencies, name: string): Promise<void> {
+  const job = maintenanceJobs.find((known) => known === name);
+  if (job === undefined) await deps.queues.unschedule(name);
+  else await maintenance[job](deps);
 }
 
-function keepSchedules({ queues, settings, log }: Dependencies): () => void {
+function keepSchedules({ queues, log }: Dependencies): () => void {
   const schedule = () => {
-    Promise.all([
-      queues.schedule('sweep', settings.SWEEP_INTERVAL_MS),
-      queues.schedule('expire-answers', hourMs),
-      queues.schedule('expire-events', hourMs),
-    ]).catch((error: unknown) => log.warn({ err: error }, 'the schedules could not be put in place'));
+    Promise.all(maintenanceJobs.map((name) => queues.schedule(name, hourMs))).catch((error: unknown) =>
+      log.warn({ err: error }, 'the schedules could not be put in place'),
+    );
   };
   schedule();
   const timer = setInterval(schedule, rescheduleMs);

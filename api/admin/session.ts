@@ -1,7 +1,12 @@
 import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadServiceSettings } from '../../shared/config.ts';
-import { closeDependencies, type Dependencies, openDependencies } from '../../shared/dependencies.ts';
+import {
+  closeDependencies,
+  type Dependencies,
+  openDependencies,
+  untilClockStarted,
+} from '../../shared/dependencies.ts';
 import { openLog } from '../../shared/log.ts';
 
 /** Why a command could not do what it was asked to; the message is one line for the person at the terminal. */
@@ -24,6 +29,7 @@ export async function withDependencies(
   // What goes wrong is told by the command itself; a queue that is gone is made up for by the sweep.
   const deps = openDependencies({ ...settings, DATABASE_POOL_SIZE: 2 }, openLog('silent', 'admin'));
   try {
+    await untilClockStarted(deps);
     await work(deps, `cli:${userName()}`);
   } finally {
     await Promise.race([closeDependencies(deps), sleep(closingTimeoutMs, undefined, { ref: false })]);

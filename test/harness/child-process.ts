@@ -8,6 +8,8 @@ export interface StartOptions {
   args?: string[];
   /** Added to our own environment; undefined takes a variable away. */
   env?: Record<string, string | undefined>;
+  /** A TypeScript file below the project's root that is run in the process before anything else. */
+  preload?: string;
 }
 
 /** How a process ended: by itself with a code, or by a signal. */
@@ -44,11 +46,15 @@ const startTimeoutMs = 30_000;
  * Runs a TypeScript file, or a compiled one, as a process of its own. It ends with this process at the latest.
  * @param entry path below the project's root, such as `api/main.ts`.
  */
-export function startProcess(entry: string, { args = [], env = {} }: StartOptions = {}): StartedProcess {
+export function startProcess(
+  entry: string,
+  { args = [], env = {}, preload }: StartOptions = {},
+): StartedProcess {
   // What is compiled has to do without tsx, as it does where it is deployed.
   const loader = entry.endsWith('.ts') ? ['--import', 'tsx'] : [];
+  const preloaded = preload === undefined ? [] : ['--import', resolve(root, preload)];
   // Node itself, not npx or tsx: the id is then that of the program and not of a wrapper that leaves it behind.
-  const child = spawn(process.execPath, [...loader, resolve(root, entry), ...args], {
+  const child = spawn(process.execPath, [...loader, ...preloaded, resolve(root, entry), ...args], {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
 import type { QueueBackend } from './backends.ts';
-import { type StartedProcess, startProcess } from './child-process.ts';
+import { type StartedProcess, type StartOptions, startProcess } from './child-process.ts';
 import { freePort } from './free-port.ts';
 import { startService, type TestService } from './service.ts';
 import { waitFor } from './wait-for.ts';
@@ -12,9 +12,17 @@ import { waitFor } from './wait-for.ts';
 export interface Processes {
   /** For its database, sandbox and organization; it works on nothing and listens to nothing. */
   service: TestService;
-  startWorker(settings?: Record<string, string>): Promise<StartedProcess>;
-  startApi(settings?: Record<string, string>): Promise<RunningApi>;
+  startWorker(settings?: Record<string, string>, machine?: Machine | null): Promise<StartedProcess>;
+  startApi(settings?: Record<string, string>, machine?: Machine | null): Promise<RunningApi>;
   close(): Promise<void>;
+}
+
+/** What is wrong with the machine that a process runs on. */
+export interface Machine {
+  /** How far its clock is ahead. */
+  clockAheadMs?: number;
+  /** What its clock is put forward by when the process gets SIGUSR2. */
+  clockJumpMs?: number;
 }
 
 export interface RunningApi {
@@ -37,21 +45,22 @@ export async function openProcesses(databaseUrl: string, backend: QueueBackend):
   });
   await service.sandbox.settings({ autoSettleMs: 100 });
   const started: StartedProcess[] = [];
-  const start = (entry: string, settings: Record<string, string>) => {
-    const process = startProcess(entry, { env: { ...environmentOf(service), ...settings } });
+  const start = (entry: string, settings: Record<string, string>, machine: Machine | null) => {
+    const env = { ...environmentOf(service), ...settings };
+    const process = startProcess(entry, machine === null ? { env } : onMachine(machine, env));
     started.push(process);
     return process;
   };
   return {
     service,
-    async startWorker(settings = {}) {
-      const worker = start('worker/main.ts', settings);
+    async startWorker(settings = {}, machine = null) {
+      const worker = start('worker/main.ts', settings, machine);
       await worker.waitForOutput(/"working"/);
       return worker;
     },
-    async startApi(settings = {}) {
+    async startApi(settings = {}, machine = null) {
       const port = String(await freePort());
-      const process = start('api/main.ts', { PORT: port, ...settings });
+      const process = start('api/main.ts', { PORT: port, ...settings }, machine);
       const url = `http://127.0.0.1:${port}`;
       await process.waitForUrl(`${url}/healthz`);
       const key = service.organization.keys.test.plaintext;
@@ -69,6 +78,14 @@ function environmentOf({ settings }: TestService): Record<string, string> {
   const values = Object.entries({ ...settings, LOG_LEVEL: 'info' });
   const set = values.filter(([, value]) => typeof value === 'string' || typeof value === 'number');
   return Object.fromEntries(set.map(([name, value]) => [name, String(value)]));
+}
+
+function onMachine(
+  { clockAheadMs = 0, clockJumpMs = 0 }: Machine,
+  env: Record<string, string>,
+): StartOptions {
+  const falseTime = { FALSE_TIME_AHEAD_MS: String(clockAheadMs), FALSE_TIME_JUMP_MS: String(clockJumpMs) };
+  return { env: { ...env, ...falseTime }, preload: 'test/harness/false-system-time.ts' };
 }
 
 async function post(

@@ -1,5 +1,4 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { processorNames } from '../../shared/processors/registry.ts';
 
 /** Refunds that one sweep wakes per processor; the next sweep continues. */
 const batchSize = 500;
@@ -8,16 +7,11 @@ const batchSize = 500;
 const repeatAfterMs = 5_000;
 
 /**
- * Wakes every refund that is due: retries, settlement polls, and whatever the queue lost. The database alone knows
- * when something is due, so an emptied or unreachable queue costs time and never a refund.
+ * Wakes the refunds of a processor that are due: retries, settlement polls, and whatever the queue lost. The database
+ * alone knows when something is due, so an emptied or unreachable queue costs time and never a refund.
+ * @throws when the database or the queue cannot be worked with; the next sweep finds what this one did not wake.
  */
-export async function sweep(deps: Dependencies): Promise<void> {
-  const sweeps = await Promise.allSettled(processorNames.map((processor) => sweepProcessor(deps, processor)));
-  // One processor's queue that cannot be reached has not kept the others from being swept.
-  for (const result of sweeps) if (result.status === 'rejected') throw result.reason;
-}
-
-async function sweepProcessor(deps: Dependencies, processor: string): Promise<void> {
+export async function sweep(deps: Dependencies, processor: string): Promise<void> {
   const due = await takeDue(deps, processor);
   if (due.length > 0) await deps.queues.wakeAll(processor, due);
 }

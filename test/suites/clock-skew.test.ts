@@ -1,0 +1,123 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Refund } from '../../shared/db.ts';
+import { queueBackends } from '../harness/backends.ts';
+import { useDatabase } from '../harness/database.ts';
+import { query } from '../harness/database-client.ts';
+import { expectInvariants } from '../harness/invariants.ts';
+import {
+  accept,
+  openProcesses,
+  type Processes,
+  type RunningApi,
+  refundOfNewPayment,
+  rowOf,
+  untilCompleted,
+} from '../harness/service-processes.ts';
+import { waitFor } from '../harness/wait-for.ts';
+
+const hourMs = 60 * 60 * 1000;
+
+describe.each(queueBackends)('on machines whose clocks are wrong, queues on $name', (backend) => {
+  const databaseUrl = useDatabase();
+  let processes: Processes;
+
+  beforeAll(async () => {
+    processes = await openProcesses(databaseUrl(), backend);
+  });
+  afterEach(() => expectInvariants(processes.service));
+  afterAll(() => processes.close());
+
+  async function createThrough({ post }: RunningApi): Promise<string[]> {
+    const ids: string[] = [];
+    for (const processor of ['stripe', 'braintree']) {
+      const { status, body } = await post(
+        '/v1/refunds',
+        await refundOfNewPayment(processes.service, processor),
+      );
+      expect(status).toBe(200);
+      ids.push(body.data.id);
+    }
+    return ids;
+  }
+
+  test.each([
+    { api: 'ahead', apiMs: hourMs, worker: 'behind', workerMs: -hourMs },
+    { api: 'behind', apiMs: -hourMs, worker: 'ahead', workerMs: hourMs },
+  ])(
+    'an API an hour $api and a worker an hour $worker complete refunds as others do',
+    async ({ apiMs, workerMs }) => {
+      const { service } = processes;
+      const [api, worker] = await Promise.all([
+        processes.startApi({}, { clockAheadMs: apiMs }),
+        processes.startWorker({}, { clockAheadMs: workerMs }),
+      ]);
+      await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
+      await service.sandbox.fault({
+        processor: 'braintree',
+        operation: 'refund.create',
+        kind: 'timeout-after-apply',
+      });
+      const ids = await createThrough(api);
+      await untilCompleted(service, ids, 20_000);
+      for (const id of ids) await expectDatedByTheDatabase(id);
+      await Promise.all([api.process.stop(), worker.stop()]);
+    },
+    60_000,
+  );
+
+  async function expectDatedByTheDatabase(id: string): Promise<void> {
+    const rows = await query(
+      databaseUrl(),
+      `SELECT max(abs(extract(epoch FROM clock_timestamp() - at))) AS seconds FROM (
+         SELECT created_at AS at FROM refund WHERE id = '${id}' UNION ALL
+         SELECT created_at FROM refund_event WHERE refund_id = '${id}') AS dates`,
+    );
+    expect(Number(rows[0]?.seconds)).toBeLessThan(60);
+  }
+
+  test('a worker whose clock is an hour ahead leaves alone what is due later', async () => {
+    const { service } = processes;
+    const settings = { SETTLEMENT_BASE_MS: '600000', SETTLEMENT_CAP_MS: '600000' };
+    const worker = await processes.startWorker(settings, { clockAheadMs: hourMs });
+    const waiting = await untilAccepted(await accept(service, 'stripe'));
+    const dueInMs = (waiting.nextActionAt ?? waiting.updatedAt).getTime() - Date.now();
+    expect(dueInMs).toBeGreaterThan(500_000);
+    expect(dueInMs).toBeLessThan(700_000);
+    // One that nobody was woken for shows that the worker has swept since.
+    const swept = await accept(service, 'stripe');
+    await service.deps.db.refund.updateMany({ where: { id: swept }, data: { wokenAt: null } });
+    const open = [waiting, await untilAccepted(swept)];
+    expect(await rowOf(service, waiting.id)).toEqual(waiting);
+    for (const { id } of open) {
+      const nextActionAt = service.deps.clock.now();
+      await service.deps.db.refund.update({ where: { id }, data: { nextActionAt } });
+    }
+    await untilCompleted(
+      service,
+      open.map(({ id }) => id),
+      10_000,
+    );
+    await worker.stop();
+  }, 60_000);
+
+  async function untilAccepted(id: string): Promise<Refund> {
+    return await waitFor('the refund to be accepted', async () => {
+      const row = await rowOf(processes.service, id);
+      return row.externalRefundId === null ? null : row;
+    });
+  }
+
+  test('a clock that is set while processes run changes nothing', async () => {
+    const { service } = processes;
+    const [api, worker] = await Promise.all([
+      processes.startApi({}, { clockJumpMs: hourMs }),
+      processes.startWorker({}, { clockJumpMs: -hourMs }),
+    ]);
+    await untilCompleted(service, await createThrough(api), 20_000);
+    for (const { pid } of [api.process, worker]) process.kill(pid, 'SIGUSR2');
+    const ids = await createThrough(api);
+    await untilCompleted(service, ids, 20_000);
+    for (const id of ids) await expectDatedByTheDatabase(id);
+    await Promise.all([api.process.stop(), worker.stop()]);
+  }, 60_000);
+});
