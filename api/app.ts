@@ -8,6 +8,7 @@ import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
 import { acceptJsonOnly } from './json-body.ts';
 import { describeApi } from './openapi.ts';
+import { Admission, watchEventLoop } from './overload.ts';
 import { limitRate } from './rate-limit.ts';
 import type { Api } from './route.ts';
 import { healthRoutes } from './routes/health.ts';
@@ -46,7 +47,8 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
     reply.header('x-request-id', request.id);
   });
   finishRequestsOnClose(app, deps);
-  answerErrors(app);
+  answerErrors(app, deps.log);
+  await watchEventLoop(app, deps);
   refuseAmbiguousHeaders(app);
   acceptJsonOnly(app);
   const answerOtherMethods = answerUnknownRoutes(app);
@@ -60,10 +62,15 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
     },
   });
   await describeApi(app);
-  healthRoutes(app, deps);
-  await receiveWebhookRoutes(app, deps);
-  challengeRoutes(app, deps);
+  const admission = new Admission(deps);
+  healthRoutes(app, deps, () => app.isUnderPressure() || admission.isFull);
   await app.register(async (scope: Api) => {
+    admission.guard(scope);
+    await receiveWebhookRoutes(scope, deps);
+    challengeRoutes(scope, deps);
+  });
+  await app.register(async (scope: Api) => {
+    admission.guard(scope);
     requireApiKey(scope, deps);
     await limitRate(scope, deps);
     createRefundRoute(scope, deps);

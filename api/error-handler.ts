@@ -3,8 +3,10 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { isDatabaseUnavailable } from '../shared/db.ts';
 import { type ErrorCode, ServiceError } from '../shared/errors.ts';
+import { type Logger, warnSparingly } from '../shared/log.ts';
 import { InvalidCredentialsError } from '../shared/processors/processor.ts';
 import { SecretUnreadableError } from '../shared/secrets.ts';
+import { OverloadError } from './overload.ts';
 
 /** The one shape of every answer that is not data. */
 export function errorBody(error: ServiceError): { error: { message: string; code: ErrorCode } } {
@@ -12,10 +14,13 @@ export function errorBody(error: ServiceError): { error: { message: string; code
 }
 
 /** Turns whatever was thrown into an answer; what is internal is logged and not told. */
-export function answerErrors(app: FastifyInstance): void {
+export function answerErrors(app: FastifyInstance, log: Logger): void {
+  // One line for each request that is refused would be more to do, at the worst moment.
+  const warnOfOverload = warnSparingly(log, 'more to do than this process can; requests are refused');
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const answer = toServiceError(error);
-    if (answer.code === 'processor_error') request.log.info({ reason: answer.message }, answer.code);
+    if (answer instanceof OverloadError) warnOfOverload(answer);
+    else if (answer.code === 'processor_error') request.log.info({ reason: answer.message }, answer.code);
     else if (answer.status >= 500) request.log.error({ err: error }, answer.code);
     return sendError(reply, answer);
   });

@@ -43,6 +43,11 @@ export class RefundWatcher {
     });
   }
 
+  /** How many wait at the moment. */
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
   /** Lets everybody go who still waits, with what is known; from now on nobody has to wait. */
   close(): void {
     this.#closed = true;

@@ -37,6 +37,8 @@ const settingsSchema = z.object({
     .transform((list) => list.split(',').filter((key) => key !== ''))
     .pipe(z.array(encryptionKey)),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  MAX_REQUESTS_IN_PROGRESS: count(200),
+  MAX_EVENT_LOOP_DELAY_MS: milliseconds(1_000),
   RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(0).default(100),
   CREATE_WAIT_MS: milliseconds(3_000),
   CANCEL_WAIT_MS: milliseconds(10_000),

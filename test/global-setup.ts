@@ -4,6 +4,7 @@ import { createDatabase, sealTemplate } from './harness/create-database.ts';
 import { startPostgres } from './harness/embedded-postgres.ts';
 import { findRedisServer, type RunningRedis, startRedis } from './harness/redis.ts';
 import { templateDatabase } from './harness/run-servers.ts';
+import { canMountDisks } from './harness/small-disk.ts';
 
 /** Starts the servers of a test run, once for all files. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -13,6 +14,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await sealTemplate(postgres.url, templateDatabase);
   project.provide('postgresUrl', postgres.url);
   project.provide('redisUrl', redis?.url ?? null);
+  project.provide('disks', mountsDisks());
   return async () => {
     await Promise.all([postgres.stop(), redis?.stop()]);
   };
@@ -20,11 +22,28 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 async function startRedisIfPresent(): Promise<RunningRedis | null> {
   if (findRedisServer() !== null) return startRedis();
-  const skipped = 'Every test of queues on Redis, of a Redis Cluster and of a lost Redis';
-  if (process.env.CI === 'true') {
-    throw new Error(`There is no redis-server. ${skipped} would be skipped, which CI does not accept.`);
-  }
-  console.warn(`\n*** SKIPPED: there is no redis-server on PATH. ${skipped} is skipped.`);
-  console.warn('*** The queues in PostgreSQL are tested. Install redis-server to test both.\n');
+  tellSkipped(
+    'there is no redis-server on PATH',
+    'Every test of queues on Redis, of a Redis Cluster and of a lost Redis',
+    'The queues in PostgreSQL are tested. Install redis-server to test both.',
+  );
   return null;
+}
+
+function mountsDisks(): boolean {
+  if (canMountDisks()) return true;
+  tellSkipped(
+    'no file system can be mounted',
+    'Every test of a disk that is full',
+    'Run them as root on Linux, in a container with CAP_SYS_ADMIN.',
+  );
+  return false;
+}
+
+/** @throws Error where nothing may be skipped. */
+function tellSkipped(reason: string, what: string, advice: string): void {
+  if (process.env.CI === 'true')
+    throw new Error(`${what} would be skipped, which CI does not accept: ${reason}.`);
+  console.warn(`\n*** SKIPPED: ${reason}. ${what} is skipped.`);
+  console.warn(`*** ${advice}\n`);
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ApiDependencies } from '../dependencies.ts';
+import { answeredUnderLoad } from '../overload.ts';
 import type { Api } from '../route.ts';
 import { jsonResponse } from '../schemas/response.ts';
 
@@ -7,18 +8,21 @@ const readyTimeoutMs = 2_000;
 
 /**
  * `/healthz` says that the process runs; `/readyz` that it can take refunds, for which it needs the database. A queue
- * that is gone is told and is no reason to send clients away: what they create is processed when it is back.
+ * that is gone is told and is no reason to send clients away: what they create is processed when it is back. With too
+ * much to do nothing else is looked at, and clients are better sent to another process.
  */
-export function healthRoutes(app: Api, deps: ApiDependencies): void {
+export function healthRoutes(app: Api, deps: ApiDependencies, isOverloaded: () => boolean): void {
   const status = z.object({ status: z.literal('ok') });
-  const readiness = z.object({
-    status: z.enum(['ok', 'degraded', 'unavailable']),
-    database: z.enum(['up', 'down']),
-    queue: z.enum(['up', 'down']),
-  });
+  const store = z.enum(['up', 'down']);
+  const ready = z.object({ status: z.enum(['ok', 'degraded']), database: store, queue: store });
+  const notReady = z.union([
+    z.object({ status: z.literal('unavailable'), database: store, queue: store }),
+    z.object({ status: z.literal('overloaded') }),
+  ]);
   app.get(
     '/healthz',
     {
+      config: answeredUnderLoad,
       schema: {
         operationId: 'health',
         summary: 'Liveness',
@@ -32,18 +36,22 @@ export function healthRoutes(app: Api, deps: ApiDependencies): void {
   app.get(
     '/readyz',
     {
+      config: answeredUnderLoad,
       schema: {
         operationId: 'readiness',
         summary: 'Readiness',
-        description: '`degraded`: the queue is down; refunds are accepted and processed when it is back.',
+        description:
+          '`degraded`: the queue is down; refunds are accepted and processed when it is back. ' +
+          '`overloaded`: there is more to do than this process can.',
         tags: ['Health'],
         response: {
-          200: jsonResponse('Refunds are accepted.', readiness),
-          503: jsonResponse('The database cannot be reached; nothing is accepted.', readiness),
+          200: jsonResponse('Refunds are accepted.', ready),
+          503: jsonResponse('The database cannot be reached, or there is too much to do.', notReady),
         },
       },
     },
     async (_request, reply) => {
+      if (isOverloaded()) return reply.code(503).header('retry-after', 2).send({ status: 'overloaded' });
       const [database, queue] = await Promise.all([
         isUp(deps.db.$queryRaw`SELECT FROM refund LIMIT 1`),
         isUp(deps.queues.ping()),

@@ -1,7 +1,7 @@
-import { expect } from 'vitest';
+import type { ServiceSettings } from '../../shared/config.ts';
 import type { Refund } from '../../shared/db.ts';
 import type { QueueBackend } from './backends.ts';
-import { type StartedProcess, type StartOptions, startProcess } from './child-process.ts';
+import { type StartedProcess, startProcess } from './child-process.ts';
 import { freePort } from './free-port.ts';
 import { startService, type TestService } from './service.ts';
 import { waitFor } from './wait-for.ts';
@@ -12,20 +12,18 @@ import { waitFor } from './wait-for.ts';
 export interface Processes {
   /** For its database, sandbox and organization; it works on nothing and listens to nothing. */
   service: TestService;
-  startWorker(settings?: Record<string, string>, machine?: Machine | null): Promise<StartedProcess>;
-  startApi(settings?: Record<string, string>, machine?: Machine | null): Promise<RunningApi>;
+  /** @param preload a file of the harness that makes trouble inside of the process. */
+  startWorker(settings?: Record<string, string>, preload?: Preload): Promise<StartedProcess>;
+  startApi(settings?: Record<string, string>, preload?: Preload): Promise<RunningApi>;
   close(): Promise<void>;
 }
 
-/** What is wrong with the machine that a process runs on. */
-export interface Machine {
-  /** How far its clock is ahead. */
-  clockAheadMs?: number;
-  /** What its clock is put forward by when the process gets SIGUSR2. */
-  clockJumpMs?: number;
-}
+type Preload = 'false-system-time.ts' | 'busy-event-loop.ts' | null;
 
 export interface RunningApi {
+  url: string;
+  /** Of a key of the test organization. */
+  authorization: string;
   process: StartedProcess;
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<HttpAnswer>;
 }
@@ -36,35 +34,43 @@ export interface HttpAnswer {
   body: any;
 }
 
-export async function openProcesses(databaseUrl: string, backend: QueueBackend): Promise<Processes> {
-  const service = await startService({
-    databaseUrl,
-    backend,
-    workers: 0,
-    settings: { PROCESSOR_TIMEOUT_MS: 2_000 },
-  });
+/** @param settings what differs from the short pauses of tests. */
+export async function openProcesses(
+  databaseUrl: string,
+  backend: QueueBackend,
+  settings: Partial<ServiceSettings> = { PROCESSOR_TIMEOUT_MS: 2_000 },
+): Promise<Processes> {
+  const service = await startService({ databaseUrl, backend, workers: 0, settings });
   await service.sandbox.settings({ autoSettleMs: 100 });
   const started: StartedProcess[] = [];
-  const start = (entry: string, settings: Record<string, string>, machine: Machine | null) => {
+  const start = (entry: string, settings: Record<string, string>, preload: Preload) => {
     const env = { ...environmentOf(service), ...settings };
-    const process = startProcess(entry, machine === null ? { env } : onMachine(machine, env));
+    const process = startProcess(
+      entry,
+      preload === null ? { env } : { env, preload: `test/harness/${preload}` },
+    );
     started.push(process);
     return process;
   };
   return {
     service,
-    async startWorker(settings = {}, machine = null) {
-      const worker = start('worker/main.ts', settings, machine);
+    async startWorker(settings = {}, preload = null) {
+      const worker = start('worker/main.ts', settings, preload);
       await worker.waitForOutput(/"working"/);
       return worker;
     },
-    async startApi(settings = {}, machine = null) {
+    async startApi(settings = {}, preload = null) {
       const port = String(await freePort());
-      const process = start('api/main.ts', { PORT: port, ...settings }, machine);
+      const process = start('api/main.ts', { PORT: port, ...settings }, preload);
       const url = `http://127.0.0.1:${port}`;
       await process.waitForUrl(`${url}/healthz`);
-      const key = service.organization.keys.test.plaintext;
-      return { process, post: (path, body, headers = {}) => post(`${url}${path}`, key, body, headers) };
+      const authorization = `Bearer ${service.organization.keys.test.plaintext}`;
+      return {
+        process,
+        url,
+        authorization,
+        post: (path, body, headers = {}) => post(`${url}${path}`, body, { authorization, ...headers }),
+      };
     },
     async close() {
       await Promise.all(started.map((process) => process.kill9()));
@@ -80,23 +86,10 @@ function environmentOf({ settings }: TestService): Record<string, string> {
   return Object.fromEntries(set.map(([name, value]) => [name, String(value)]));
 }
 
-function onMachine(
-  { clockAheadMs = 0, clockJumpMs = 0 }: Machine,
-  env: Record<string, string>,
-): StartOptions {
-  const falseTime = { FALSE_TIME_AHEAD_MS: String(clockAheadMs), FALSE_TIME_JUMP_MS: String(clockJumpMs) };
-  return { env: { ...env, ...falseTime }, preload: 'test/harness/false-system-time.ts' };
-}
-
-async function post(
-  url: string,
-  key: string,
-  body: unknown,
-  headers: Record<string, string>,
-): Promise<HttpAnswer> {
+async function post(url: string, body: unknown, headers: Record<string, string>): Promise<HttpAnswer> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
   return { status: response.status, body: await response.json() };
@@ -115,7 +108,7 @@ export async function accept(service: TestService, processor: string): Promise<s
     body,
     headers: { prefer: 'respond-async' },
   });
-  expect(status).toBe(200);
+  if (status !== 200) throw new Error(`The refund was not accepted: ${JSON.stringify(answer)}`);
   return answer.data.id;
 }
 

@@ -71,6 +71,8 @@ const quick = {
   PROCESSOR_TIMEOUT_MS: 1_500,
   MISCONFIGURED_RETRY_MS: 400,
   RATE_LIMIT_PER_SECOND: 0,
+  // The event loop is that of the tests, too.
+  MAX_EVENT_LOOP_DELAY_MS: 0,
 };
 
 /** Starts the service on a database of the caller's; close it before the database is dropped. */

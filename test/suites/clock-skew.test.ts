@@ -17,6 +17,13 @@ import { waitFor } from '../harness/wait-for.ts';
 
 const hourMs = 60 * 60 * 1000;
 
+const falseTime = 'false-system-time.ts';
+
+/** What starts a process on a machine whose clock is ahead. */
+function ahead(ms: number, settings: Record<string, string> = {}) {
+  return [{ ...settings, FALSE_TIME_AHEAD_MS: String(ms) }, falseTime] as const;
+}
+
 describe.each(queueBackends)('on machines whose clocks are wrong, queues on $name', (backend) => {
   const databaseUrl = useDatabase();
   let processes: Processes;
@@ -48,8 +55,8 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
     async ({ apiMs, workerMs }) => {
       const { service } = processes;
       const [api, worker] = await Promise.all([
-        processes.startApi({}, { clockAheadMs: apiMs }),
-        processes.startWorker({}, { clockAheadMs: workerMs }),
+        processes.startApi(...ahead(apiMs)),
+        processes.startWorker(...ahead(workerMs)),
       ]);
       await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
       await service.sandbox.fault({
@@ -58,7 +65,7 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
         kind: 'timeout-after-apply',
       });
       const ids = await createThrough(api);
-      await untilCompleted(service, ids, 20_000);
+      await untilCompleted(service, ids, 40_000);
       for (const id of ids) await expectDatedByTheDatabase(id);
       await Promise.all([api.process.stop(), worker.stop()]);
     },
@@ -78,7 +85,7 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
   test('a worker whose clock is an hour ahead leaves alone what is due later', async () => {
     const { service } = processes;
     const settings = { SETTLEMENT_BASE_MS: '600000', SETTLEMENT_CAP_MS: '600000' };
-    const worker = await processes.startWorker(settings, { clockAheadMs: hourMs });
+    const worker = await processes.startWorker(...ahead(hourMs, settings));
     const waiting = await untilAccepted(await accept(service, 'stripe'));
     const dueInMs = (waiting.nextActionAt ?? waiting.updatedAt).getTime() - Date.now();
     expect(dueInMs).toBeGreaterThan(500_000);
@@ -98,7 +105,7 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
       10_000,
     );
     await worker.stop();
-  }, 60_000);
+  }, 90_000);
 
   async function untilAccepted(id: string): Promise<Refund> {
     return await waitFor('the refund to be accepted', async () => {
@@ -110,14 +117,14 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
   test('a clock that is set while processes run changes nothing', async () => {
     const { service } = processes;
     const [api, worker] = await Promise.all([
-      processes.startApi({}, { clockJumpMs: hourMs }),
-      processes.startWorker({}, { clockJumpMs: -hourMs }),
+      processes.startApi({ FALSE_TIME_JUMP_MS: String(hourMs) }, falseTime),
+      processes.startWorker({ FALSE_TIME_JUMP_MS: String(-hourMs) }, falseTime),
     ]);
-    await untilCompleted(service, await createThrough(api), 20_000);
+    await untilCompleted(service, await createThrough(api), 40_000);
     for (const { pid } of [api.process, worker]) process.kill(pid, 'SIGUSR2');
     const ids = await createThrough(api);
-    await untilCompleted(service, ids, 20_000);
+    await untilCompleted(service, ids, 40_000);
     for (const id of ids) await expectDatedByTheDatabase(id);
     await Promise.all([api.process.stop(), worker.stop()]);
-  }, 60_000);
+  }, 90_000);
 });
