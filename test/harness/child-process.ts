@@ -40,7 +40,8 @@ export interface StartedProcess {
   kill9(): Promise<Exit>;
 }
 
-const startTimeoutMs = 30_000;
+/** A process of TypeScript is compiled first, which takes its time on a machine that has much else to do. */
+const startTimeoutMs = 90_000;
 
 /**
  * Runs a TypeScript file, or a compiled one, as a process of its own. It ends with this process at the latest.

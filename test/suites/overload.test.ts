@@ -1,7 +1,7 @@
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { postgresQueues } from '../harness/backends.ts';
 import { useDatabase } from '../harness/database.ts';
+import { withClient } from '../harness/database-client.ts';
 import { type FloodAnswer, flood, percentileMs } from '../harness/flood.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import {
@@ -44,12 +44,14 @@ describe('with more to do than a process can', () => {
 
   async function expectToWorkAgain({ url, post }: RunningApi): Promise<void> {
     const since = performance.now();
-    await waitFor('the API to be ready', async () => (await readiness(url)).httpStatus === 200);
+    await waitFor('the API to be ready', async () => (await readiness(url)).httpStatus === 200, {
+      timeoutMs: 60_000,
+    });
     console.log(`Ready again after ${Math.round(performance.now() - since)} ms`);
     const worker = processes.service.startWorker();
     const { status, body } = await post('/v1/refunds', await refundOfNewPayment(processes.service, 'stripe'));
     expect(status).toBe(200);
-    await untilCompleted(processes.service, [body.data.id], 20_000);
+    await untilCompleted(processes.service, [body.data.id], 60_000);
     await worker.close();
   }
 
@@ -57,39 +59,40 @@ describe('with more to do than a process can', () => {
     const { service } = processes;
     const settings = { DATABASE_POOL_SIZE: '2', MAX_REQUESTS_IN_PROGRESS: '20', RATE_LIMIT_PER_SECOND: '0' };
     api = await processes.startApi({ ...settings, CREATE_WAIT_MS: '0' });
-    const { url, authorization, post } = api;
+    const { post } = api;
     const body = { ...(await refundOfNewPayment(service, 'stripe')), amount: 1 };
     expect((await post('/v1/refunds', body)).status).toBe(200);
-    const locker = new pg.Client({ connectionString: databaseUrl() });
-    await locker.connect();
-    await locker.query('BEGIN');
-    await locker.query('SELECT FROM transaction FOR UPDATE');
-    const stuck = Array.from({ length: 6 }, () => post('/v1/refunds', body));
-    await waitFor('both connections to wait for the lock', async () => {
-      const { rows } = await locker.query(
-        `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return rows[0].n === 2;
+    const stuck = await withClient(databaseUrl(), async (locker) => {
+      await locker.query('BEGIN');
+      await locker.query('SELECT FROM transaction FOR UPDATE');
+      const waiting = Array.from({ length: 6 }, () => post('/v1/refunds', body));
+      await waitFor('both connections to wait for the lock', async () => {
+        const { rows } = await locker.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return rows.length === 2;
+      });
+      await expectFloodRefused(api as RunningApi, body);
+      return waiting;
     });
-    const answering = flood(
-      `${url}/v1/refunds`,
-      authorization,
-      Array.from({ length: 3_000 }, () => body),
-    );
-    const alive = await fetch(`${url}/healthz`);
-    const answers = await answering;
-    expect(alive.status).toBe(200);
-    expectRefused(answers);
-    // Nobody asked the database for them, let alone waited for it.
-    const atOnce = answers.filter(({ body: text }) => text.includes('Too many requests at once'));
-    expect(atOnce.length).toBeGreaterThan(answers.length * 0.95);
-    const [half, most] = [percentileMs(answers, 0.5), percentileMs(answers, 0.99)];
-    console.log(`3000 against a pool of 2: half within ${half} ms, 99 % within ${most} ms`);
-    await locker.query('ROLLBACK');
-    await locker.end();
     await Promise.all(stuck);
     await expectToWorkAgain(api);
-  }, 90_000);
+  }, 240_000);
+
+  async function expectFloodRefused({ url, authorization }: RunningApi, body: object): Promise<void> {
+    const requests = Array.from({ length: 2_000 }, () => body);
+    const [answers, alive] = await Promise.all([
+      flood(`${url}/v1/refunds`, authorization, requests),
+      fetch(`${url}/healthz`),
+    ]);
+    expect(alive.status).toBe(200);
+    expectRefused(answers);
+    // Nobody asked the database for them, let alone waited for it; places get free now and then, as waits time out.
+    const atOnce = answers.filter(({ body: text }) => text.includes('Too many requests at once'));
+    expect(atOnce.length).toBeGreaterThan(requests.length / 2);
+    const [half, most] = [percentileMs(answers, 0.5), percentileMs(answers, 0.99)];
+    console.log(`${requests.length} at once: half refused within ${half} ms, 99 % within ${most} ms`);
+  }
 
   test('clients that leave without waiting for their answers keep no place', async () => {
     api = await processes.startApi({ MAX_REQUESTS_IN_PROGRESS: '5', CREATE_WAIT_MS: '0' });
@@ -108,16 +111,17 @@ describe('with more to do than a process can', () => {
       await waitFor(
         'one of them to be under way',
         async () => (await processes.service.deps.db.transaction.count(created)) > 0,
+        { timeoutMs: 60_000 },
       );
       leaving.abort();
       await Promise.all(abandoned);
     }
     await processes.service.sandbox.settings({ latencyMs: 0 });
     await expectToWorkAgain(api);
-  }, 60_000);
+  }, 240_000);
 
   test('a busy event loop refuses at once, answers /healthz and says so at /readyz, and recovers', async () => {
-    const busy = { MAX_EVENT_LOOP_DELAY_MS: '200', BUSY_FOR_MS: '6000', BUSY_PIECE_MS: '400' };
+    const busy = { MAX_EVENT_LOOP_DELAY_MS: '200', BUSY_FOR_MS: '10000', BUSY_PIECE_MS: '400' };
     api = await processes.startApi(busy, 'busy-event-loop.ts');
     const { url, authorization } = api;
     process.kill(api.process.pid, 'SIGUSR2');
@@ -140,5 +144,5 @@ describe('with more to do than a process can', () => {
     const { transactionId } = body;
     expect(await processes.service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
     await expectToWorkAgain(api);
-  }, 60_000);
+  }, 240_000);
 });
