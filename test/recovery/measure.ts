@@ -44,6 +44,8 @@ export async function measureRecovery(queues: 'postgres' | 'redis'): Promise<Map
     QUEUE_PREFIX: `recovery-${process.pid}`,
     LOG_LEVEL: 'silent' as const,
     LOOKUP_SETTLE_DELAY_MS: undefined,
+    // The API that accepts the refunds shares its event loop with the sandbox and with what measures.
+    MAX_EVENT_LOOP_DELAY_MS: 0,
   };
   const processes = await openProcesses(postgres.url, backend, { ...production, ...places });
   const report = (scenario: Scenario, ms: number) => {
@@ -99,6 +101,8 @@ async function workerKilled({ processes, report }: Bench): Promise<void> {
   const killing = doomed.kill9();
   const since = performance.now();
   await Promise.all([killing, startWorker()]);
+  // A worker that died before its call was sent has left a fault behind, which is not for those who come after it.
+  await service.sandbox.clearFaults();
   await Promise.all(
     held.map(async ({ scenario, id }) => {
       await untilCompleted(service, [id], patienceMs);
