@@ -1,0 +1,25 @@
+import { subscribe } from 'node:diagnostics_channel';
+import type { FastifyInstance } from 'fastify';
+
+/** One route as the application registered it. */
+export interface RegisteredRoute {
+  method: string;
+  /** With parameters by name: `/v1/refunds/:id`. */
+  url: string;
+}
+
+/**
+ * Writes down every route of the applications that are built from here on in this process, those of plugins and those
+ * that answer 405 included. Fastify itself announces an application before anything is registered on it.
+ * @returns a list that grows as routes are registered.
+ */
+export function noteRegisteredRoutes(): readonly RegisteredRoute[] {
+  const routes: RegisteredRoute[] = [];
+  subscribe('fastify.initialization', (announced) => {
+    const { fastify } = announced as { fastify: FastifyInstance };
+    fastify.addHook('onRoute', ({ method, url }) => {
+      routes.push(...[method].flat().map((one) => ({ method: one, url })));
+    });
+  });
+  return routes;
+}
