@@ -10,6 +10,7 @@ import { acceptJsonOnly } from './json-body.ts';
 import { describeApi } from './openapi.ts';
 import { Admission, watchEventLoop } from './overload.ts';
 import { limitRate } from './rate-limit.ts';
+import { loggedRequest } from './request-log.ts';
 import type { Api } from './route.ts';
 import { healthRoutes } from './routes/health.ts';
 import { checkPolicyRoute } from './routes/policies/check.ts';
@@ -27,7 +28,7 @@ const bodyLimitBytes = 64 * 1024;
 /** Builds the HTTP application; it listens to nothing yet. */
 export async function buildApp(deps: ApiDependencies): Promise<Api> {
   const app: Api = Fastify({
-    loggerInstance: deps.log as FastifyBaseLogger,
+    loggerInstance: deps.log.child({}, { serializers: { req: loggedRequest } }) as FastifyBaseLogger,
     bodyLimit: bodyLimitBytes,
     genReqId: newRequestId,
     requestIdHeader: false,

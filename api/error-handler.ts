@@ -5,12 +5,16 @@ import { isDatabaseUnavailable } from '../shared/db.ts';
 import { type ErrorCode, ServiceError } from '../shared/errors.ts';
 import { type Logger, warnSparingly } from '../shared/log.ts';
 import { InvalidCredentialsError } from '../shared/processors/processor.ts';
+import { redact } from '../shared/redact.ts';
 import { SecretUnreadableError } from '../shared/secrets.ts';
 import { OverloadError } from './overload.ts';
 
-/** The one shape of every answer that is not data. */
+/**
+ * The one shape of every answer that is not data. A message may repeat what a client or a processor wrote, so what looks
+ * like a secret or a card number is masked in it.
+ */
 export function errorBody(error: ServiceError): { error: { message: string; code: ErrorCode } } {
-  return { error: { message: error.message, code: error.code } };
+  return { error: { message: redact(error.message), code: error.code } };
 }
 
 /** Turns whatever was thrown into an answer; what is internal is logged and not told. */

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { redact } from './redact.ts';
 
 export type { Logger };
 
@@ -13,22 +14,6 @@ const secretFields = [
   'apiKey',
   'idempotencyKey',
 ];
-
-const secretPatterns: [RegExp, string][] = [
-  [/\bsvc_(live|test)_[A-Za-z0-9]+/g, 'svc_$1_[redacted]'],
-  [/\b([sr]k)_(live|test)_[A-Za-z0-9]+/g, '$1_$2_[redacted]'],
-  [/\bwhsec_[\w+/=]+/g, 'whsec_[redacted]'],
-  [/\b\d(?:[ -]?\d){12,18}\b/g, '[digits redacted]'],
-  [/(postgres(?:ql)?|rediss?):\/\/[^@\s/]*@/g, '$1://[redacted]@'],
-];
-
-/** Masks keys, passwords in URLs and card-like numbers in a text. */
-export function redact(text: string): string {
-  return secretPatterns.reduce(
-    (masked, [pattern, replacement]) => masked.replace(pattern, replacement),
-    text,
-  );
-}
 
 /**
  * The process's log: one JSON object per line. Secret fields are left out by name and, because errors and processor

@@ -1,9 +1,10 @@
 import { ConfigError } from './config.ts';
+import { redact } from './redact.ts';
 
 /** Runs a process's main function; what stops it from starting is told in plain lines on stderr, with exit code 1. */
 export function runMain(main: () => Promise<void>): void {
   main().catch((error: unknown) => {
-    process.stderr.write(`${describe(error)}\n`);
+    process.stderr.write(`${redact(describe(error))}\n`);
     process.exit(1);
   });
 }

@@ -2,8 +2,8 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../../shared/config.ts';
 import { isDatabaseUnavailable } from '../../shared/db.ts';
 import { ServiceError } from '../../shared/errors.ts';
-import { redact } from '../../shared/log.ts';
 import { InvalidCredentialsError } from '../../shared/processors/processor.ts';
+import { redact } from '../../shared/redact.ts';
 import { addAccountCommands } from './commands/account.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addOrganizationCommands } from './commands/organization.ts';
@@ -25,7 +25,9 @@ function buildProgram(): Command {
     )
     .addHelpText('after', examples("organization create --name 'Acme Inc'", 'key create --help'))
     // Commands inherit this when they are added, so it comes first.
-    .exitOverride();
+    .exitOverride()
+    // An argument that is not understood is repeated, and may be a secret that was given where none belongs.
+    .configureOutput({ outputError: (text, write) => write(redact(text)) });
   addOrganizationCommands(program);
   addKeyCommands(program);
   addAccountCommands(program);
@@ -45,7 +47,7 @@ function describe(error: unknown): string {
   if (isDatabaseUnavailable(error)) {
     return 'The database cannot be reached. Check DATABASE_URL, and that PostgreSQL runs and lets you in.';
   }
-  return `Unexpected error: ${redact(message.trim().replace(/\s+/g, ' '))}`;
+  return `Unexpected error: ${message.trim().replace(/\s+/g, ' ')}`;
 }
 
 // Whoever reads our output may have seen enough of it.
@@ -58,7 +60,7 @@ try {
     // It has told its own errors, and counts help as one of them, with exit code 0.
     process.exitCode = error.exitCode === 0 ? 0 : misuse;
   } else {
-    explain(describe(error));
+    explain(redact(describe(error)));
     process.exitCode = failure;
   }
 }

@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors.ts';
+import { redact } from '../redact.ts';
 
 const reasonPattern = /^[^\p{Cc}]{1,500}$/u;
 
@@ -7,7 +8,8 @@ const reasonPattern = /^[^\p{Cc}]{1,500}$/u;
  * @throws ServiceError validation_error for one that is empty, too long or not printable.
  */
 export function readGivenReason(reason: string): string {
-  const words = reason.trim();
+  // It goes into timelines and the audit log, where no card number belongs.
+  const words = redact(reason.trim());
   if (reasonPattern.test(words)) return words;
   throw new ServiceError('validation_error', 'reason: has to be 1 to 500 printable characters.');
 }

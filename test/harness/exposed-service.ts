@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import type { ServiceSettings } from '../../shared/config.ts';
 import { madeBeforeTests } from './made-before-tests.ts';
 import { type RawAnswer, rawRequest, sendBytes } from './raw-http.ts';
 import type { TestService } from './service.ts';
@@ -17,8 +18,8 @@ export interface ExposedService {
 }
 
 /** Gives a test file the service on a port of its own. No worker runs: nothing moves but by requests. */
-export function useExposedService(): ExposedService {
-  const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0, CANCEL_WAIT_MS: 0 } });
+export function useExposedService(settings: Partial<ServiceSettings> = {}): ExposedService {
+  const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0, CANCEL_WAIT_MS: 0, ...settings } });
   return madeBeforeTests('The exposed service', async () => {
     await service.app.listen({ host: '127.0.0.1', port: 0 });
     return exposed(service);

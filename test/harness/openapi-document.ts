@@ -16,6 +16,8 @@ export interface ServedDocument {
   operations: Operation[];
   /** A JSON schema of the document as something that checks values. */
   schemaOf(schema: unknown): z.ZodType;
+  /** A schema with what it refers to in place. */
+  resolve(schema: unknown): unknown;
 }
 
 /** @throws Error when the document is not served. */
@@ -26,9 +28,10 @@ export async function readDocument(service: TestService): Promise<ServedDocument
   const operations = Object.entries<object>(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   );
+  const resolve = (schema: unknown) => withoutReferences(document, schema);
   const schemaOf = (schema: unknown) =>
-    z.fromJSONSchema(withoutReferences(document, schema) as Parameters<typeof z.fromJSONSchema>[0]);
-  return { document, operations, schemaOf };
+    z.fromJSONSchema(resolve(schema) as Parameters<typeof z.fromJSONSchema>[0]);
+  return { document, operations, schemaOf, resolve };
 }
 
 function withoutReferences(document: unknown, part: unknown): unknown {

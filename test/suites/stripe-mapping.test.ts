@@ -101,7 +101,7 @@ describe('what a Stripe error means', () => {
       'Key sk_live_abc123 and 4242 4242 4242 4242, 4242424242424242, 378282246310005 of charge 12345';
     const { failure } = outcomeOf(httpError(400, { message }));
     expect(failure.message).toBe(
-      'Key [key removed] and [number removed], [number removed], [number removed] of charge 12345',
+      'Key sk_live_[redacted] and [digits redacted], [digits redacted], [digits redacted] of charge 12345',
     );
     expect(outcomeOf(httpError(400, { message: 'x'.repeat(5_000) })).failure.message.length).toBeLessThan(
       501,

@@ -1,0 +1,19 @@
+const patterns: readonly (readonly [RegExp, string])[] = [
+  // No boundary is asked for in front: in a URL or after an escape there is a letter or a digit.
+  [/svc_(live|test)_[A-Za-z0-9]+/g, 'svc_$1_[redacted]'],
+  [/([sr]k)_(live|test)_[A-Za-z0-9]+/g, '$1_$2_[redacted]'],
+  [/whsec_[A-Za-z0-9+/_=-]+/g, 'whsec_[redacted]'],
+  [/\b(Basic|Bearer) +[A-Za-z0-9+/._~=-]{16,}/gi, '$1 [redacted]'],
+  // Up to the last @, because a password may hold one.
+  [/\b([a-z][a-z0-9+.-]*):\/\/[^\s"'<>]*@/gi, '$1://[redacted]@'],
+  // 13 digits or more, also in groups: what a card number looks like.
+  [/(?<!\d)\d(?:(?:[ +-]|%20|%2B|%2D)?\d){12,}/gi, '[digits redacted]'],
+];
+
+/**
+ * Masks in a text what must not leave the service by accident: API keys, processors' keys and webhook secrets,
+ * credentials of HTTP, passwords in URLs, and card-like numbers.
+ */
+export function redact(text: string): string {
+  return patterns.reduce((masked, [pattern, replacement]) => masked.replace(pattern, replacement), text);
+}
