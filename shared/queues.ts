@@ -148,7 +148,14 @@ export function openWorker<Data>(
     runRetryDelay: 1_000,
     metrics: { maxDataPoints: 60 },
   };
-  const process = (job: Job<Data>) => handle(job.data, job.name);
+  const process = async (job: Job<Data>) => {
+    try {
+      await handle(job.data, job.name);
+    } catch (error) {
+      // The queue keeps the words and the stack of what is thrown; what PostgreSQL says may hold a whole row.
+      throw new Error('The job failed; the log of its worker tells why.', { cause: error });
+    }
+  };
   const worker = new Worker<Data>(name, process, options as never, connection.backendFactory as never);
   worker.on('error', warnSparingly(log.child({ queue: name }), 'queue error'));
   worker.on('failed', (_job, error) => log.error({ err: error, queue: name }, 'job failed'));

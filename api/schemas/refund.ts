@@ -114,7 +114,7 @@ export const createRefundSchema = z
         .meta({
           description:
             `Stored with the refund as it is: up to ${metadataLimits.keys} keys of 1 to ${metadataLimits.keyLength} characters, ` +
-            `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON.`,
+            `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON. Put no card numbers into it.`,
           examples: [{ ticket: 'T-1001' }],
         }),
     },

@@ -1,5 +1,6 @@
 import type { Database, ProcessorAccount } from '../db.ts';
 import type { Environment } from '../environment.ts';
+import { maskSecrets } from '../processors/mask-secrets.ts';
 import type { Processor } from '../processors/processor.ts';
 import { processorKind } from '../processors/registry.ts';
 import type { SecretBox } from '../secrets.ts';
@@ -36,9 +37,10 @@ export class ProcessorConnections {
     const known = this.#connected.get(account.id);
     if (known !== undefined && known.updatedAt === account.updatedAt.getTime()) return known.processor;
     const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
-    const credentials: unknown = JSON.parse(this.#secrets.open(sealed, credentialContext(account)));
+    const stored: unknown = JSON.parse(this.#secrets.open(sealed, credentialContext(account)));
     const kind = processorKind(account.processor);
-    const processor = kind.connect(kind.parseCredentials(credentials, account.environment));
+    const credentials = kind.parseCredentials(stored, account.environment);
+    const processor = maskSecrets(kind.connect(credentials), kind.secretsOf(credentials));
     this.#connected.set(account.id, { updatedAt: account.updatedAt.getTime(), processor });
     return processor;
   }

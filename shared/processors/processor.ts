@@ -191,6 +191,8 @@ export interface ProcessorKind<Credentials> {
    * a new address; null when it sends none.
    */
   webhooks: { mediaType: string; challengeParameter: string | null };
+  /** What of the credentials must never be seen, in every form in which it goes over the wire. */
+  secretsOf(credentials: Credentials): readonly string[];
   connect(credentials: Credentials): Processor;
 }
 

@@ -1,9 +1,16 @@
 import { expect } from 'vitest';
 import { withClient } from './database-client.ts';
 
+/** One column of one row as text; bytes are hexadecimal. */
+export interface Cell {
+  /** `schema.table.column`. */
+  column: string;
+  text: string;
+}
+
 /** Fails when any row of any table holds the text, as it is or in an encoding that a column may have. */
 export async function expectNotInDatabase(databaseUrl: string, secret: string): Promise<void> {
-  const content = await wholeDatabase(databaseUrl);
+  const content = (await everyCell(databaseUrl)).map(({ text }) => text).join('\n');
   // An empty answer would prove nothing.
   expect(content).toContain('org_');
   for (const encoding of ['utf8', 'hex', 'base64'] as const) {
@@ -11,18 +18,39 @@ export async function expectNotInDatabase(databaseUrl: string, secret: string): 
   }
 }
 
-/** Every row of every table as text; bytes are hexadecimal. */
-export async function wholeDatabase(databaseUrl: string): Promise<string> {
+/** Everything that is in a database, the tables of the queues included. */
+export async function everyCell(databaseUrl: string): Promise<Cell[]> {
   return withClient(databaseUrl, async (client) => {
-    const { rows: tables } = await client.query<{ name: string }>(
-      `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+    const { rows: columns } = await client.query<{ column: string; query: string }>(
+      `select format('%s.%s.%s', table_schema, table_name, column_name) as column,
+         format('select %I::text as text from %I.%I where %I is not null',
+           column_name, table_schema, table_name, column_name) as query
+       from information_schema.columns join information_schema.tables using (table_schema, table_name)
        where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
     );
-    const texts: string[] = [];
-    for (const { name } of tables) {
-      const { rows } = await client.query<{ row: string }>(`select t::text as row from ${name} t`);
-      texts.push(...rows.map(({ row }) => row));
+    const cells: Cell[] = [];
+    for (const { column, query } of columns) {
+      const { rows } = await client.query<{ text: string }>(query);
+      cells.push(...rows.map(({ text }) => ({ column, text })));
     }
-    return texts.join('\n');
+    return cells;
   });
+}
+
+/** Every column that holds bytes, which nobody can read in a list of texts. */
+export async function byteColumns(databaseUrl: string): Promise<string[]> {
+  return withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ column: string }>(
+      `select format('%s.%s.%s', table_schema, table_name, column_name) as column
+       from information_schema.columns where data_type = 'bytea'
+       and table_schema not in ('pg_catalog', 'information_schema') order by 1`,
+    );
+    return rows.map(({ column }) => column);
+  });
+}
+
+/** The same as one text, to be compared with what is there later. */
+export async function wholeDatabase(databaseUrl: string): Promise<string> {
+  const cells = await everyCell(databaseUrl);
+  return cells.map(({ column, text }) => `${column}: ${text}`).join('\n');
 }

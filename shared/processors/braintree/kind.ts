@@ -36,5 +36,10 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   // The gateway works on a request for up to a minute, whether or not the client still waits.
   settleDelayMs: 60_000,
   webhooks: { mediaType: 'application/x-www-form-urlencoded', challengeParameter: 'bt_challenge' },
+  secretsOf: ({ publicKey, privateKey }) => [
+    Buffer.from(`${publicKey}:${privateKey}`).toString('base64'),
+    privateKey,
+    publicKey,
+  ],
   connect: (credentials) => new BraintreeProcessor(credentials),
 };

@@ -49,5 +49,9 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
   // and that Stripe is still working on; even then the idempotency key keeps the next attempt from moving money twice.
   settleDelayMs: 10_000,
   webhooks: { mediaType: 'application/json', challengeParameter: null },
+  secretsOf: ({ secretKey, webhookSecret }) => [
+    secretKey,
+    ...(webhookSecret === undefined ? [] : [webhookSecret]),
+  ],
   connect: (credentials) => new StripeProcessor(credentials),
 };
