@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino, type SerializedError, stdSerializers } from 'pino';
 import { redact } from './redact.ts';
 
 export type { Logger };
@@ -28,6 +28,7 @@ export function openLog(
     {
       name,
       level,
+      serializers: { err: describeError },
       redact: secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),
       timestamp: pino.stdTimeFunctions.isoTime,
     },
@@ -43,6 +44,15 @@ export function warnSparingly(log: Logger, message: string): (error: unknown) =>
     lastAt = performance.now();
     log.warn({ err: error }, message);
   };
+}
+
+/**
+ * What is told of an error, its causes' words and stacks included. Libraries hang more on their errors, such as the command
+ * with which a password was sent to Redis.
+ */
+function describeError(error: Error): Record<string, unknown> {
+  const { type, message, stack, code } = stdSerializers.err(error) as SerializedError & { code?: unknown };
+  return { type, message, stack, code };
 }
 
 /** Only texts are masked: a number, such as a duration with its many decimals, would leave the line no JSON. */

@@ -158,7 +158,7 @@ export function openWorker<Data>(
   };
   const worker = new Worker<Data>(name, process, options as never, connection.backendFactory as never);
   worker.on('error', warnSparingly(log.child({ queue: name }), 'queue error'));
-  worker.on('failed', (_job, error) => log.error({ err: error, queue: name }, 'job failed'));
+  worker.on('failed', (_job, error) => log.error({ err: error.cause ?? error, queue: name }, 'job failed'));
   return {
     async close() {
       await worker.close();

@@ -454,7 +454,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
 
   test('in the logs of processes that tell everything they can', () => {
     expect(trail.logs.map(([, text]) => text.length > 0)).not.toContain(false);
-    expect(trail.logs.map(([, text]) => text).join('')).toMatch(/"level":20/);
+    expect(trail.logs.map(([, text]) => text).join('')).toMatch(/"level":50/);
     expect(trail.logs.flatMap(([name, text]) => findCanaries(all(), name, text))).toEqual([]);
   });
 

@@ -49,6 +49,18 @@ describe('the log', () => {
     expect(written({ request: { [field]: 'plain-words' } })).not.toContain('plain-words');
   });
 
+  test('tells of an error its kind, words, stack and causes, and nothing that a library hung on it', () => {
+    const cause = new Error('the cause');
+    const error = Object.assign(new TypeError('it said', { cause }), {
+      code: 'WRONGPASS',
+      command: { name: 'auth', args: ['plain-words'] },
+    });
+    const line = written({ err: error });
+    expect(line).not.toContain('plain-words');
+    const told = { type: 'TypeError', message: expect.stringContaining('it said'), code: 'WRONGPASS' };
+    expect(JSON.parse(line).err).toMatchObject({ ...told, stack: expect.stringContaining('the cause') });
+  });
+
   test('writes one JSON object per line, with the times it was given', () => {
     const line = written({ responseTime: 3.123456789012345, note: 'über\n"quoted" \\ 🙂' });
     expect(line.endsWith('\n')).toBe(true);
