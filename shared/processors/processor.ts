@@ -130,6 +130,25 @@ export type WebhookVerdict =
   | { kind: 'verified'; event: WebhookEvent }
   | { kind: 'not-verified'; reason: string };
 
+/** A refund from the list of all that a processor made. */
+export interface ListedRefund extends ProcessorRefund {
+  /** The processor's ids of its payment: Stripe has two, the charge's and the payment intent's. */
+  transactionIds: readonly string[];
+}
+
+/** A span of time in which the processor made a refund: from `from` (inclusive) to `to` (exclusive), to the second. */
+export interface RefundWindow {
+  from: Date;
+  to: Date;
+}
+
+/** Part of a list of refunds. */
+export interface RefundPage {
+  refunds: readonly ListedRefund[];
+  /** Reads the following page, also again after that has failed; null when the list is complete. */
+  next: ((options: CallOptions) => Promise<ReadResult<RefundPage>>) | null;
+}
+
 /** Limits one call. */
 export interface CallOptions {
   /** Total deadline of the call; the adapter answers by then, whatever the processor does. */
@@ -153,6 +172,11 @@ export interface Processor {
     reference: RefundReference,
     options: CallOptions,
   ): Promise<ReadResult<ProcessorRefund>>;
+  /**
+   * Begins to list every refund that the processor made in a window, whoever asked for it and whatever became of it.
+   * Pages may be empty. One that has just been made may be missing yet.
+   */
+  listRefunds(window: RefundWindow, options: CallOptions): Promise<ReadResult<RefundPage>>;
   /** Asks for an accepted refund to be cancelled. */
   cancelRefund(
     externalRefundId: string,

@@ -17,8 +17,10 @@ import type {
   ProcessorRefund,
   ProcessorTransaction,
   ReadResult,
+  RefundPage,
   RefundReference,
   RefundSubmission,
+  RefundWindow,
   SubmissionResult,
   WebhookRequest,
   WebhookVerdict,
@@ -26,6 +28,7 @@ import type {
 import { BraintreeClient, type BraintreeCredentials, openNotifications } from './client.ts';
 import { findCredits } from './find-credits.ts';
 import { isTransactionId } from './ids.ts';
+import { listRefunds } from './list-refunds.ts';
 import { outcomeOf, outcomeOfRefusal } from './map-error.ts';
 import { planRefund } from './plan-refund.ts';
 import {
@@ -137,6 +140,11 @@ export class BraintreeProcessor implements Processor {
     } catch (error) {
       return asReadProblem(outcomeOf(error));
     }
+  }
+
+  /** Credits by the time of their creation, and sales that were voided, which go by the sale's id. */
+  async listRefunds(window: RefundWindow, options: CallOptions): Promise<ReadResult<RefundPage>> {
+    return await listRefunds((callOptions) => this.#client(callOptions), window, options);
   }
 
   /** Braintree voids a refund until it is being settled; a void is final. */

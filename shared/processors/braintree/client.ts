@@ -27,6 +27,21 @@ interface Transactions {
   void(id: string, options?: { apiRequestKey: string }): Promise<unknown>;
 }
 
+/** What a search asks for; times are ISO 8601, both ends included. */
+export interface TransactionSearch {
+  type?: readonly string[];
+  status?: readonly string[];
+  createdAt?: { min: string; max: string };
+  voidedAt?: { min: string; max: string };
+  ids?: readonly string[];
+}
+
+/** What the SDK's own searches are made of. */
+interface Requests {
+  http: { post(path: string, body: unknown): Promise<unknown> };
+  config: { baseMerchantPath(): string };
+}
+
 /**
  * Braintree's requests for one call of the adapter, with one deadline for all of them. The SDK's own timeout starts
  * anew with every byte, and the SDK cannot abort; so each call has its own sockets, which are destroyed when time is
@@ -34,6 +49,7 @@ interface Transactions {
  */
 export class BraintreeClient {
   readonly #transactions: Transactions;
+  readonly #requests: Requests;
   readonly #agent: http.Agent;
   readonly #deadline: Deadline;
 
@@ -43,6 +59,7 @@ export class BraintreeClient {
     this.#deadline = deadline;
     const gateway = openGateway(credentials, { customHttpAgent: this.#agent });
     this.#transactions = gateway.transaction as unknown as Transactions;
+    this.#requests = gateway as unknown as Requests;
   }
 
   /** Reads a sale or a credit. @param leaveMs is kept back of the deadline for what has to follow. */
@@ -57,6 +74,25 @@ export class BraintreeClient {
   async void(id: string, apiRequestKey?: string): Promise<unknown> {
     const options = apiRequestKey === undefined ? undefined : { apiRequestKey };
     return await this.#call(() => this.#transactions.void(id, options));
+  }
+
+  /** The ids of the transactions that fit. */
+  async searchIds(search: TransactionSearch): Promise<unknown> {
+    return await this.#search('advanced_search_ids', search);
+  }
+
+  /** The transactions that fit; a page at most. */
+  async searchPage(search: TransactionSearch): Promise<unknown> {
+    return await this.#search('advanced_search', search);
+  }
+
+  /**
+   * The SDK's search makes these two requests as well; but it waits for ever when a transaction goes missing between
+   * them.
+   */
+  async #search(path: string, search: TransactionSearch): Promise<unknown> {
+    const { http, config } = this.#requests;
+    return await this.#call(() => http.post(`${config.baseMerchantPath()}/transactions/${path}`, { search }));
   }
 
   async #call(work: () => Promise<unknown>, leaveMs = 0): Promise<unknown> {

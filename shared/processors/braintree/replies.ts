@@ -75,6 +75,25 @@ export function isRefusal(result: BraintreeTransaction | BraintreeRefusal): resu
   return 'errors' in result;
 }
 
+const searchReply = z.object({ searchResults: z.object({ ids: z.array(z.string()) }) });
+
+const pageReply = z.object({
+  creditCardTransactions: z.object({
+    // The SDK's reader of XML makes an object of a single one, and nothing of none.
+    transaction: z.union([z.array(z.unknown()), z.looseObject({}).transform((one) => [one])]).optional(),
+  }),
+});
+
+/** The ids that a search found. */
+export function readSearch(reply: unknown): string[] {
+  return readAnswer(searchReply, reply).searchResults.ids;
+}
+
+/** The transactions on a page of a search. */
+export function readPage(reply: unknown): BraintreeTransaction[] {
+  return (readAnswer(pageReply, reply).creditCardTransactions.transaction ?? []).map(readTransaction);
+}
+
 /** A credit, made for the given sale. */
 export function toRefund(credit: BraintreeTransaction, saleId: string): ProcessorRefund {
   if (credit.type !== 'credit' || credit.refundedTransactionId !== saleId) {

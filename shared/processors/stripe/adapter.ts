@@ -10,8 +10,10 @@ import type {
   ProcessorRefund,
   ProcessorTransaction,
   ReadResult,
+  RefundPage,
   RefundReference,
   RefundSubmission,
+  RefundWindow,
   SubmissionResult,
   WebhookRequest,
   WebhookVerdict,
@@ -19,6 +21,7 @@ import type {
 import { amountProblem, toStripeAmount } from './amounts.ts';
 import { type StripeCredentials, stripeClient } from './client.ts';
 import { isPaymentId, isRefundId, paymentParameter } from './ids.ts';
+import { listRefunds } from './list-refunds.ts';
 import { outcomeOf } from './map-error.ts';
 import {
   readCharge,
@@ -113,6 +116,10 @@ export class StripeProcessor implements Processor {
     } catch (error) {
       return asReadProblem(outcomeOf(error));
     }
+  }
+
+  async listRefunds(window: RefundWindow, options: CallOptions): Promise<ReadResult<RefundPage>> {
+    return await listRefunds(this.#stripe, window, null, options);
   }
 
   /** Stripe cancels refunds that wait for the customer, and no others. */

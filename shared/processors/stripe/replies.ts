@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { readAnswer } from '../answer.ts';
 import { processorFailure } from '../failure.ts';
-import type { ProcessorFailure, ProcessorRefund, ProcessorTransaction } from '../processor.ts';
+import type { ListedRefund, ProcessorFailure, ProcessorRefund, ProcessorTransaction } from '../processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 import { mapStatus } from './map-status.ts';
 
 const currency = z.string().toLowerCase();
+
+/** An id, or the object itself where it was asked for. */
+const paymentReference = z.union([z.string(), z.looseObject({ id: z.string() })]).nullish();
 
 const refundReply = z.object({
   object: z.literal('refund'),
@@ -16,6 +19,8 @@ const refundReply = z.object({
   metadata: z.record(z.string(), z.string()).nullish(),
   failure_reason: z.string().nullish(),
 });
+
+const listedRefundReply = z.object({ charge: paymentReference, payment_intent: paymentReference });
 
 const refundListReply = z.object({
   object: z.literal('list'),
@@ -60,6 +65,21 @@ export function readRefund(reply: unknown): ProcessorRefund {
 export function readRefundPage(reply: unknown): { refunds: ProcessorRefund[]; hasMore: boolean } {
   const page = readAnswer(refundListReply, reply);
   return { refunds: page.data.map(readRefund), hasMore: page.has_more };
+}
+
+/** One page of the refunds of all payments. */
+export function readListedPage(reply: unknown): { refunds: ListedRefund[]; hasMore: boolean } {
+  const page = readAnswer(refundListReply, reply);
+  return { refunds: page.data.map(readListedRefund), hasMore: page.has_more };
+}
+
+function readListedRefund(reply: unknown): ListedRefund {
+  const { charge, payment_intent: paymentIntent } = readAnswer(listedRefundReply, reply);
+  const references = [charge, paymentIntent].filter((reference) => reference != null);
+  const transactionIds = references.map((reference) =>
+    typeof reference === 'string' ? reference : reference.id,
+  );
+  return { ...readRefund(reply), transactionIds };
 }
 
 export function readCharge(reply: unknown): StripeCharge {

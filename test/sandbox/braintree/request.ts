@@ -23,6 +23,8 @@ const transactionBody = z.object({
     .default({}),
 });
 
+const timeRange = z.object({ min: z.iso.datetime().optional(), max: z.iso.datetime().optional() });
+
 const searchBody = z.object({
   search: z
     .object({
@@ -30,13 +32,15 @@ const searchBody = z.object({
       id: z.object({ is: z.string() }).optional(),
       type: z.array(z.string()).optional(),
       status: z.array(z.string()).optional(),
-      created_at: z.object({ min: z.string().optional(), max: z.string().optional() }).optional(),
+      created_at: timeRange.optional(),
+      voided_at: timeRange.optional(),
       ids: z.array(z.string()).optional(),
     })
     .default({}),
 });
 
 export type TransactionParameters = z.infer<typeof transactionBody>['transaction'];
+export type TimeRange = z.infer<typeof timeRange>;
 export type SearchCriteria = z.infer<typeof searchBody>['search'];
 
 export function transactionParameters(body: string): TransactionParameters {

@@ -1,6 +1,6 @@
 import type { Refund, Scope } from '../ledger.ts';
 import type { Sandbox } from '../state.ts';
-import type { SearchCriteria } from './request.ts';
+import type { SearchCriteria, TimeRange } from './request.ts';
 import { creditXml, saleOrderId, saleXml } from './xml.ts';
 
 interface Found {
@@ -9,6 +9,8 @@ interface Found {
   orderId: string;
   status: string;
   createdAt: number;
+  /** Null for what never was, and for credits, which nobody searches by it. */
+  voidedAt: number | null;
   xml: () => string;
 }
 
@@ -20,16 +22,25 @@ export function searchTransactions(sandbox: Sandbox, scope: Scope, criteria: Sea
 }
 
 function fits(found: Found, criteria: SearchCriteria): boolean {
-  const { order_id: orderId, id, type, status, created_at: createdAt, ids } = criteria;
+  const { order_id: orderId, id, type, status, created_at: createdAt, voided_at: voidedAt, ids } = criteria;
   return (
     (orderId === undefined || orderId.is === found.orderId) &&
     (id === undefined || id.is === found.id) &&
     (type === undefined || type.includes(found.type)) &&
     (status === undefined || status.includes(found.status)) &&
-    (createdAt?.min === undefined || found.createdAt >= Date.parse(createdAt.min)) &&
-    (createdAt?.max === undefined || found.createdAt <= Date.parse(createdAt.max)) &&
+    isWithin(found.createdAt, createdAt) &&
+    isWithin(found.voidedAt, voidedAt) &&
     (ids === undefined || ids.includes(found.id))
   );
+}
+
+/** To the second, which is all that Braintree tells of a time; both ends included. */
+function isWithin(moment: number | null, range: TimeRange | undefined): boolean {
+  if (range === undefined) return true;
+  if (moment === null) return false;
+  const second = Math.floor(moment / 1000) * 1000;
+  const { min, max } = range;
+  return (min === undefined || second >= Date.parse(min)) && (max === undefined || second <= Date.parse(max));
 }
 
 function transactions(sandbox: Sandbox, scope: Scope): Found[] {
@@ -41,6 +52,7 @@ function transactions(sandbox: Sandbox, scope: Scope): Found[] {
       orderId: saleOrderId(sale),
       status,
       createdAt,
+      voidedAt: sandbox.ledger.refundsOf(sale).find(({ kind }) => kind === 'void')?.createdAt ?? null,
       xml: () => saleXml(sandbox.ledger, sale),
     };
   });
@@ -50,5 +62,13 @@ function transactions(sandbox: Sandbox, scope: Scope): Found[] {
 
 function foundCredit(credit: Refund): Found {
   const { id, key, status, createdAt } = credit;
-  return { id, type: 'credit', orderId: key, status, createdAt, xml: () => creditXml(credit) };
+  return {
+    id,
+    type: 'credit',
+    orderId: key,
+    status,
+    createdAt,
+    voidedAt: null,
+    xml: () => creditXml(credit),
+  };
 }

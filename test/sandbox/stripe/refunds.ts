@@ -37,10 +37,28 @@ function refundsAskedFor(sandbox: Sandbox, request: StripeRequest): Refund[] {
   const { charge, payment_intent: paymentIntent } = request.form.values;
   const param = charge !== undefined ? 'charge' : 'payment_intent';
   const id = charge ?? paymentIntent;
-  if (id === undefined) return sandbox.ledger.refunds(scope);
+  if (id === undefined) return madeWithin(sandbox.ledger.refunds(scope), request.form.nested.created ?? {});
   const payment = findPayment(sandbox, scope, id);
   if (payment === undefined) throw noSuch(param, id, param);
   return sandbox.ledger.refundsOf(payment);
+}
+
+/** `created[gte]` and its like, in whole seconds. */
+function madeWithin(refunds: Refund[], created: Record<string, string>): Refund[] {
+  const holds: Record<string, (second: number, bound: number) => boolean> = {
+    gt: (second, bound) => second > bound,
+    gte: (second, bound) => second >= bound,
+    lt: (second, bound) => second < bound,
+    lte: (second, bound) => second <= bound,
+  };
+  const bounds = Object.entries(created).map(([operator, text]) => {
+    const check = holds[operator];
+    if (check === undefined || !/^\d+$/.test(text)) {
+      throw invalidParameter(`created[${operator}]`, 'created takes gt, gte, lt and lte, in seconds.');
+    }
+    return (second: number) => check(second, Number(text));
+  });
+  return refunds.filter(({ createdAt }) => bounds.every((fits) => fits(Math.floor(createdAt / 1000))));
 }
 
 function readLimit(limit: string | undefined): number {

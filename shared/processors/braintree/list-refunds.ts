@@ -1,0 +1,120 @@
+import { UnexpectedAnswerError } from '../answer.ts';
+import { asLookupProblem } from '../outcome.ts';
+import type { CallOptions, ListedRefund, ReadResult, RefundPage, RefundWindow } from '../processor.ts';
+import type { BraintreeClient, TransactionSearch } from './client.ts';
+import { outcomeOf } from './map-error.ts';
+import {
+  type BraintreeTransaction,
+  readPage,
+  readSearch,
+  readTransaction,
+  toRefund,
+  voidAsRefund,
+} from './replies.ts';
+
+/** What is used of a client. */
+export type SearchingClient = Pick<BraintreeClient, 'searchIds' | 'searchPage' | 'find'>;
+
+/** Transactions that Braintree puts on a page at most. */
+const pageSize = 50;
+
+/** Braintree leaves out what a search finds beyond a limit, and does not say so; it never was lower than this. */
+const searchLimit = 10_000;
+
+/** One search: of credits by their creation, or of sales by their void; whole seconds, both included. */
+interface Search {
+  what: 'credits' | 'voids';
+  fromSecond: number;
+  toSecond: number;
+}
+
+/** How far the list has come: searches to be made, and ids to be read. */
+interface Progress {
+  searches: readonly Search[];
+  ids: readonly string[];
+}
+
+/** Begins to list what was given back in a window: credits, and sales that were voided. */
+export async function listRefunds(
+  connect: (options: CallOptions) => SearchingClient,
+  { from, to }: RefundWindow,
+  options: CallOptions,
+): Promise<ReadResult<RefundPage>> {
+  const span = {
+    fromSecond: Math.floor(from.getTime() / 1000),
+    toSecond: Math.ceil(to.getTime() / 1000) - 1,
+  };
+  const searches: Search[] = [
+    { what: 'credits', ...span },
+    { what: 'voids', ...span },
+  ];
+  return await goOn(connect, { searches, ids: [] }, options);
+}
+
+/** Reads a page of what has been found, or else makes the next search. */
+async function goOn(
+  connect: (options: CallOptions) => SearchingClient,
+  progress: Progress,
+  options: CallOptions,
+): Promise<ReadResult<RefundPage>> {
+  try {
+    const client = connect(options);
+    const refunds =
+      progress.ids.length === 0 ? [] : await readRefunds(client, progress.ids.slice(0, pageSize));
+    const left =
+      progress.ids.length === 0
+        ? await search(client, progress.searches)
+        : { ...progress, ids: progress.ids.slice(pageSize) };
+    const isComplete = left.ids.length === 0 && left.searches.length === 0;
+    const next: RefundPage['next'] = isComplete ? null : (callOptions) => goOn(connect, left, callOptions);
+    return { kind: 'found', value: { refunds, next } };
+  } catch (error) {
+    return asLookupProblem(outcomeOf(error));
+  }
+}
+
+/** A search that may have been cut off is made again in two halves. */
+async function search(client: SearchingClient, [first, ...others]: readonly Search[]): Promise<Progress> {
+  if (first === undefined) return { searches: [], ids: [] };
+  const ids = readSearch(await client.searchIds(criteriaOf(first)));
+  if (ids.length < searchLimit) return { searches: others, ids };
+  const { what, fromSecond, toSecond } = first;
+  if (fromSecond >= toSecond) {
+    throw new UnexpectedAnswerError(`Braintree made more ${what} in one second than a search can show.`);
+  }
+  const middle = Math.floor((fromSecond + toSecond) / 2);
+  const halves = [
+    { what, fromSecond, toSecond: middle },
+    { what, fromSecond: middle + 1, toSecond },
+  ];
+  return { searches: [...halves, ...others], ids: [] };
+}
+
+function criteriaOf({ what, fromSecond, toSecond }: Search): TransactionSearch {
+  const span = { min: isoOf(fromSecond), max: isoOf(toSecond) };
+  return what === 'credits'
+    ? { type: ['credit'], createdAt: span }
+    : { type: ['sale'], status: ['voided'], voidedAt: span };
+}
+
+function isoOf(second: number): string {
+  return new Date(second * 1000).toISOString();
+}
+
+/** One that is missing on the page is read singly: an incomplete list would prove nothing. */
+async function readRefunds(client: SearchingClient, ids: readonly string[]): Promise<ListedRefund[]> {
+  const found = readPage(await client.searchPage({ ids }));
+  const known = new Set(found.map(({ id }) => id));
+  for (const id of ids) if (!known.has(id)) found.push(readTransaction(await client.find(id)));
+  return found.flatMap(asListed);
+}
+
+/** Nothing for a credit that was given without a sale, and a sale that is no longer voided: these refund no payment. */
+function asListed(transaction: BraintreeTransaction): ListedRefund[] {
+  if (transaction.type === 'sale') {
+    if (transaction.status !== 'voided') return [];
+    return [{ ...voidAsRefund(transaction, null), transactionIds: [transaction.id] }];
+  }
+  const saleId = transaction.refundedTransactionId ?? '';
+  return saleId === '' ? [] : [{ ...toRefund(transaction, saleId), transactionIds: [saleId] }];
+}

@@ -1,0 +1,46 @@
+import type Stripe from 'stripe';
+import { UnexpectedAnswerError } from '../answer.ts';
+import { asLookupProblem } from '../outcome.ts';
+import type { CallOptions, ReadResult, RefundPage, RefundWindow } from '../processor.ts';
+import { outcomeOf } from './map-error.ts';
+import { readListedPage } from './replies.ts';
+
+const pageSize = 100;
+
+/**
+ * A page of the refunds that Stripe made in a window, newest first. What is made while the list is read lies before the
+ * cursor, so that nothing is skipped.
+ * @param after the last refund of the page before.
+ */
+export async function listRefunds(
+  stripe: Stripe,
+  window: RefundWindow,
+  after: string | null,
+  { timeoutMs }: CallOptions,
+): Promise<ReadResult<RefundPage>> {
+  try {
+    const reply = await stripe.refunds.list(
+      {
+        created: { gte: Math.floor(window.from.getTime() / 1000), lt: Math.ceil(window.to.getTime() / 1000) },
+        limit: pageSize,
+        ...(after === null ? {} : { starting_after: after }),
+      },
+      { timeout: timeoutMs },
+    );
+    const { refunds, hasMore } = readListedPage(reply);
+    return { kind: 'found', value: { refunds, next: nextPage(stripe, window, refunds.at(-1)?.id, hasMore) } };
+  } catch (error) {
+    return asLookupProblem(outcomeOf(error));
+  }
+}
+
+function nextPage(
+  stripe: Stripe,
+  window: RefundWindow,
+  last: string | undefined,
+  hasMore: boolean,
+): RefundPage['next'] {
+  if (!hasMore) return null;
+  if (last === undefined) throw new UnexpectedAnswerError('The list of refunds goes on after an empty page.');
+  return (options) => listRefunds(stripe, window, last, options);
+}
