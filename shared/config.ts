@@ -56,6 +56,8 @@ const settingsSchema = z.object({
   SETTLEMENT_CAP_MS: count(60 * 60 * 1000),
   UNAVAILABLE_HORIZON_MS: milliseconds(3 * day),
   UNKNOWN_HORIZON_MS: milliseconds(day),
+  RECONCILIATION_INTERVAL_MS: milliseconds(day),
+  RECONCILIATION_LOOKBACK_MS: milliseconds(30 * day),
   SHUTDOWN_TIMEOUT_MS: count(25_000),
 });
 

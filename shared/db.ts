@@ -8,6 +8,8 @@ export type {
   Organization,
   ProcessorAccount,
   ProcessorEvent,
+  ReconciliationFinding,
+  ReconciliationRun,
   Refund,
   RefundEvent,
   Role,

@@ -11,6 +11,7 @@ import {
 import { advanceRefund } from './jobs/advance-refund.ts';
 import { expireAnswers } from './jobs/expire-answers.ts';
 import { expireEvents } from './jobs/expire-events.ts';
+import { reconcileOnSchedule } from './reconcile-on-schedule.ts';
 import { startSweeping } from './sweeping.ts';
 
 /** How often the schedules are put in place again, for a store that was emptied. */
@@ -43,10 +44,11 @@ export function startWorkers(deps: Dependencies): QueueWorker {
   ];
   const stopScheduling = keepSchedules(deps);
   const sweeping = startSweeping(deps);
+  const reconciling = reconcileOnSchedule(deps);
   return {
     async close() {
       stopScheduling();
-      await Promise.all([sweeping, ...workers].map((part) => part.close()));
+      await Promise.all([sweeping, reconciling, ...workers].map((part) => part.close()));
     },
   };
 }

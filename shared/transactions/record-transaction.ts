@@ -57,7 +57,10 @@ export async function ensureTransaction(db: DatabaseTransaction, key: Transactio
     ON CONFLICT DO NOTHING`;
 }
 
-/** The sum of the processor's live refunds that no reservation of ours stands for, by name or by id. */
+/**
+ * The sum of the processor's live refunds that no reservation of ours stands for. A refund of ours is known by the
+ * processor's id once that is on record, and by our name before; what else carries our name was made by somebody else.
+ */
 async function refundedOutside(
   tx: DatabaseTransaction,
   key: TransactionKey,
@@ -69,9 +72,9 @@ async function refundedOutside(
     where: { ...pickTransactionKey(key), status: { in: refundStatuses.filter(holdsReservation) } },
     select: { id: true, externalRefundId: true },
   });
-  const ourIds = new Set(ours.flatMap(({ id, externalRefundId }) => [id, externalRefundId]));
+  const ourIds = new Set(ours.map(({ id, externalRefundId }) => externalRefundId ?? id));
   return live
-    .filter(({ id, refundId }) => !ourIds.has(id) && !ourIds.has(refundId))
+    .filter(({ id, refundId }) => !ourIds.has(id) && !(refundId !== null && ourIds.has(refundId)))
     .reduce((sum, { amount }) => sum + amount, 0n);
 }
 

@@ -1,0 +1,141 @@
+import type { DatabaseTransaction, Refund } from '../db.ts';
+import { newId } from '../ids.ts';
+import { lookBeforeSending } from '../refunds/look-before-sending.ts';
+import { requestReview } from '../refunds/request-review.ts';
+import { isTerminal } from '../refunds/states.ts';
+import { annotate } from '../refunds/transition.ts';
+import type { RunContext } from './ask-patiently.ts';
+import { type Difference, type DifferenceKind, differenceKinds } from './compare.ts';
+import { keepRun } from './run-record.ts';
+
+/**
+ * What was done about a difference. Nothing is ever created, cancelled or sent.
+ * - `payment_read`: the payment was read again, so that what can still be refunded of it is right.
+ * - `review_requested`: a worker reads the refund again and decides; what it cannot decide, it flags for a person.
+ * - `flagged`: the refund is flagged for a person.
+ * - `dealt_with`: an earlier run told it in the same words, it was flagged, and somebody has taken the flag away.
+ * - `nothing`: nothing has to be done.
+ */
+export type DifferenceAction = 'payment_read' | 'review_requested' | 'flagged' | 'dealt_with' | 'nothing';
+
+/** What goes on record of a difference. */
+export interface FindingRecord {
+  kind: DifferenceKind;
+  refundId: string | null;
+  transactionId: string | null;
+  externalRefundId: string | null;
+  message: string;
+}
+
+/** True when a person has to act on a finding. */
+export function needsPerson({ kind, action }: { kind: string; action: string }): boolean {
+  const isKnown = Object.hasOwn(differenceKinds, kind);
+  return action !== 'dealt_with' && isKnown && differenceKinds[kind as DifferenceKind].needsPerson;
+}
+
+/** Acts on a difference about a refund of ours and puts it on record, in one database transaction. */
+export async function recordDifference(context: RunContext, difference: Difference): Promise<void> {
+  const { deps } = context;
+  const refund = await deps.db.$transaction(async (tx) => {
+    const current = await tx.refund.findUniqueOrThrow({ where: { id: difference.refundId } });
+    await insertFinding(tx, context, difference, await act(tx, context, difference, current));
+    return current;
+  });
+  deps.queues.wake(refund);
+}
+
+/** Puts a difference about which the refunds here need not change on record. */
+export async function recordFinding(
+  context: RunContext,
+  finding: FindingRecord,
+  action: DifferenceAction,
+): Promise<void> {
+  await context.deps.db.$transaction((tx) => insertFinding(tx, context, finding, action));
+}
+
+async function insertFinding(
+  tx: DatabaseTransaction,
+  { deps, run }: RunContext,
+  { kind, refundId, transactionId, externalRefundId, message }: FindingRecord,
+  action: DifferenceAction,
+): Promise<void> {
+  await keepRun(tx, deps.settings, run);
+  await tx.reconciliationFinding.create({
+    data: {
+      id: newId('fin'),
+      runId: run.id,
+      kind,
+      action,
+      refundId,
+      transactionId,
+      externalRefundId,
+      message,
+    },
+  });
+}
+
+async function act(
+  tx: DatabaseTransaction,
+  context: RunContext,
+  difference: Difference,
+  refund: Refund,
+): Promise<DifferenceAction> {
+  const { deps, run } = context;
+  if (differenceKinds[difference.kind].needsPerson && (await isDealtWith(tx, context, difference, refund))) {
+    return 'dealt_with';
+  }
+  if (difference.kind === 'extra_refund') return await flag(tx, context, difference, refund);
+  if (refund.status === 'processing' && refund.externalRefundId === null) {
+    await lookBeforeSending(tx, deps, refund, run.actor);
+  }
+  await requestReview(tx, deps, refund);
+  return 'review_requested';
+}
+
+/** The types of the events that flag a refund which has ended. */
+const flagged = 'reconciliation.flagged';
+const flaggedByReview = 'review.flagged';
+
+/** True when the same was told before, the refund was flagged for it, and somebody has taken the flag away since. */
+async function isDealtWith(
+  tx: DatabaseTransaction,
+  { account, run }: RunContext,
+  { kind, message }: Difference,
+  { id, status, flaggedAt, reviewDueAt }: Refund,
+): Promise<boolean> {
+  if (!isTerminal(status) || flaggedAt !== null || reviewDueAt !== null) return false;
+  const earlier = await tx.reconciliationFinding.findFirst({
+    where: { refundId: id, kind, message, run: { accountId: account.id, id: { not: run.id } } },
+    orderBy: { run: { startedAt: 'asc' } },
+    include: { run: true },
+  });
+  if (earlier === null) return false;
+  const flags = await tx.refundEvent.count({
+    where: {
+      refundId: id,
+      type: { in: [flagged, flaggedByReview] },
+      createdAt: { gte: earlier.run.startedAt },
+    },
+  });
+  return flags > 0;
+}
+
+/** The same is told once in a timeline, also when another reason to look has taken its place in the row since. */
+async function flag(
+  tx: DatabaseTransaction,
+  { deps, run }: RunContext,
+  { message }: Difference,
+  refund: Refund,
+): Promise<DifferenceAction> {
+  const told = await tx.refundEvent.count({
+    where: { refundId: refund.id, type: flagged, detail: { path: ['reason'], equals: message } },
+  });
+  if (told === 0) {
+    await annotate(tx, deps.clock, {
+      refund,
+      changes: { flaggedAt: deps.clock.now(), flagReason: message },
+      entry: { type: flagged, actor: run.actor, detail: { reason: message } },
+    });
+  }
+  return 'flagged';
+}

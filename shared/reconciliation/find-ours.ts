@@ -1,0 +1,68 @@
+import type { ProcessorAccount, Refund } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { ListedRefund, RefundWindow } from '../processors/processor.ts';
+
+type Account = Pick<ProcessorAccount, 'organizationId' | 'environment' | 'processor'>;
+
+const batchSize = 200;
+
+/** Refunds of the account that may be the listed ones: by the processor's id, by our name, or by a voided payment. */
+export async function findCandidates(
+  { db }: Pick<Dependencies, 'db'>,
+  account: Account,
+  theirs: readonly ListedRefund[],
+): Promise<Refund[]> {
+  const voids = theirs.filter(({ id, transactionIds }) => transactionIds.includes(id)).map(({ id }) => id);
+  return await db.refund.findMany({
+    where: {
+      ...scopeOf(account),
+      OR: [
+        { externalRefundId: { in: theirs.map(({ id }) => id) } },
+        { id: { in: theirs.flatMap(({ refundId }) => refundId ?? []) } },
+        { transactionId: { in: voids }, externalRefundId: null, unknownSince: { not: null } },
+      ],
+    },
+  });
+}
+
+/** Which of the payments are on record for the account. */
+export async function findRecordedPayments(
+  { db }: Pick<Dependencies, 'db'>,
+  account: Account,
+  transactionIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await db.transaction.findMany({
+    where: { ...scopeOf(account), transactionId: { in: [...transactionIds] } },
+    select: { transactionId: true },
+  });
+  return new Set(rows.map(({ transactionId }) => transactionId));
+}
+
+/** The account's refunds that the processor accepted in a window and should still have, a few at a time. */
+export async function* acceptedWithin(
+  { db }: Pick<Dependencies, 'db'>,
+  account: Account,
+  { from, to }: RefundWindow,
+): AsyncGenerator<Refund[]> {
+  let last: Refund | undefined;
+  for (;;) {
+    const batch: Refund[] = await db.refund.findMany({
+      where: {
+        ...scopeOf(account),
+        externalRefundId: { not: null },
+        acceptedAt: { gte: from, lt: to },
+        status: { in: ['processing', 'completed'] },
+      },
+      orderBy: [{ externalRefundId: 'asc' }, { id: 'asc' }],
+      take: batchSize,
+      ...(last === undefined ? {} : { cursor: { id: last.id }, skip: 1 }),
+    });
+    yield batch;
+    last = batch.at(-1);
+    if (batch.length < batchSize) return;
+  }
+}
+
+function scopeOf({ organizationId, environment, processor }: Account): Account {
+  return { organizationId, environment, processor };
+}

@@ -1,0 +1,86 @@
+import type { DatabaseTransaction, ProcessorAccount, ReconciliationRun } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { newId } from '../ids.ts';
+import type { RefundWindow } from '../processors/processor.ts';
+
+/** The longest pause that a run makes between two calls. */
+export const longestPauseMs = 60_000;
+
+/** Time for writing down what a call said. */
+const recordingMarginMs = 30_000;
+
+/** The run was given up, because its lease was over, and another one may be under way. */
+export class RunLostError extends Error {
+  override readonly name = 'RunLostError';
+
+  constructor() {
+    super('The run took too long between two steps, and was given up.');
+  }
+}
+
+/**
+ * Begins to reconcile an account: one run at a time, across all processes. A run that was left behind by a process which
+ * died is closed as failed.
+ * @returns null while another run of the account is under way.
+ */
+export async function beginRun(
+  { db, clock, settings }: Pick<Dependencies, 'db' | 'clock' | 'settings'>,
+  account: Pick<ProcessorAccount, 'id'>,
+  { from, to }: RefundWindow,
+  actor: string,
+): Promise<ReconciliationRun | null> {
+  const id = newId('rec');
+  const now = clock.now();
+  return await db.$transaction(async (tx) => {
+    await tx.$executeRaw`
+      UPDATE reconciliation_run SET finished_at = ${now}, claimed_until = NULL,
+        failure = 'Its process ended before it was through.'
+      WHERE account_id = ${account.id} AND finished_at IS NULL
+        AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
+    await tx.$executeRaw`
+      INSERT INTO reconciliation_run (id, account_id, window_start, window_end, actor, started_at, claimed_until)
+      VALUES (${id}, ${account.id}, ${from}, ${to}, ${actor}, ${now},
+        clock_timestamp() + ${leaseMs(settings)} * interval '1 millisecond')
+      ON CONFLICT DO NOTHING`;
+    return await tx.reconciliationRun.findUnique({ where: { id } });
+  });
+}
+
+/**
+ * Takes the lease anew; to be called before each step, and in the transaction of everything that a run writes.
+ * @throws RunLostError when somebody has closed the run meanwhile.
+ */
+export async function keepRun(
+  tx: DatabaseTransaction,
+  settings: Dependencies['settings'],
+  { id }: Pick<ReconciliationRun, 'id'>,
+): Promise<void> {
+  const kept = await tx.$executeRaw`
+    UPDATE reconciliation_run SET claimed_until = clock_timestamp() + ${leaseMs(settings)} * interval '1 millisecond'
+    WHERE id = ${id} AND finished_at IS NULL`;
+  if (kept === 0) throw new RunLostError();
+}
+
+/**
+ * Closes a run.
+ * @param failure why it could not be brought to its end; null when it was.
+ * @throws RunLostError when somebody has closed it meanwhile.
+ */
+export async function finishRun(
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { id }: Pick<ReconciliationRun, 'id'>,
+  comparedCount: number,
+  failure: string | null,
+): Promise<ReconciliationRun> {
+  const [finished] = await db.reconciliationRun.updateManyAndReturn({
+    where: { id, finishedAt: null },
+    data: { finishedAt: clock.now(), claimedUntil: null, comparedCount, failure },
+  });
+  if (finished === undefined) throw new RunLostError();
+  return finished;
+}
+
+/** Longer than any pause with the call that follows it. */
+function leaseMs({ PROCESSOR_TIMEOUT_MS }: Dependencies['settings']): number {
+  return longestPauseMs + PROCESSOR_TIMEOUT_MS + recordingMarginMs;
+}

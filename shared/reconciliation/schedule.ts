@@ -1,0 +1,58 @@
+import type { ProcessorAccount, ReconciliationRun } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { RefundWindow } from '../processors/processor.ts';
+
+/** The actor of what is done on schedule. */
+export const scheduleActor = 'worker';
+
+/** The longest pause before a run that failed is repeated. */
+const longestRetryPauseMs = 15 * 60 * 1000;
+
+/** The accounts whose time has come. */
+export async function findDueAccounts(
+  deps: Pick<Dependencies, 'db' | 'clock' | 'settings'>,
+): Promise<ProcessorAccount[]> {
+  const accounts = await deps.db.processorAccount.findMany({
+    include: {
+      reconciliations: { where: { actor: scheduleActor }, orderBy: { startedAt: 'desc' }, take: 1 },
+    },
+  });
+  const now = deps.clock.now();
+  return accounts
+    .filter(({ reconciliations }) => isDue(reconciliations[0] ?? null, now, deps.settings))
+    .map(({ reconciliations: _, ...account }) => account);
+}
+
+/**
+ * Whether an account is to be reconciled, by its last run on schedule: after the interval, sooner when the run failed, and
+ * at once when its process died.
+ */
+export function isDue(
+  last: Pick<ReconciliationRun, 'startedAt' | 'finishedAt' | 'failure' | 'claimedUntil'> | null,
+  now: Date,
+  { RECONCILIATION_INTERVAL_MS: intervalMs }: Pick<Dependencies['settings'], 'RECONCILIATION_INTERVAL_MS'>,
+): boolean {
+  if (intervalMs === 0) return false;
+  if (last === null) return true;
+  const { startedAt, finishedAt, failure, claimedUntil } = last;
+  if (finishedAt === null) return claimedUntil === null || claimedUntil <= now;
+  if (failure === null) return now.getTime() - startedAt.getTime() >= intervalMs;
+  return now.getTime() - finishedAt.getTime() >= Math.min(intervalMs, longestRetryPauseMs);
+}
+
+/**
+ * The window of the next run: up to now, from as long before the end of the last good run on schedule as refunds may still
+ * change. Runs on other windows do not count, because they may have left something out.
+ */
+export async function nextWindow(
+  { db, clock, settings }: Pick<Dependencies, 'db' | 'clock' | 'settings'>,
+  { id: accountId }: Pick<ProcessorAccount, 'id'>,
+): Promise<RefundWindow> {
+  const to = clock.now();
+  const last = await db.reconciliationRun.findFirst({
+    where: { accountId, actor: scheduleActor, finishedAt: { not: null }, failure: null },
+    orderBy: { windowEnd: 'desc' },
+  });
+  const comparedTo = Math.min(last?.windowEnd.getTime() ?? to.getTime(), to.getTime());
+  return { from: new Date(comparedTo - settings.RECONCILIATION_LOOKBACK_MS), to };
+}
