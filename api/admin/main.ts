@@ -8,6 +8,7 @@ import { addAccountCommands } from './commands/account.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addOrganizationCommands } from './commands/organization.ts';
 import { addPolicyCommands } from './commands/policy.ts';
+import { addReconciliationCommands } from './commands/reconciliation.ts';
 import { addRefundCommands } from './commands/refund.ts';
 import { examples } from './options.ts';
 import { explain } from './output.ts';
@@ -33,6 +34,7 @@ function buildProgram(): Command {
   addAccountCommands(program);
   addPolicyCommands(program);
   addRefundCommands(program);
+  addReconciliationCommands(program);
   return program;
 }
 
