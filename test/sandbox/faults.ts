@@ -5,6 +5,7 @@ export const OPERATIONS = [
   'refund.create',
   'refund.get',
   'refund.find',
+  'refund.list',
   'refund.cancel',
 ] as const;
 

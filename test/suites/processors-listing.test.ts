@@ -75,9 +75,9 @@ describe.each(processorVariants)('the list of all refunds: $title', (variant) =>
     const first = await processor.listRefunds(windowAroundNow(5), options);
     if (first.kind !== 'found' || first.value.next === null) throw new Error('There is one page only.');
     const { next } = first.value;
-    await control.fault({ processor: variant.name, operation: 'refund.find', kind: 'rate-limit' });
+    await control.fault({ processor: variant.name, operation: 'refund.list', kind: 'rate-limit' });
     expect(await next(options)).toMatchObject({ kind: 'unavailable', rateLimited: true });
-    await control.fault({ processor: variant.name, operation: 'refund.find', kind: 'malformed' });
+    await control.fault({ processor: variant.name, operation: 'refund.list', kind: 'malformed' });
     expect(await next(options)).toMatchObject({ kind: 'unavailable', rateLimited: false });
     const rest = await listAll({ listRefunds: (_, callOptions) => next(callOptions) }, windowAroundNow(5));
     expect([...first.value.refunds, ...rest.refunds].map(({ id }) => id)).toEqual(

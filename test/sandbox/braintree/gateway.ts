@@ -71,7 +71,8 @@ function operationOf(sandbox: Sandbox, call: Call, account: Account): Operation 
       return isCredit ? 'refund.cancel' : 'refund.create';
     case 'search-ids':
     case 'search':
-      return 'refund.find';
+      // Whoever looks for one refund knows its order id.
+      return call.body.includes('"order_id"') ? 'refund.find' : 'refund.list';
     default:
       return null;
   }

@@ -57,7 +57,7 @@ export function stripeGateway(sandbox: Sandbox): Gateway {
       const admitted = authenticate(call);
       return 'status' in admitted ? signed(admitted, newRequestId()) : admitted;
     },
-    operationOf: (call) => routeOf(call)?.operation ?? null,
+    operationOf: (call) => (listsEverything(call) ? 'refund.list' : (routeOf(call)?.operation ?? null)),
     execute: (call, account, crash) => execute(sandbox, inUse, call, account, crash),
     outage: (kind) => signed(OUTAGES[kind](), newRequestId()),
     malformed: () => signed(jsonAnswer(200, { unexpected: 'malformed by the sandbox' }), newRequestId()),
@@ -102,6 +102,11 @@ function answerOf(sandbox: Sandbox, call: Call, account: Account, cause: StripeR
     if (!(error instanceof StripeRefusal)) throw error;
     return { answer: errorAnswer(error.status, error.body), began: !error.beforeExecution };
   }
+}
+
+/** The same path lists the refunds of a payment, and those of all. */
+function listsEverything({ method, path, query }: Call): boolean {
+  return method === 'GET' && path === '/v1/refunds' && !query.has('charge') && !query.has('payment_intent');
 }
 
 function routeOf(call: Call): Route | undefined {

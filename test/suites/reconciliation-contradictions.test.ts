@@ -1,0 +1,139 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
+import { needsPerson } from '../../shared/reconciliation/act.ts';
+import { expectInvariants } from '../harness/invariants.ts';
+import {
+  completedRefund,
+  findingsAbout,
+  leftToRefund,
+  letFail,
+  type ProcessorName,
+  refundDirectly,
+  settle,
+  workWhatIsDue,
+} from '../harness/reconciliation.ts';
+import { rowOf, timelineOf } from '../harness/refund-records.ts';
+import { sandboxCredentials } from '../harness/service.ts';
+import { useSandbox } from '../harness/use-sandbox.ts';
+import { useService } from '../harness/use-service.ts';
+
+// No worker runs: a test takes the steps itself, so that nothing is flagged before it is looked at.
+const service = useService({ workers: 0 });
+/** Has never heard of any payment. */
+const { sandbox: elsewhere } = useSandbox();
+
+beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
+
+/**
+ * Reconciles twice, with a worker's steps after each: the second time has to find the same in the same words, and leave
+ * the refund and its timeline as they are.
+ * @returns the findings about the refund.
+ */
+async function findTwice(processor: ProcessorName, refundId: string) {
+  const first = await findingsAbout(service, processor, { refundId });
+  await workWhatIsDue(service, { id: refundId });
+  const row = await rowOf(service, refundId);
+  const timeline = await timelineOf(service, refundId);
+  const second = await findingsAbout(service, processor, { refundId });
+  await workWhatIsDue(service, { id: refundId });
+  expect(second.map(({ kind, message }) => [kind, message])).toEqual(
+    first.map(({ kind, message }) => [kind, message]),
+  );
+  expect(await timelineOf(service, refundId)).toEqual(timeline);
+  const { fencingToken: _, ...after } = await rowOf(service, refundId);
+  expect(row).toMatchObject(after);
+  return second;
+}
+
+/** A person has looked at the refund, and takes its flag away. */
+async function takeFlagAway(id: string): Promise<void> {
+  await service.deps.db.refund.update({ where: { id }, data: { flaggedAt: null, flagReason: null } });
+}
+
+describe.each(['stripe', 'braintree'] as const)('a person is shown, once, at %s', (processor) => {
+  test('a refund that failed here and moved there, which counts as refunded elsewhere', async () => {
+    const refund = await completedRefund(service, processor);
+    await letFail(service, refund);
+    await findingsAbout(service, processor, { refundId: refund.id });
+    expect((await workWhatIsDue(service, refund)).status).toBe('failed');
+    await settle(service, refund);
+    const findings = await findTwice(processor, refund.id);
+    expect(findings).toMatchObject([{ kind: 'moved_after_end', action: 'review_requested' }]);
+    expect(findings.every(needsPerson)).toBe(true);
+    expect(await rowOf(service, refund.id)).toMatchObject({ status: 'failed', flaggedAt: expect.any(Date) });
+    expect(await leftToRefund(service, refund.transactionId)).toBe(7_500);
+
+    await takeFlagAway(refund.id);
+    const dealtWith = await findingsAbout(service, processor, { refundId: refund.id });
+    expect(dealtWith).toMatchObject([{ kind: 'moved_after_end', action: 'dealt_with' }]);
+    expect(dealtWith.some(needsPerson)).toBe(false);
+    expect((await workWhatIsDue(service, refund)).flaggedAt).toBeNull();
+    await letFail(service, refund);
+    await expectInvariants(service);
+  });
+
+  test('a refund of another amount than was asked, which stays completed', async () => {
+    const refund = await completedRefund(service, processor);
+    const setAmount = async (amount: bigint) => {
+      const { transactionId } = refund;
+      await service.deps.db.transaction.updateMany({ where: { transactionId }, data: { reserved: amount } });
+      await service.deps.db.refund.update({ where: { id: refund.id }, data: { amount } });
+    };
+    await setAmount(2_400n);
+    const findings = await findTwice(processor, refund.id);
+    expect(findings).toMatchObject([{ kind: 'amount_differs', action: 'review_requested' }]);
+    expect(findings[0]?.message).toMatch(/24\.00 USD.*25\.00 USD/);
+    expect(await rowOf(service, refund.id)).toMatchObject({
+      status: 'completed',
+      flagReason: expect.stringContaining('2500'),
+    });
+    await setAmount(2_500n);
+    await expectInvariants(service);
+  });
+
+  test('a refund that the processor does not have, and nothing is done about it', async () => {
+    const { id: organizationId } = service.organization;
+    const refund = await completedRefund(service, processor);
+    const pointAt = (url: string) =>
+      setProcessorAccount(service.deps, {
+        organizationId,
+        environment: 'test',
+        processor,
+        credentials: sandboxCredentials('test', url)[processor],
+        actor: 'test',
+      });
+    await pointAt(elsewhere.url);
+    const findings = await findTwice(processor, refund.id);
+    expect(findings).toMatchObject([
+      { kind: 'missing_there', action: 'review_requested', externalRefundId: refund.externalRefundId },
+    ]);
+    expect(findings.every(needsPerson)).toBe(true);
+    expect(findings[0]?.message).toContain('credentials');
+    expect(await rowOf(service, refund.id)).toMatchObject({
+      status: 'completed',
+      flagReason: expect.stringContaining('no longer knows'),
+    });
+    await pointAt(service.sandboxUrl);
+    expect(await findingsAbout(service, processor, { refundId: refund.id })).toEqual([]);
+    await expectInvariants(service);
+  });
+});
+
+// Here money did move twice, so that the invariants of the tests above no longer hold.
+describe.each(['stripe', 'braintree'] as const)('a person is shown, once, also at %s', (processor) => {
+  test('a second refund under the name of one of ours, which counts as refunded elsewhere', async () => {
+    const refund = await completedRefund(service, processor);
+    const { id: refundId, transactionId } = refund;
+    const extra = await refundDirectly(service, processor, { transactionId, amount: 1_000, name: refundId });
+    const findings = await findTwice(processor, refundId);
+    expect(findings).toMatchObject([{ kind: 'extra_refund', action: 'flagged', externalRefundId: extra }]);
+    expect((await rowOf(service, refundId)).flagReason).toBe(findings[0]?.message);
+    expect(await leftToRefund(service, transactionId)).toBe(6_500);
+
+    await takeFlagAway(refundId);
+    const dealtWith = await findingsAbout(service, processor, { refundId });
+    expect(dealtWith).toMatchObject([{ kind: 'extra_refund', action: 'dealt_with' }]);
+    expect(dealtWith.some(needsPerson)).toBe(false);
+    expect((await rowOf(service, refundId)).flaggedAt).toBeNull();
+  });
+});
