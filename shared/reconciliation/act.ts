@@ -1,6 +1,7 @@
 import type { DatabaseTransaction, Refund } from '../db.ts';
 import { newId } from '../ids.ts';
 import { lookBeforeSending } from '../refunds/look-before-sending.ts';
+import { keptEvent } from '../refunds/person-decisions.ts';
 import { requestReview } from '../refunds/request-review.ts';
 import { isTerminal } from '../refunds/states.ts';
 import { annotate } from '../refunds/transition.ts';
@@ -13,10 +14,13 @@ import { keepRun } from './run-record.ts';
  * - `payment_read`: the payment was read again, so that what can still be refunded of it is right.
  * - `review_requested`: a worker reads the refund again and decides; what it cannot decide, it flags for a person.
  * - `flagged`: the refund is flagged for a person.
- * - `dealt_with`: an earlier run told it in the same words, it was flagged, and somebody has taken the flag away.
+ * - `dealt_with`: an earlier run told it in the same words, and a person has let it stand since.
  * - `nothing`: nothing has to be done.
  */
 export type DifferenceAction = 'payment_read' | 'review_requested' | 'flagged' | 'dealt_with' | 'nothing';
+
+/** The event of a run that flags a refund by itself. */
+const flaggedEvent = 'reconciliation.flagged';
 
 /** What goes on record of a difference. */
 export interface FindingRecord {
@@ -92,11 +96,7 @@ async function act(
   return 'review_requested';
 }
 
-/** The types of the events that flag a refund which has ended. */
-const flagged = 'reconciliation.flagged';
-const flaggedByReview = 'review.flagged';
-
-/** True when the same was told before, the refund was flagged for it, and somebody has taken the flag away since. */
+/** True when a person was told the same before, in the same words, and has let it stand since. */
 async function isDealtWith(
   tx: DatabaseTransaction,
   { account, run }: RunContext,
@@ -104,37 +104,36 @@ async function isDealtWith(
   { id, status, flaggedAt, reviewDueAt }: Refund,
 ): Promise<boolean> {
   if (!isTerminal(status) || flaggedAt !== null || reviewDueAt !== null) return false;
-  const earlier = await tx.reconciliationFinding.findFirst({
-    where: { refundId: id, kind, message, run: { accountId: account.id, id: { not: run.id } } },
-    orderBy: { run: { startedAt: 'asc' } },
-    include: { run: true },
+  const kept = await tx.refundEvent.findFirst({
+    where: { refundId: id, type: keptEvent },
+    orderBy: { seq: 'desc' },
   });
-  if (earlier === null) return false;
-  const flags = await tx.refundEvent.count({
+  if (kept === null) return false;
+  const told = await tx.reconciliationFinding.count({
     where: {
       refundId: id,
-      type: { in: [flagged, flaggedByReview] },
-      createdAt: { gte: earlier.run.startedAt },
+      kind,
+      message,
+      run: { accountId: account.id, id: { not: run.id }, startedAt: { lte: kept.createdAt } },
     },
   });
-  return flags > 0;
+  return told > 0;
 }
 
-/** The same is told once in a timeline, also when another reason to look has taken its place in the row since. */
+/** What a flagged refund's timeline tells already is not told again, also when it is flagged for something else by now. */
 async function flag(
   tx: DatabaseTransaction,
   { deps, run }: RunContext,
   { message }: Difference,
   refund: Refund,
 ): Promise<DifferenceAction> {
-  const told = await tx.refundEvent.count({
-    where: { refundId: refund.id, type: flagged, detail: { path: ['reason'], equals: message } },
-  });
-  if (told === 0) {
+  const detail = { path: ['reason'], equals: message };
+  const told = await tx.refundEvent.count({ where: { refundId: refund.id, type: flaggedEvent, detail } });
+  if (refund.flaggedAt === null || told === 0) {
     await annotate(tx, deps.clock, {
       refund,
       changes: { flaggedAt: deps.clock.now(), flagReason: message },
-      entry: { type: flagged, actor: run.actor, detail: { reason: message } },
+      entry: { type: flaggedEvent, actor: run.actor, detail: { reason: message } },
     });
   }
   return 'flagged';

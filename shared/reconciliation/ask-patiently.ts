@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { throttleAccount } from '../accounts/throttle-account.ts';
+import { throttleAccount } from '../accounts/account-trouble.ts';
 import type { ProcessorAccount, ReconciliationRun } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { CallOptions, Processor, ProcessorFailure, ReadResult } from '../processors/processor.ts';

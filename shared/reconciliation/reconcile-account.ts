@@ -7,6 +7,7 @@ import {
   type ProcessorRefund,
   type RefundWindow,
 } from '../processors/processor.ts';
+import { referenceTo } from '../refunds/reference.ts';
 import { SecretUnreadableError } from '../secrets.ts';
 import { recordDifference } from './act.ts';
 import { askPatiently, type RunContext, RunStoppedError, stopIfAsked } from './ask-patiently.ts';
@@ -155,9 +156,8 @@ async function confirm(
 ): Promise<Difference | null> {
   const { deps, processor } = context;
   const ours = await deps.db.refund.findUniqueOrThrow({ where: { id: refundId } });
-  const { transactionId, amount, currency } = ours;
   const answer = await askPatiently(context, (options) =>
-    processor.getRefund(externalRefundId, { refundId, transactionId, amount, currency }, options),
+    processor.getRefund(externalRefundId, referenceTo(ours), options),
   );
   const theirs: ProcessorRefund | null = answer.kind === 'found' ? answer.value : null;
   // That one of two is gone says nothing about the other.

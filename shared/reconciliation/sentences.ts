@@ -83,5 +83,5 @@ function inTheirs({ processor }: Ours, { id, amount, currency, processorStatus }
 }
 
 function lookAt({ id }: Ours): string {
-  return `See: npm run -s admin -- refund show ${id}`;
+  return `Look at it with: npm run -s admin -- refund show ${id}, and end it with: npm run -s admin -- refund resolve ${id}`;
 }

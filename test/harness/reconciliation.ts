@@ -6,7 +6,6 @@ import type { RefundWindow } from '../../shared/processors/processor.ts';
 import { reconcileAccount } from '../../shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '../../shared/reconciliation/schedule.ts';
 import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
-import { braintreeClient, stripeClient } from '../sandbox/clients.ts';
 import { newPayment } from './payments.ts';
 import { rowOf } from './refund-records.ts';
 import type { TestService } from './service.ts';
@@ -120,35 +119,6 @@ export async function letFail(
 ): Promise<void> {
   const status = processor === 'stripe' ? 'failed' : 'settlement_declined';
   await sandbox.driveRefund(externalRefundId ?? '', { status });
-}
-
-export interface DirectRefund {
-  transactionId: string;
-  /** Minor units of USD. */
-  amount: number;
-  /** Our name for it, where somebody uses that. */
-  name?: string;
-  environment?: Environment;
-}
-
-/** Refunds a payment at its processor, past the service, with the processor's own SDK. @returns the processor's id. */
-export async function refundDirectly(
-  { sandboxUrl }: TestService,
-  processor: ProcessorName,
-  { transactionId, amount, name, environment = 'test' }: DirectRefund,
-): Promise<string> {
-  if (processor === 'stripe') {
-    const client = stripeClient(sandboxUrl, `sk_${environment}_direct`);
-    const metadata = name === undefined ? {} : { metadata: { refund_id: name } };
-    return (await client.refunds.create({ charge: transactionId, amount, ...metadata })).id;
-  }
-  const { transactions } = braintreeClient(sandboxUrl, { publicKey: `${environment}_direct` });
-  const reply = await transactions.refund(transactionId, {
-    amount: (amount / 100).toFixed(2),
-    ...(name === undefined ? {} : { orderId: name }),
-  });
-  expect(reply.success, reply.message).toBe(true);
-  return reply.transaction.id;
 }
 
 /** The most that a policy check says can still be refunded, in minor units. */

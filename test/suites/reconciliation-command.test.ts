@@ -5,11 +5,11 @@ import {
   completedRefund,
   leftToRefund,
   letFail,
-  refundDirectly,
   settle,
   work,
   workWhatIsDue,
 } from '../harness/reconciliation.ts';
+import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf } from '../harness/refund-records.ts';
 import { useService } from '../harness/use-service.ts';
 
@@ -42,7 +42,7 @@ describe('reconciliation run', () => {
   test('shows what it mended, and still ends with 0', async () => {
     const transactionId = await newPayment(service);
     await leftToRefund(service, transactionId);
-    await refundDirectly(service, 'stripe', { transactionId, amount: 4_000 });
+    await refundDirectly(service, { processor: 'stripe', transactionId, amount: 4_000 });
     const { code, stdout } = await run(...stripeTest);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^made_elsewhere +payment_read +- +no +stripe has refund re_\w+ of 40\.00 USD/m);

@@ -125,7 +125,9 @@ describe('what a person reads', () => {
   test('names what was there and is not', () => {
     const found = compare(null, ours(), now);
     expect(found).toMatchObject({ refundId: 'ref_1', transactionId: 'ch_1', externalRefundId: 're_1' });
-    expect(found?.message).toMatch(/re_1, which stripe does not have.*credentials.*refund show ref_1$/);
+    expect(found?.message).toMatch(
+      /re_1, which stripe does not have.*credentials.*refund show ref_1, .*refund resolve ref_1$/,
+    );
   });
 });
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { needsPerson } from '../../shared/reconciliation/act.ts';
+import { keepRefund } from '../../shared/refunds/resolve-refund.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import {
   completedRefund,
@@ -8,10 +9,10 @@ import {
   leftToRefund,
   letFail,
   type ProcessorName,
-  refundDirectly,
   settle,
   workWhatIsDue,
 } from '../harness/reconciliation.ts';
+import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf, timelineOf } from '../harness/refund-records.ts';
 import { sandboxCredentials } from '../harness/service.ts';
 import { useSandbox } from '../harness/use-sandbox.ts';
@@ -45,9 +46,10 @@ async function findTwice(processor: ProcessorName, refundId: string) {
   return second;
 }
 
-/** A person has looked at the refund, and takes its flag away. */
-async function takeFlagAway(id: string): Promise<void> {
-  await service.deps.db.refund.update({ where: { id }, data: { flaggedAt: null, flagReason: null } });
+/** A person has looked at the refund, and lets it stand. */
+async function letStand(id: string): Promise<void> {
+  const { kind } = await keepRefund(service.deps, await rowOf(service, id), 'cli:somebody', 'It may stand.');
+  expect(kind).toBe('done');
 }
 
 describe.each(['stripe', 'braintree'] as const)('a person is shown, once, at %s', (processor) => {
@@ -63,7 +65,7 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, at %s'
     expect(await rowOf(service, refund.id)).toMatchObject({ status: 'failed', flaggedAt: expect.any(Date) });
     expect(await leftToRefund(service, refund.transactionId)).toBe(7_500);
 
-    await takeFlagAway(refund.id);
+    await letStand(refund.id);
     const dealtWith = await findingsAbout(service, processor, { refundId: refund.id });
     expect(dealtWith).toMatchObject([{ kind: 'moved_after_end', action: 'dealt_with' }]);
     expect(dealtWith.some(needsPerson)).toBe(false);
@@ -124,13 +126,18 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, also a
   test('a second refund under the name of one of ours, which counts as refunded elsewhere', async () => {
     const refund = await completedRefund(service, processor);
     const { id: refundId, transactionId } = refund;
-    const extra = await refundDirectly(service, processor, { transactionId, amount: 1_000, name: refundId });
+    const extra = await refundDirectly(service, {
+      processor,
+      transactionId,
+      amount: 1_000,
+      refundId: refundId,
+    });
     const findings = await findTwice(processor, refundId);
     expect(findings).toMatchObject([{ kind: 'extra_refund', action: 'flagged', externalRefundId: extra }]);
     expect((await rowOf(service, refundId)).flagReason).toBe(findings[0]?.message);
     expect(await leftToRefund(service, transactionId)).toBe(6_500);
 
-    await takeFlagAway(refundId);
+    await letStand(refundId);
     const dealtWith = await findingsAbout(service, processor, { refundId });
     expect(dealtWith).toMatchObject([{ kind: 'extra_refund', action: 'dealt_with' }]);
     expect(dealtWith.some(needsPerson)).toBe(false);

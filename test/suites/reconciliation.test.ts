@@ -9,11 +9,11 @@ import {
   leftToRefund,
   letFail,
   reconcile,
-  refundDirectly,
   settle,
   work,
   workWhatIsDue,
 } from '../harness/reconciliation.ts';
+import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf, timelineOf } from '../harness/refund-records.ts';
 import { useService } from '../harness/use-service.ts';
 import { braintreeClient } from '../sandbox/clients.ts';
@@ -42,7 +42,7 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
   test('one that was made elsewhere lowers what can be refunded, also while the last reading is fresh', async () => {
     const transactionId = await newPayment(service, { processor });
     expect(await leftToRefund(service, transactionId)).toBe(10_000);
-    const id = await refundDirectly(service, processor, { transactionId, amount: 4_000 });
+    const id = await refundDirectly(service, { processor, transactionId, amount: 4_000 });
     expect(await leftToRefund(service, transactionId)).toBe(10_000);
 
     const findings = await findingsAbout(service, processor, { transactionId });
@@ -106,10 +106,11 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
 
   test('one that counts as not sent, and is there, is looked up and never sent', async () => {
     const refund = await createRefund(service, processor);
-    await refundDirectly(service, processor, {
+    await refundDirectly(service, {
+      processor,
       transactionId: refund.transactionId,
       amount: 2_500,
-      name: refund.id,
+      refundId: refund.id,
     });
     await service.deps.db.refund.update({ where: { id: refund.id }, data: { nextActionAt: tomorrow() } });
     const findings = await findingsAbout(service, processor, { refundId: refund.id });
@@ -151,7 +152,7 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
   test('refunds of payments that are not on record are told as one, and need nothing', async () => {
     for (const amount of [100, 200]) {
       const transactionId = await newPayment(service, { processor });
-      await refundDirectly(service, processor, { transactionId, amount });
+      await refundDirectly(service, { processor, transactionId, amount });
     }
     const before = await service.deps.db.transaction.count();
     const { findings } = await reconcile(service, processor);
@@ -184,7 +185,7 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     const count = processor === 'stripe' ? 210 : 110;
     for (let made = 0; made < count; made += 10) {
       const some = Array.from({ length: 10 }, () =>
-        refundDirectly(service, processor, { transactionId, amount: 100 }),
+        refundDirectly(service, { processor, transactionId, amount: 100 }),
       );
       await Promise.all(some);
     }
@@ -260,7 +261,13 @@ test.each(['stripe', 'braintree'] as const)(
     };
     await service.sandbox.transaction(live);
     const { id: name, transactionId } = refund;
-    await refundDirectly(service, processor, { transactionId, amount: 900, name, environment: 'live' });
+    await refundDirectly(service, {
+      processor,
+      transactionId,
+      amount: 900,
+      refundId: name,
+      environment: 'live',
+    });
     const before = await rowOf(service, refund.id);
     const { findings } = await reconcile(service, processor, { environment: 'live' });
     expect(findings.map(({ kind }) => kind)).toEqual(['made_elsewhere_unrecorded']);
