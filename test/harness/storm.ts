@@ -112,8 +112,10 @@ function answersOf(served: ServedDocument): DeclaredAnswers {
     method: method.toUpperCase(),
     segments: path.split('/'),
     answers: new Map(
-      Object.entries<{ content: { 'application/json': { schema: unknown } } }>(operation.responses).map(
+      Object.entries<{ content?: { 'application/json': { schema: unknown } } }>(operation.responses).map(
         ([status, { content }]) => {
+          if (content === undefined)
+            throw new Error(`${method} ${path} does not say what ${status} looks like.`);
           const schema = served.schemaOf(content['application/json'].schema);
           const check = (body: unknown) =>
             demand(isDeepStrictEqual(schema.parse(body), body), 'The body has more than is declared.');
