@@ -21,6 +21,8 @@ export interface SandboxControl {
   driveRefund(id: string, change: { status: string; failureReason?: string }): Promise<void>;
   fault(fault: Record<string, unknown>): Promise<void>;
   clearFaults(): Promise<void>;
+  /** How often each kind of fault has struck since the sandbox was started. */
+  strikes(): Promise<Record<string, number>>;
   settings(settings: Record<string, unknown>): Promise<Record<string, unknown>>;
 }
 
@@ -40,6 +42,7 @@ export function sandboxControl(url: string): SandboxControl {
     driveRefund: (id, change) => call('POST', `/refunds/${id}`, change),
     fault: (fault) => call('POST', '/faults', fault),
     clearFaults: () => call('DELETE', '/faults'),
+    strikes: async () => (await call<{ strikes: Record<string, number> }>('GET', '/faults')).strikes,
     settings: (settings) => call('POST', '/settings', settings),
   };
 }

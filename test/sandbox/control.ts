@@ -9,6 +9,7 @@ import {
 } from './control-schemas.ts';
 import { stripeCanExpress } from './currency.ts';
 import type { Answer, Call } from './exchange.ts';
+import type { FaultKind } from './faults.ts';
 import type { Environment, Payment, Processor, Refund, Scope } from './ledger.ts';
 import { isNamed, knownPayment, newPaymentId, scopeOf, storedIds } from './payments.ts';
 import { moveRefund, type Sandbox } from './state.ts';
@@ -17,6 +18,7 @@ import { PAYMENT_STATUSES, REFUND_STATUSES } from './statuses.ts';
 const PROCESSORS: readonly Processor[] = ['stripe', 'braintree'];
 const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
 const DEFAULT_HOLD_MS = 60_000;
+const DEFAULT_LATE_MS = 1_000;
 
 type Handler = (sandbox: Sandbox, call: Call, id: string) => unknown;
 
@@ -26,6 +28,7 @@ const ROUTES: readonly [method: string, path: RegExp, handle: Handler][] = [
   ['POST', /^\/_sandbox\/transactions\/([^/]+)$/, changeTransaction],
   ['GET', /^\/_sandbox\/refunds$/, listRefunds],
   ['POST', /^\/_sandbox\/refunds\/([^/]+)$/, changeRefund],
+  ['GET', /^\/_sandbox\/faults$/, (sandbox) => ({ strikes: sandbox.faults.strikes() })],
   ['POST', /^\/_sandbox\/faults$/, addFault],
   ['DELETE', /^\/_sandbox\/faults$/, clearFaults],
   ['POST', /^\/_sandbox\/settings$/, changeSettings],
@@ -138,10 +141,14 @@ function changeRefund(sandbox: Sandbox, call: Call, id: string) {
 
 function addFault(sandbox: Sandbox, call: Call) {
   const asked = body(newFault, call);
-  const holds = asked.kind === 'timeout' || asked.kind === 'timeout-after-apply';
-  const fault = { ...asked, delayMs: asked.delayMs ?? (holds ? DEFAULT_HOLD_MS : 0) };
+  const fault = { ...asked, delayMs: asked.delayMs ?? defaultDelayMs(asked.kind) };
   sandbox.faults.add(fault);
   return { ...fault };
+}
+
+function defaultDelayMs(kind: FaultKind): number {
+  if (kind === 'timeout' || kind === 'timeout-after-apply') return DEFAULT_HOLD_MS;
+  return kind === 'reset-before-apply' ? DEFAULT_LATE_MS : 0;
 }
 
 function clearFaults(sandbox: Sandbox) {

@@ -46,7 +46,7 @@ export interface Gateway {
 export type Delivery =
   | { kind: 'answer'; answer: Answer; afterMs: number; finished: () => void }
   | { kind: 'hang'; forMs: number }
-  | { kind: 'reset' };
+  | { kind: 'reset'; work?: () => void; afterMs?: number };
 
 /** Runs one call through credentials, faults and the processor's own logic. Wrong credentials never meet a fault. */
 export function exchange(gateway: Gateway, call: Call, faults: Faults, latencyMs: number): Delivery {
@@ -73,6 +73,12 @@ function strike(gateway: Gateway, call: Call, account: Account, fault: Fault, la
     case 'reset-after-apply':
       gateway.execute(call, account, false).finished();
       return { kind: 'reset' };
+    case 'reset-before-apply':
+      return {
+        kind: 'reset',
+        work: () => gateway.execute(call, account, false).finished(),
+        afterMs: fault.delayMs,
+      };
     case 'malformed':
       gateway.execute(call, account, false).finished();
       return plainly(gateway.malformed(), latencyMs);

@@ -18,6 +18,7 @@ export const FAULT_KINDS = [
   'timeout-after-apply',
   'reset',
   'reset-after-apply',
+  'reset-before-apply',
   'delay',
   'malformed',
 ] as const;
@@ -38,6 +39,7 @@ export interface Fault {
 /** Faults live in memory only: a restarted sandbox is a healthy one. */
 export class Faults {
   #armed: Fault[] = [];
+  readonly #strikes = new Map<FaultKind, number>();
 
   add(fault: Fault): void {
     this.#armed.push(fault);
@@ -45,6 +47,11 @@ export class Faults {
 
   clear(): void {
     this.#armed = [];
+  }
+
+  /** How often each kind has struck since the start, those that were cleared included. */
+  strikes(): Record<string, number> {
+    return Object.fromEntries(this.#strikes);
   }
 
   /**
@@ -59,6 +66,7 @@ export class Faults {
         (armed.probability >= 1 || Math.random() < armed.probability),
     );
     if (fault === undefined) return null;
+    this.#strikes.set(fault.kind, (this.#strikes.get(fault.kind) ?? 0) + 1);
     if (fault.times !== null) {
       fault.times -= 1;
       if (fault.times <= 0) this.#armed = this.#armed.filter((armed) => armed !== fault);

@@ -105,6 +105,7 @@ function deliver(
   switch (delivery.kind) {
     case 'reset':
       request.socket.resetAndDestroy();
+      if (delivery.work !== undefined) later(held, delivery.afterMs ?? 0, delivery.work);
       return;
     case 'hang':
       later(held, delivery.forMs, () => request.socket.destroy());

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useSandbox } from '../harness/use-sandbox.ts';
+import { waitFor } from '../harness/wait-for.ts';
 import { braintreeClient, stripeClient } from '../sandbox/clients.ts';
 
 const { sandbox, control } = useSandbox({ autoSettle: false });
@@ -63,6 +64,36 @@ describe('faults', () => {
     const refund = await stripeClient(sandbox.url).refunds.create({ charge: 'ch_delayed' });
     expect(performance.now() - before).toBeGreaterThanOrEqual(110);
     expect(refund.object).toBe('refund');
+  });
+
+  test('reset-before-apply applies after the caller has been cut off', async () => {
+    const creations = [
+      () => stripeClient(sandbox.url).refunds.create({ charge: 'ch_late' }),
+      () => braintreeClient(sandbox.url).transactions.refund('ch-late'),
+    ];
+    for (const [index, processor] of ['stripe', 'braintree'].entries()) {
+      const fault = { processor, operation: 'refund.create', kind: 'reset-before-apply', delayMs: 150 };
+      await control.fault(fault);
+      const transactionId = ['ch_late', 'ch-late'][index] ?? '';
+      expect(await failureOf(creations[index]?.() ?? Promise.resolve())).not.toMatchObject({
+        type: 'resolved',
+      });
+      expect(await control.refunds({ transactionId })).toHaveLength(0);
+      await waitFor(
+        'the refund to be applied',
+        async () => (await control.refunds({ transactionId })).length === 1,
+      );
+    }
+  });
+
+  test('tells how often each kind has struck, also after the faults were cleared', async () => {
+    const before = (await control.strikes())['rate-limit'] ?? 0;
+    await control.fault({ processor: 'stripe', operation: 'refund.find', kind: 'rate-limit', times: 2 });
+    const list = () => failureOf(stripeClient(sandbox.url).refunds.list({ charge: 'ch_counted' }));
+    await list();
+    await control.clearFaults();
+    await list();
+    expect((await control.strikes())['rate-limit']).toBe(before + 1);
   });
 
   test('a rate limit says when to come back', async () => {
