@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { migrate } from '../../prisma/migrate.ts';
 import { createDatabase } from './create-database.ts';
+import { query } from './database-client.ts';
 import { type RunningPostgres, startPostgres } from './embedded-postgres.ts';
 import { freePort } from './free-port.ts';
 import { type RunningRedis, startRedis } from './redis.ts';
@@ -58,23 +59,31 @@ export class OwnRedis {
 export class OwnPostgres {
   readonly url: string;
   readonly #folder: string;
+  readonly #durable: boolean;
   readonly #port: number;
   #server: RunningPostgres | null;
 
-  private constructor(folder: string, server: RunningPostgres, url: string) {
+  private constructor(folder: string, durable: boolean, server: RunningPostgres, url: string) {
     this.#folder = folder;
+    this.#durable = durable;
     this.#server = server;
     this.#port = server.port;
     this.url = url;
   }
 
-  static async start(): Promise<OwnPostgres> {
+  /** @param durable true where it is to be ended without notice: else it would forget what it had just committed. */
+  static async start({ durable = false } = {}): Promise<OwnPostgres> {
     const folder = mkdtempSync(join(tmpdir(), 'refund-own-postgres-'));
     chmodSync(folder, 0o755);
-    const server = await startPostgres({ dataDir: join(folder, 'data'), durable: false });
+    const server = await startPostgres({ dataDir: join(folder, 'data'), durable });
     const url = await createDatabase(server.url, 'refunds');
     await migrate(url);
-    return new OwnPostgres(folder, server, url);
+    return new OwnPostgres(folder, durable, server, url);
+  }
+
+  /** Where its data is. */
+  get folder(): string {
+    return this.#folder;
   }
 
   async stop(): Promise<void> {
@@ -82,9 +91,25 @@ export class OwnPostgres {
     this.#server = null;
   }
 
+  /** Ends it without notice, as a power cut does: it has to recover from its log when it starts again. */
+  async stopImmediately(): Promise<void> {
+    const server = this.#server;
+    if (server !== null) process.kill(server.pid, 'SIGQUIT');
+    await server?.exited;
+    this.#server = null;
+  }
+
   async startAgain(): Promise<void> {
     const dataDir = join(this.#folder, 'data');
-    this.#server = await startPostgres({ dataDir, port: this.#port, durable: false });
+    this.#server = await startPostgres({ dataDir, port: this.#port, durable: this.#durable });
+  }
+
+  /** Ends every connection, as an administrator can. */
+  async disconnectAll(): Promise<void> {
+    await query(
+      this.url,
+      "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()",
+    );
   }
 
   /** Every process of it stops where it is: connections stay open and nothing is answered. */

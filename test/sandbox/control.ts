@@ -89,6 +89,7 @@ function changeTransaction(sandbox: Sandbox, call: Call, id: string) {
   const asked = body(transactionChange, call);
   const payment = inAnyScope((scope) => knownPayment(sandbox, scope, id), asked.processor, asked.environment);
   if (payment === undefined) throw new ControlError(404, `no transaction ${id}; create it or read it first`);
+  if (payment.status === 'voided') throw new ControlError(400, `${id} is a voided sale; a void is final`);
   const status = asked.status ?? payment.status;
   requireStatus(PAYMENT_STATUSES[payment.processor], status, payment.processor);
   sandbox.ledger.putPayment({ ...payment, status });

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queueBackends } from '../harness/backends.ts';
 import { type StartedProcess, startProcess } from '../harness/child-process.ts';
+import { type CompiledService, compileService } from '../harness/compiled-service.ts';
 import { useEmptyDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
 import { sandboxCredentials } from '../harness/service.ts';
@@ -20,17 +21,13 @@ const root = resolve(import.meta.dirname, '..', '..');
 // Everything that is deployed, as it is deployed: compiled, without tsx.
 describe.each(queueBackends)('in production, queues on $name', (backend) => {
   const databaseUrl = useEmptyDatabase();
-  let dist: string;
+  let compiled: CompiledService;
   let env: Record<string, string>;
   let sandbox: RunningSandbox;
   const started: StartedProcess[] = [];
 
   beforeAll(async () => {
-    // Inside of the project, so that the packages are found, and not in dist/, which may be somebody's.
-    mkdirSync(join(root, 'test', 'output'), { recursive: true });
-    dist = mkdtempSync(join(root, 'test', 'output', 'production-'));
-    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-    await run(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--outDir', dist], { cwd: root });
+    compiled = await compileService();
     sandbox = await startSandbox({ port: 0 });
     env = {
       NODE_ENV: 'production',
@@ -44,18 +41,18 @@ describe.each(queueBackends)('in production, queues on $name', (backend) => {
   afterAll(async () => {
     await Promise.all(started.map((process) => process.kill9()));
     await sandbox.close();
-    rmSync(dist, { recursive: true, force: true });
+    compiled.remove();
   });
 
   function start(entry: string): StartedProcess {
-    const process = startProcess(relative(root, join(dist, entry)), { env });
+    const process = startProcess(compiled.entry(entry), { env });
     started.push(process);
     return process;
   }
 
   /** Runs a compiled command to its end; answers its stdout. */
   async function command(entry: string, ...args: string[]): Promise<string> {
-    const { stdout } = await run(process.execPath, [join(dist, entry), ...args], {
+    const { stdout } = await run(process.execPath, [join(compiled.folder, entry), ...args], {
       cwd: root,
       env: { ...process.env, ...env },
     });
@@ -68,7 +65,7 @@ describe.each(queueBackends)('in production, queues on $name', (backend) => {
     const accounts = Object.entries(sandboxCredentials('test', sandbox.url));
     await Promise.all(
       accounts.map(async ([processor, credentials]) => {
-        const file = join(dist, `${processor}.json`);
+        const file = join(compiled.folder, `${processor}.json`);
         writeFileSync(file, JSON.stringify(credentials));
         const account = ['--processor', processor, '--credentials-file', file];
         await command('api/admin/main.js', 'account', 'set', ...place, ...account);

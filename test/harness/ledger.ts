@@ -1,0 +1,64 @@
+import type { Database, Refund, RefundEvent, Transaction } from '../../shared/db.ts';
+import type { Environment } from '../../shared/environment.ts';
+import type { MovedRefund, SandboxControl } from '../sandbox/clients.ts';
+
+/** A refund that a processor has accepted, whatever became of it. */
+export interface Movement extends MovedRefund {
+  processor: string;
+  environment: Environment;
+}
+
+/** Both sides of the books: what we have on record, and what the processors did. */
+export interface Ledger {
+  refunds: Refund[];
+  transactions: Transaction[];
+  /** In the order of each timeline. */
+  events: RefundEvent[];
+  movements: Movement[];
+}
+
+const environments = ['test', 'live'] as const;
+const processors = ['stripe', 'braintree'] as const;
+
+/** Reads both sides while nothing moves. */
+export async function readLedger(db: Database, sandbox: SandboxControl): Promise<Ledger> {
+  const refunds = await db.refund.findMany({ orderBy: { id: 'asc' } });
+  const transactions = await db.transaction.findMany();
+  const events = await db.refundEvent.findMany({ orderBy: [{ refundId: 'asc' }, { seq: 'asc' }] });
+  return { refunds, transactions, events, movements: await readMovements(sandbox) };
+}
+
+async function readMovements(sandbox: SandboxControl): Promise<Movement[]> {
+  const scopes = environments.flatMap((environment) =>
+    processors.map((processor) => ({ processor, environment })),
+  );
+  const movements = scopes.map(async (scope) =>
+    (await sandbox.refunds(scope)).map((moved) => ({ ...moved, ...scope })),
+  );
+  return (await Promise.all(movements)).flat();
+}
+
+/**
+ * The refund that a movement belongs to; null for one that nobody here asked for. A void of an unsettled sale may carry
+ * no name of ours, so it is known by the payment that it ended: it is that of the refund that claims it, or else of one
+ * that was sent for the whole amount, and then rather of one whose outcome is open.
+ */
+export function ownerOf(movement: Movement, refunds: readonly Refund[]): Refund | null {
+  const here = refunds.filter((refund) => isOfPayment(refund, movement));
+  const named = here.find(({ id }) => movement.key === id);
+  if (named !== undefined || movement.id !== movement.transactionId) return named ?? null;
+  const claiming = here.find(({ externalRefundId }) => externalRefundId === movement.id);
+  if (claiming !== undefined) return claiming;
+  const sent = here.filter(
+    ({ attemptCount, amount }) => attemptCount > 0 && amount === BigInt(movement.amount),
+  );
+  return sent.find(({ status }) => status === 'processing') ?? sent[0] ?? null;
+}
+
+function isOfPayment(refund: Refund, movement: Movement): boolean {
+  return (
+    refund.transactionId === movement.transactionId &&
+    refund.processor === movement.processor &&
+    refund.environment === movement.environment
+  );
+}
