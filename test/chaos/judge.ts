@@ -1,0 +1,27 @@
+import type { Database } from '../../shared/db.ts';
+import { readLedger } from '../harness/ledger.ts';
+import { ledgerViolations, orphanViolations, type Violation } from '../harness/ledger-rules.ts';
+import { clientViolations } from './client-rules.ts';
+import type { Deployment } from './deployment.ts';
+import type { Diary } from './diary.ts';
+import { leaseViolations } from './lease-rules.ts';
+
+/** Compares what clients were told, what is on record and what the processors did, one by one. */
+export async function judge(deployment: Deployment, db: Database, diary: Diary): Promise<Violation[]> {
+  const ledger = await readLedger(db, deployment.control);
+  const idempotencyKeys = await db.idempotencyKey.findMany();
+  const { refunds, events } = ledger;
+  return [
+    ...ledgerViolations(ledger),
+    ...orphanViolations(ledger, true),
+    ...leaseViolations(events),
+    ...clientViolations(diary.pages, { refunds, idempotencyKeys }),
+    ...exitViolations(deployment),
+  ];
+}
+
+/** Outages are no reason for a process to end. */
+function exitViolations({ apis, workers, sandbox }: Deployment): Violation[] {
+  const exits = [...apis, ...workers, sandbox].flatMap(({ unexpectedExits }) => unexpectedExits);
+  return exits.map((what) => ({ kind: 'wrong', refundId: null, what }));
+}

@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest';
+import { planFaults } from '../chaos/fault-plan.ts';
+import { planOrder } from '../chaos/orders.ts';
+import { Random } from '../chaos/random.ts';
+import { runChaos } from '../chaos/run-chaos.ts';
+import { problemLines, verdictLine } from '../chaos/verdict.ts';
+import { queueBackends } from '../harness/backends.ts';
+
+describe.each(queueBackends)('while everything fails at random, queues on $name', ({ name }) => {
+  test('no refund is lost, none moves twice, none is stuck, and nobody is told what is not true', async () => {
+    const { verdict, keptIn } = await runChaos({ seed: 7, refunds: 50, queues: name, say: () => {} });
+    console.log(verdictLine(verdict));
+    expect({ problems: problemLines(verdict), keptIn }).toEqual({ problems: [], keptIn: [] });
+    expect(verdict.acceptedCount).toBeGreaterThanOrEqual(50);
+    expect(verdict.faults.size).toBeGreaterThan(10);
+  }, 300_000);
+});
+
+test('the same seed plans the same orders and the same faults, another one others', () => {
+  const targets = { apis: ['api-1', 'api-2'], workers: ['worker-1'], redis: true };
+  const plan = (seed: number) => {
+    const faults = planFaults(new Random(seed), targets);
+    const orders = new Random(seed);
+    return Array.from({ length: 200 }, (_, number) => [faults.next().value, planOrder(orders, number)]);
+  };
+  expect(plan(1)).toEqual(plan(1));
+  expect(plan(1)).not.toEqual(plan(2));
+});
