@@ -37,6 +37,9 @@ const workerCount = 3;
 /** How long a refund is open at its processor: long enough to be cancelled there. */
 const autoSettleMs = 400;
 
+/** How long every call takes at a processor: long enough for a worker to be killed in the middle of one. */
+const latencyMs = 40;
+
 /** What takes a second on a machine that does nothing else. */
 const startTimeoutMs = 90_000;
 
@@ -66,7 +69,7 @@ export async function deploy(queues: QueueBackend['name']): Promise<Deployment> 
   };
   try {
     await deployment.ready();
-    await deployment.control.settings({ autoSettleMs });
+    await deployment.control.settings({ autoSettleMs, latencyMs });
     return deployment;
   } catch (error) {
     await deployment.close({ keepData: false });

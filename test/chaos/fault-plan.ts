@@ -87,7 +87,7 @@ function postgresChoices(random: Random): Choice[] {
 function planStorm(random: Random): Storm {
   return {
     processor: random.pick(processors),
-    operation: random.pick([...OPERATIONS, '*']),
+    operation: random.chance(0.4) ? 'refund.create' : random.pick([...OPERATIONS, '*']),
     kind: random.pick(FAULT_KINDS),
     times: random.between(3, 15),
   };

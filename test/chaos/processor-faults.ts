@@ -7,11 +7,17 @@ import { latestApplyMs } from './settings.ts';
 /** How many of an operation's requests meet a fault, all kinds together. */
 const shares: Readonly<Record<Operation, number>> = {
   'transaction.get': 0.06,
-  'refund.create': 0.35,
+  'refund.create': 0.25,
   'refund.get': 0.06,
   'refund.find': 0.12,
   'refund.cancel': 0.15,
 };
+
+/**
+ * How many submissions are cut off and applied later. They are what tempts a lookup into a false "not found", so there
+ * are more of them than of anything else.
+ */
+const lateShare = 0.15;
 
 /** Beyond the service's deadline for a call, so that it is the service that gives up. */
 const holdMs = 3_000;
@@ -19,6 +25,8 @@ const holdMs = 3_000;
 /** Arms every kind of fault on every operation of both processors, each with a probability of its own. */
 export async function armProcessorFaults(control: SandboxControl, random: Random): Promise<void> {
   for (const processor of ['stripe', 'braintree']) {
+    const late = { processor, operation: 'refund.create', kind: 'reset-before-apply', times: null };
+    await control.fault({ ...late, probability: lateShare, delayMs: latestApplyMs });
     for (const [operation, share] of Object.entries(shares)) {
       for (const kind of FAULT_KINDS) {
         const probability = (share / FAULT_KINDS.length) * (0.5 + random.next());
