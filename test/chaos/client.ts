@@ -4,10 +4,10 @@ import { acceptedIdOf, type Page, type Told } from './diary.ts';
 import type { PlannedCreation } from './orders.ts';
 
 /** How long a client waits for an answer; longer than any that is asked for. */
-const patienceMs = 8_000;
+const patienceMs = 15_000;
 
 /** The pause before a request is repeated for the first time, and the longest one. */
-const repeatPauseMs = { first: 300, longest: 3_000 };
+const repeatPauseMs = { first: 300, longest: 5_000 };
 
 export interface ClientOptions {
   deployment: Pick<Deployment, 'apiUrls' | 'keys'>;

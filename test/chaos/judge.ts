@@ -4,7 +4,7 @@ import { ledgerViolations, orphanViolations, type Violation } from '../harness/l
 import { clientViolations } from './client-rules.ts';
 import type { Deployment } from './deployment.ts';
 import type { Diary } from './diary.ts';
-import { leaseViolations } from './lease-rules.ts';
+import { waitingViolations } from './waiting-rules.ts';
 
 /** Compares what clients were told, what is on record and what the processors did, one by one. */
 export async function judge(deployment: Deployment, db: Database, diary: Diary): Promise<Violation[]> {
@@ -14,7 +14,7 @@ export async function judge(deployment: Deployment, db: Database, diary: Diary):
   return [
     ...ledgerViolations(ledger),
     ...orphanViolations(ledger, true),
-    ...leaseViolations(events),
+    ...waitingViolations(events),
     ...clientViolations(diary.pages, { refunds, idempotencyKeys }),
     ...exitViolations(deployment),
   ];

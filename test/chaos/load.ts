@@ -18,7 +18,7 @@ export interface LoadOptions {
 const pauseBetweenOrdersMs = 300;
 
 /** Orders that are open at once; an outage must not pile up more than that. */
-const mostOpenOrders = 60;
+const mostOpenOrders = 40;
 
 /** Orders come in until enough refunds are accepted. */
 export class Load {

@@ -48,7 +48,7 @@ const kinds: readonly (readonly [weight: number, kind: Kind])[] = [
   [4, 'too-much'],
   [2, 'whole'],
   [2, 'unsettled'],
-  [3, 'cancellable'],
+  [5, 'cancellable'],
   [1, 'declined'],
   [1, 'missing'],
 ];
@@ -138,7 +138,7 @@ function planCreation(
     prefer: random.pick(preferences),
     keyed,
     copies: keyed && random.chance(0.15) ? 2 : 1,
-    cancelAfterMs: cancelled ? random.between(0, 600) : null,
+    cancelAfterMs: cancelled ? random.between(0, 500) : null,
     readAfterMs: random.chance(0.25) ? random.between(0, 2_000) : null,
   };
 }

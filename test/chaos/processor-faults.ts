@@ -44,7 +44,7 @@ export async function raiseStorm(control: SandboxControl, storm: Storm): Promise
 function delayOf(kind: FaultKind, random: Random): number {
   switch (kind) {
     case 'reset-before-apply':
-      return random.between(latestApplyMs / 2, latestApplyMs);
+      return random.between(500, latestApplyMs);
     case 'delay':
       return random.between(200, holdMs);
     default:

@@ -9,10 +9,10 @@ const processorTimeoutMs = 2_000;
 export const leaseMs = processorTimeoutMs + recordingMarginMs;
 
 /** How long after the end of an attempt a lookup that finds nothing is proof. */
-const settleDelayMs = 8_000;
+export const settleDelayMs = 10_000;
 
 /** What the sandbox takes at most to apply a request whose caller it has cut off. */
-export const latestApplyMs = 1_500;
+export const latestApplyMs = 4_500;
 
 /** How long the sandbox is frozen at most; requests that wait there are applied when it goes on. */
 export const longestSandboxFreezeMs = 2_000;
