@@ -109,8 +109,9 @@ function timelineProblem(timeline: readonly RefundEvent[]): string | null {
     if (event.seq !== index + 1) return `has ${event.seq} in place of ${index + 1}`;
     const before = timeline[index - 1];
     if (before === undefined) continue;
-    const from = event.status === before.status ? null : before.status;
-    if (event.previousStatus !== from || !canMove(before.status, event.status)) {
+    const hasMoved = event.status !== before.status;
+    const from = hasMoved ? before.status : null;
+    if (event.previousStatus !== from || (hasMoved && !canMove(before.status, event.status))) {
       return `goes from ${before.status} to ${event.status} by way of ${event.previousStatus} at ${event.seq}`;
     }
   }

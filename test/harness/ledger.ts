@@ -45,7 +45,10 @@ async function readMovements(sandbox: SandboxControl): Promise<Movement[]> {
  */
 export function ownerOf(movement: Movement, refunds: readonly Refund[]): Refund | null {
   const here = refunds.filter((refund) => isOfPayment(refund, movement));
-  const named = here.find(({ id }) => movement.key === id);
+  // One that was made past the service has no name, but a person may have said whose it is.
+  const named = here.find(({ id, externalRefundId }) =>
+    movement.key === '' ? externalRefundId === movement.id : movement.key === id,
+  );
   if (named !== undefined || movement.id !== movement.transactionId) return named ?? null;
   const claiming = here.find(({ externalRefundId }) => externalRefundId === movement.id);
   if (claiming !== undefined) return claiming;
