@@ -34,7 +34,7 @@ const secrets = {
   restrictedKey: newCanary('a restricted Stripe key', 'rk_live_'),
   publicKey: newCanary('a Braintree public key'),
   privateKey: newCanary('a Braintree private key'),
-  webhookSecret: newCanary('a webhook secret that a processor repeats', 'whsec_'),
+  webhookSecret: newCanary('a webhook secret, which a processor repeats', 'whsec_'),
   badCredential: newCanary('credentials that were refused'),
   dashboardPassword: newCanary('the password of a person'),
   unknownKey: { what: 'an API key that was never made', text: generateApiKey('live') },
@@ -286,7 +286,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     const { id: organizationId, keys: own } = await service.addOrganization('Told');
     const { text: publicKey } = secrets.publicKey;
     const credentials = {
-      stripe: { secretKey: secrets.stripeKey.text, apiBase },
+      stripe: { secretKey: secrets.stripeKey.text, webhookSecret: secrets.webhookSecret.text, apiBase },
       braintree: { merchantId: 'told', publicKey, privateKey: secrets.privateKey.text, apiBase },
     };
     for (const processor of ['stripe', 'braintree'] as const) {
@@ -294,6 +294,13 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       await setProcessorAccount(service.deps, { ...account, credentials: credentials[processor] });
     }
     keys.push({ what: 'an API key', text: own.test.plaintext });
+    const { id: accountId } = await service.deps.db.processorAccount.findFirstOrThrow({
+      where: { organizationId, environment: 'test', processor: 'stripe' },
+    });
+    await ask(api, 'POST', `/webhooks/stripe/${accountId}?card=${cards.inQuery.text}`, {
+      body: JSON.stringify({ id: 'evt_1', data: telling }),
+      headers: { 'stripe-signature': `t=1,v1=${secrets.webhookSecret.text}` },
+    });
     const { plaintext: key } = own.test;
     for (const word of ['unreadable', 'rejected', 'broken', 'throttled', 'forbidden']) {
       await create(api, { transactionId: `ch_${word}` }, { key });
@@ -463,21 +470,16 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     expect(trail.answers.flatMap(([name, text]) => findCanaries(all(), name, text))).toEqual([]);
   });
 
-
+  // Commands do the same on either backend, so one of them is enough.
+  if (backend.name === 'postgres') {
+    test('in what the command line says', () => {
+      expect(trail.commands.filter(([, { code }]) => code === 0).length).toBeGreaterThan(3);
+      const found = trail.commands.flatMap(([command, { stdout, stderr }]) =>
+        findCanaries([...forbidden, ...keys], command, `${stdout}\n${stderr}`),
+      );
+      expect(found).toEqual([]);
+    });
   }
-
-  test('in refusals, and in the headers of any answer', () => {
-    expect(trail.answers.length).toBeGreaterThan(40);
-    expect(trail.answers.flatMap(([name, text]) => findCanaries(all(), name, text))).toEqual([]);
-  });
-
-  test.runIf(backend.name === 'postgres')('in what the command line says', () => {
-    expect(trail.commands.filter(([, { code }]) => code === 0).length).toBeGreaterThan(3);
-    const found = trail.commands.flatMap(([command, { stdout, stderr }]) =>
-      findCanaries([...forbidden, ...keys], command, `${stdout}\n${stderr}`),
-    );
-    expect(found).toEqual([]);
-  });
 
   test('in the titles of processes', () => {
     expect(trail.titles).toHaveLength(2);
