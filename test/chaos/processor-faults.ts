@@ -10,6 +10,7 @@ const shares: Readonly<Record<Operation, number>> = {
   'refund.create': 0.25,
   'refund.get': 0.06,
   'refund.find': 0.12,
+  'refund.list': 0.12,
   'refund.cancel': 0.15,
 };
 

@@ -76,6 +76,7 @@ export const newFault = z.strictObject({
   times: z.int().positive().nullable().default(1),
   delayMs: z.int().nonnegative().optional(),
   probability: z.number().gt(0).lte(1).default(1),
+  transactionId: z.string().min(1).nullable().default(null),
 });
 
 const milliseconds = z.int().nonnegative();

@@ -148,7 +148,7 @@ function addFault(sandbox: Sandbox, call: Call) {
 }
 
 function defaultDelayMs(kind: FaultKind): number {
-  if (kind === 'timeout' || kind === 'timeout-after-apply') return DEFAULT_HOLD_MS;
+  if (kind.startsWith('timeout')) return DEFAULT_HOLD_MS;
   return kind === 'reset-before-apply' ? DEFAULT_LATE_MS : 0;
 }
 

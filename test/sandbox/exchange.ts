@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Fault, Faults, Operation } from './faults.ts';
+import type { Fault, Faults, Target } from './faults.ts';
 import type { Environment, Processor } from './ledger.ts';
 
 export interface Call {
@@ -35,7 +35,7 @@ export interface Gateway {
   processor: Processor;
   /** Who is calling, or the answer that turns the caller away. */
   admit(call: Call): Account | Answer;
-  operationOf(call: Call, account: Account): Operation | null;
+  targetOf(call: Call, account: Account): Target;
   /** With `crash`, the work is done and kept, and the answer is a 500 all the same. */
   execute(call: Call, account: Account, crash: boolean): Execution;
   outage(kind: Outage): Answer;
@@ -45,14 +45,15 @@ export interface Gateway {
 /** What the server should do with the connection. */
 export type Delivery =
   | { kind: 'answer'; answer: Answer; afterMs: number; finished: () => void }
-  | { kind: 'hang'; forMs: number }
+  /** `last` is what happens before the connection is closed. */
+  | { kind: 'hang'; forMs: number; last: () => void }
   | { kind: 'reset'; work?: () => void; afterMs?: number };
 
 /** Runs one call through credentials, faults and the processor's own logic. Wrong credentials never meet a fault. */
 export function exchange(gateway: Gateway, call: Call, faults: Faults, latencyMs: number): Delivery {
   const account = gateway.admit(call);
   if ('status' in account) return plainly(account, latencyMs);
-  const fault = faults.strike(gateway.processor, gateway.operationOf(call, account));
+  const fault = faults.strike(gateway.processor, gateway.targetOf(call, account));
   if (fault === null) return { kind: 'answer', afterMs: latencyMs, ...gateway.execute(call, account, false) };
   return strike(gateway, call, account, fault, latencyMs);
 }
@@ -64,12 +65,18 @@ function strike(gateway: Gateway, call: Call, account: Account, fault: Fault, la
     case 'rate-limit':
       return plainly(gateway.outage(fault.kind), latencyMs);
     case 'timeout':
-      return { kind: 'hang', forMs: fault.delayMs };
+      return { kind: 'hang', forMs: fault.delayMs, last: () => undefined };
+    case 'timeout-late-apply':
+      return {
+        kind: 'hang',
+        forMs: fault.delayMs,
+        last: () => gateway.execute(call, account, false).finished(),
+      };
     case 'reset':
       return { kind: 'reset' };
     case 'timeout-after-apply':
       gateway.execute(call, account, false).finished();
-      return { kind: 'hang', forMs: fault.delayMs };
+      return { kind: 'hang', forMs: fault.delayMs, last: () => undefined };
     case 'reset-after-apply':
       gateway.execute(call, account, false).finished();
       return { kind: 'reset' };

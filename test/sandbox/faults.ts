@@ -16,6 +16,7 @@ export const FAULT_KINDS = [
   'rate-limit',
   'timeout',
   'timeout-after-apply',
+  'timeout-late-apply',
   'reset',
   'reset-after-apply',
   'reset-before-apply',
@@ -34,6 +35,16 @@ export interface Fault {
   times: number | null;
   delayMs: number;
   probability: number;
+  /** The one payment whose requests it strikes; null means any. */
+  transactionId: string | null;
+}
+
+/** What a request is about, as far as faults can tell. */
+export interface Target {
+  /** Null for requests without an operation of their own, which are met by `*` alone. */
+  operation: Operation | null;
+  /** Every id of the payment that is meant, by itself or through one of its refunds. */
+  transactionIds: readonly string[];
 }
 
 /** Faults live in memory only: a restarted sandbox is a healthy one. */
@@ -56,13 +67,14 @@ export class Faults {
 
   /**
    * The fault that strikes this request, if any: the oldest that matches and whose dice say so. At most one strikes, and
-   * only the one that strikes is used up. Requests without an operation of their own are met by `*` alone.
+   * only the one that strikes is used up.
    */
-  strike(processor: Processor, operation: Operation | null): Fault | null {
+  strike(processor: Processor, { operation, transactionIds }: Target): Fault | null {
     const fault = this.#armed.find(
       (armed) =>
         armed.processor === processor &&
         (armed.operation === '*' || armed.operation === operation) &&
+        (armed.transactionId === null || transactionIds.includes(armed.transactionId)) &&
         (armed.probability >= 1 || Math.random() < armed.probability),
     );
     if (fault === undefined) return null;

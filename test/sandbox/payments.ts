@@ -33,6 +33,14 @@ export function isNamed(payment: Payment, id: string): boolean {
   return storedIds(payment, id).includes(payment.id);
 }
 
+/** Every id of a payment, given one of them. */
+export function namesOf(sandbox: Sandbox, scope: Scope, id: string): string[] {
+  const payment = knownPayment(sandbox, scope, id);
+  if (payment === undefined) return [id];
+  const intent = scope.processor === 'stripe' ? [paymentIntentId(payment)] : [];
+  return [payment.id, payment.registeredAs, ...intent];
+}
+
 export function knownPayment(sandbox: Sandbox, scope: Scope, id: string): Payment | undefined {
   for (const stored of storedIds(scope, id)) {
     const payment = sandbox.ledger.payment(scope, stored);

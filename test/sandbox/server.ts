@@ -108,7 +108,10 @@ function deliver(
       if (delivery.work !== undefined) later(held, delivery.afterMs ?? 0, delivery.work);
       return;
     case 'hang':
-      later(held, delivery.forMs, () => request.socket.destroy());
+      later(held, delivery.forMs, () => {
+        delivery.last();
+        request.socket.destroy();
+      });
       return;
     case 'answer':
       later(held, delivery.afterMs, () => {

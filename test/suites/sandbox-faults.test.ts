@@ -110,6 +110,56 @@ describe('faults', () => {
     await expect(request).rejects.toThrow('fetch failed');
   });
 
+  test.each(['stripe', 'braintree'] as const)(
+    'a late %s refund is applied after the caller has left',
+    async (processor) => {
+      const id = processor === 'stripe' ? 'ch_late' : 'late';
+      await control.fault({
+        processor,
+        operation: 'refund.create',
+        kind: 'timeout-late-apply',
+        delayMs: 300,
+      });
+      const options = { timeoutMs: 100 };
+      const refund =
+        processor === 'stripe'
+          ? stripeClient(sandbox.url, 'sk_test_late', options).refunds.create({ charge: id })
+          : braintreeClient(sandbox.url, options).transactions.refund(id);
+      await failureOf(refund);
+      expect(await control.refunds({ transactionId: id })).toEqual([]);
+      await waitFor('the refund to be applied', async () => {
+        const moved = await control.refunds({ transactionId: id });
+        return moved.length === 1;
+      });
+    },
+  );
+
+  test('with a payment named strikes requests about it and its refunds only', async () => {
+    const stripe = stripeClient(sandbox.url);
+    const { id } = await stripe.refunds.create({ charge: 'ch_named' });
+    const { transactions } = braintreeClient(sandbox.url);
+    const { transaction: credit } = await transactions.refund('namedSale', { amount: '1.00' });
+    const arm = async (processor: string, transactionId: string) =>
+      await control.fault({ processor, operation: '*', kind: 'error-500', times: null, transactionId });
+    await arm('stripe', 'pi_named');
+    await arm('braintree', 'namedSale');
+    const struck = [
+      stripe.charges.retrieve('ch_named'),
+      stripe.refunds.retrieve(id),
+      stripe.refunds.list({ charge: 'ch_named' }),
+      stripe.refunds.create({ payment_intent: 'pi_named' }),
+      stripe.refunds.cancel(id),
+      transactions.find('namedSale'),
+      transactions.find(credit.id),
+      transactions.refund('namedSale', { amount: '1.00' }),
+      transactions.void(credit.id),
+    ];
+    const outcomes = await Promise.allSettled(struck);
+    expect(outcomes.map(({ status }) => status)).toEqual(struck.map(() => 'rejected'));
+    await stripe.refunds.create({ charge: 'ch_other' });
+    await transactions.find('otherSale');
+  });
+
   test('strikes its own operation only, as often as asked', async () => {
     const stripe = stripeClient(sandbox.url);
     const { id } = await stripe.refunds.create({ charge: 'ch_aimed' });

@@ -1,6 +1,6 @@
 import type { Account, Answer, Call, Execution, Gateway, Outage } from '../exchange.ts';
-import type { Operation } from '../faults.ts';
-import { CREDIT_PREFIX, findPayment, scopeOf } from '../payments.ts';
+import type { Operation, Target } from '../faults.ts';
+import { CREDIT_PREFIX, findPayment, namesOf, scopeOf } from '../payments.ts';
 import type { Sandbox } from '../state.ts';
 import { authenticate } from './authenticate.ts';
 import { BraintreeRefusal, notFound } from './errors.ts';
@@ -42,7 +42,7 @@ export function braintreeGateway(sandbox: Sandbox): Gateway {
   const gateway: Gateway = {
     processor: 'braintree',
     admit: authenticate,
-    operationOf: (call, account) => operationOf(sandbox, call, account),
+    targetOf: (call, account) => targetOf(sandbox, call, account),
     execute: (call, account, crash) => {
       const execution = sandbox.ledger.transact(() => execute(sandbox, inFlight, call, account));
       return crash ? { ...execution, answer: outage('error-500') } : execution;
@@ -58,10 +58,15 @@ function outage(kind: Outage): Answer {
 }
 
 /** The same request means one thing for a sale and another for a credit, so the target decides. */
-function operationOf(sandbox: Sandbox, call: Call, account: Account): Operation | null {
+function targetOf(sandbox: Sandbox, call: Call, account: Account): Target {
   const { action, id } = routeOf(call);
   const scope = scopeOf('braintree', account.environment);
-  const isCredit = id.startsWith(CREDIT_PREFIX) || findCredit(sandbox, scope, id) !== undefined;
+  const credit = findCredit(sandbox, scope, id);
+  const operation = operationOf(action, id.startsWith(CREDIT_PREFIX) || credit !== undefined);
+  return { operation, transactionIds: namesOf(sandbox, scope, credit?.paymentId ?? id) };
+}
+
+function operationOf(action: Action | null, isCredit: boolean): Operation | null {
   switch (action) {
     case 'find':
       return isCredit ? 'refund.get' : 'transaction.get';

@@ -1,5 +1,6 @@
 import type { Account, Answer, Call, Execution, Gateway, Outage } from '../exchange.ts';
-import type { Operation } from '../faults.ts';
+import type { Operation, Target } from '../faults.ts';
+import { namesOf, scopeOf } from '../payments.ts';
 import { randomId, type Sandbox } from '../state.ts';
 import { authenticate } from './authenticate.ts';
 import { createRefund } from './create-refund.ts';
@@ -57,7 +58,7 @@ export function stripeGateway(sandbox: Sandbox): Gateway {
       const admitted = authenticate(call);
       return 'status' in admitted ? signed(admitted, newRequestId()) : admitted;
     },
-    operationOf: (call) => (listsEverything(call) ? 'refund.list' : (routeOf(call)?.operation ?? null)),
+    targetOf: (call, account) => targetOf(sandbox, call, account),
     execute: (call, account, crash) => execute(sandbox, inUse, call, account, crash),
     outage: (kind) => signed(OUTAGES[kind](), newRequestId()),
     malformed: () => signed(jsonAnswer(200, { unexpected: 'malformed by the sandbox' }), newRequestId()),
@@ -107,6 +108,19 @@ function answerOf(sandbox: Sandbox, call: Call, account: Account, cause: StripeR
 /** The same path lists the refunds of a payment, and those of all. */
 function listsEverything({ method, path, query }: Call): boolean {
   return method === 'GET' && path === '/v1/refunds' && !query.has('charge') && !query.has('payment_intent');
+}
+
+/** A request is about the payment that it names, or about that of the refund that it names. */
+function targetOf(sandbox: Sandbox, call: Call, account: Account): Target {
+  const scope = scopeOf('stripe', account.environment);
+  const route = routeOf(call);
+  const id = decodeURIComponent(route?.path.exec(call.path)?.[1] ?? '');
+  const { charge, payment_intent: paymentIntent } = parseForm(
+    call.method === 'GET' ? call.query : call.body,
+  ).values;
+  const named = sandbox.ledger.refund(scope, id)?.paymentId ?? charge ?? paymentIntent ?? id;
+  const operation = listsEverything(call) ? 'refund.list' : (route?.operation ?? null);
+  return { operation, transactionIds: namesOf(sandbox, scope, named) };
 }
 
 function routeOf(call: Call): Route | undefined {
