@@ -1,9 +1,11 @@
+import type { CallOptions } from './processor.ts';
+
 /** The total time of one call to an adapter, however many requests it takes. */
 export class Deadline {
   readonly #endsAt: number;
 
-  constructor(timeoutMs: number) {
-    this.#endsAt = performance.now() + timeoutMs;
+  constructor({ timeoutMs, since = performance.now() }: CallOptions) {
+    this.#endsAt = since + timeoutMs;
   }
 
   /**

@@ -153,6 +153,11 @@ export interface RefundPage {
 export interface CallOptions {
   /** Total deadline of the call; the adapter answers by then, whatever the processor does. */
   timeoutMs: number;
+  /**
+   * When that time began to run, as `performance.now()` tells it; unless given, with the call. A process that was frozen
+   * on its way to the call has none left, and sends nothing.
+   */
+  since?: number;
 }
 
 /**

@@ -17,7 +17,7 @@ export function lookupConclusiveAt(
   const { settleDelayMs } = processorKind(refund.processor);
   const proofMs = refund.attemptAnswered ? Math.max(settleDelayMs, answeredSettleDelayMs) : settleDelayMs;
   const sentAt = refund.lastSentAt ?? refund.createdAt;
-  // An attempt whose worker died began its call within the margin, and ended with the call's deadline at the latest.
+  // An attempt whose worker died ended with its call's deadline at the latest, which counts from its claim.
   const latestEndMs = sentAt.getTime() + recordingMarginMs + PROCESSOR_TIMEOUT_MS;
   return new Date((refund.attemptEndedAt?.getTime() ?? latestEndMs) + (LOOKUP_SETTLE_DELAY_MS ?? proofMs));
 }

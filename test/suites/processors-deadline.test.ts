@@ -57,6 +57,17 @@ describe('a deadline', () => {
     await expect.poll(() => open).toBe(0);
   });
 
+  test('that is over before the call sends nothing', async () => {
+    const { url, seen } = await serve((_, response) => json(response, 200, refundJson()));
+    const options = { timeoutMs: 600, since: performance.now() - 601 };
+    const answers = await Promise.all([
+      connect('stripe', stripeCredentials, url).createRefund(submissionFor('ch_1'), options),
+      connect('braintree', braintreeCredentials, url).createRefund(submissionFor('sale1'), options),
+    ]);
+    expect(answers).toMatchObject([{ failure: { code: 'timeout' } }, { failure: { code: 'timeout' } }]);
+    expect(seen).toEqual([]);
+  });
+
   test('is one for all requests of a call', async () => {
     const slowly = (response: ServerResponse, send: () => void) => {
       const timer = setTimeout(send, 250);

@@ -3,7 +3,7 @@ import { loadAccount } from '../../shared/accounts/connect.ts';
 import type { ProcessorAccount, Refund } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
 import { InvalidCredentialsError, type Processor } from '../../shared/processors/processor.ts';
-import { claimRefund, postpone, recordingMarginMs, surelyUnsent } from '../../shared/refunds/lease.ts';
+import { claimRefund, postpone, surelyUnsent } from '../../shared/refunds/lease.ts';
 import { nextStep, type RefundStep } from '../../shared/refunds/next-step.ts';
 import { transition } from '../../shared/refunds/transition.ts';
 import { SecretUnreadableError } from '../../shared/secrets.ts';
@@ -76,14 +76,14 @@ const steps: Record<
  * so whatever happens from then on, nobody sends again without looking first.
  */
 async function sendRefund(context: StepContext): Promise<StepResult> {
-  const claimingSince = performance.now();
+  const since = performance.now();
   const refund = await claimRefund(context.deps, context.refund, 'send');
-  // A process that was frozen on the way has used up its lease: the attempt stands as unknown and is looked up.
-  if (refund === null || performance.now() - claimingSince > recordingMarginMs) return 'rest';
+  if (refund === null) return 'rest';
   const { id, transactionId, amount, currency, reason } = refund;
   const result = await context.processor.createRefund(
     { refundId: id, transactionId, amount, currency, reason, idempotencyKey: `${id}-${refund.keySeries}` },
-    { timeoutMs: context.deps.settings.PROCESSOR_TIMEOUT_MS },
+    // A process that is frozen after its claim may lose its lease, but not send then: its time counts from the claim.
+    { timeoutMs: context.deps.settings.PROCESSOR_TIMEOUT_MS, since },
   );
   return await recordSubmission({ ...context, refund }, result);
 }

@@ -222,8 +222,8 @@ export class BraintreeProcessor implements Processor {
     }
   }
 
-  #client({ timeoutMs }: CallOptions): BraintreeClient {
-    return new BraintreeClient(this.#credentials, new Deadline(timeoutMs));
+  #client(options: CallOptions): BraintreeClient {
+    return new BraintreeClient(this.#credentials, new Deadline(options));
   }
 }
 

@@ -48,10 +48,10 @@ export class StripeProcessor implements Processor {
 
   async getTransaction(
     transactionId: string,
-    { timeoutMs }: CallOptions,
+    options: CallOptions,
   ): Promise<ReadResult<ProcessorTransaction>> {
     if (!isPaymentId(transactionId)) return { kind: 'not-found', failure: noSuchPayment(transactionId) };
-    const deadline = new Deadline(timeoutMs);
+    const deadline = new Deadline(options);
     try {
       const charge = await this.#readCharge(transactionId, deadline);
       if (charge === null) {
@@ -66,7 +66,7 @@ export class StripeProcessor implements Processor {
     }
   }
 
-  async createRefund(submission: RefundSubmission, { timeoutMs }: CallOptions): Promise<SubmissionResult> {
+  async createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult> {
     const { transactionId, amount, currency, reason, refundId, idempotencyKey } = submission;
     if (!isPaymentId(transactionId)) return { kind: 'rejected', failure: noSuchPayment(transactionId) };
     const problem = amountProblem(amount, currency);
@@ -80,7 +80,7 @@ export class StripeProcessor implements Processor {
           reason: reason === 'duplicate_charge' ? 'duplicate' : 'requested_by_customer',
           metadata: { refund_id: refundId },
         },
-        { idempotencyKey, timeout: timeoutMs },
+        { idempotencyKey, timeout: new Deadline(options).remainingMs() },
       );
       return submitted(submission, readRefund(reply));
     } catch (error) {
@@ -90,12 +90,12 @@ export class StripeProcessor implements Processor {
 
   async findRefund(
     { refundId, transactionId }: RefundReference,
-    { timeoutMs }: CallOptions,
+    options: CallOptions,
   ): Promise<ReadResult<ProcessorRefund>> {
     const failure = processorFailure('not_found', `The payment ${transactionId} has no refund ${refundId}.`);
     if (!isPaymentId(transactionId)) return { kind: 'not-found', failure };
     try {
-      const refunds = await this.#listRefunds(transactionId, new Deadline(timeoutMs));
+      const refunds = await this.#listRefunds(transactionId, new Deadline(options));
       const ours = refunds.filter((refund) => refund.refundId === refundId);
       const value = ours.find(({ state }) => state === 'open' || state === 'completed') ?? ours[0];
       return value === undefined ? { kind: 'not-found', failure } : { kind: 'found', value };
@@ -107,11 +107,15 @@ export class StripeProcessor implements Processor {
   async getRefund(
     externalRefundId: string,
     _reference: RefundReference,
-    { timeoutMs }: CallOptions,
+    options: CallOptions,
   ): Promise<ReadResult<ProcessorRefund>> {
     if (!isRefundId(externalRefundId)) return { kind: 'not-found', failure: noSuchRefund(externalRefundId) };
     try {
-      const reply = await this.#stripe.refunds.retrieve(externalRefundId, {}, { timeout: timeoutMs });
+      const reply = await this.#stripe.refunds.retrieve(
+        externalRefundId,
+        {},
+        { timeout: new Deadline(options).remainingMs() },
+      );
       return { kind: 'found', value: readRefund(reply) };
     } catch (error) {
       return asReadProblem(outcomeOf(error));
@@ -126,11 +130,15 @@ export class StripeProcessor implements Processor {
   async cancelRefund(
     externalRefundId: string,
     _reference: RefundReference,
-    { timeoutMs }: CallOptions,
+    options: CallOptions,
   ): Promise<CancelResult> {
     if (!isRefundId(externalRefundId)) return { kind: 'refused', failure: noSuchRefund(externalRefundId) };
     try {
-      const reply = await this.#stripe.refunds.cancel(externalRefundId, {}, { timeout: timeoutMs });
+      const reply = await this.#stripe.refunds.cancel(
+        externalRefundId,
+        {},
+        { timeout: new Deadline(options).remainingMs() },
+      );
       const refund = readRefund(reply);
       if (refund.state !== 'cancelled') {
         throw new UnexpectedAnswerError(`The cancelled refund is ${refund.processorStatus}.`);
