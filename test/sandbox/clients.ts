@@ -20,10 +20,23 @@ export interface SandboxControl {
   refunds(filter?: Record<string, string>): Promise<MovedRefund[]>;
   driveRefund(id: string, change: { status: string; failureReason?: string }): Promise<void>;
   fault(fault: Record<string, unknown>): Promise<void>;
+  /** The faults that may still strike. */
+  faults(): Promise<ArmedFault[]>;
   clearFaults(): Promise<void>;
   /** How often each kind of fault has struck since the sandbox was started. */
   strikes(): Promise<Record<string, number>>;
   settings(settings: Record<string, unknown>): Promise<Record<string, unknown>>;
+}
+
+interface ArmedFault {
+  operation: string;
+  kind: string;
+  transactionId: string | null;
+}
+
+interface FaultsInForce {
+  armed: ArmedFault[];
+  strikes: Record<string, number>;
 }
 
 export function sandboxControl(url: string): SandboxControl {
@@ -41,8 +54,9 @@ export function sandboxControl(url: string): SandboxControl {
     refunds: (filter = {}) => call('GET', `/refunds?${new URLSearchParams(filter)}`),
     driveRefund: (id, change) => call('POST', `/refunds/${id}`, change),
     fault: (fault) => call('POST', '/faults', fault),
+    faults: async () => (await call<FaultsInForce>('GET', '/faults')).armed,
     clearFaults: () => call('DELETE', '/faults'),
-    strikes: async () => (await call<{ strikes: Record<string, number> }>('GET', '/faults')).strikes,
+    strikes: async () => (await call<FaultsInForce>('GET', '/faults')).strikes,
     settings: (settings) => call('POST', '/settings', settings),
   };
 }

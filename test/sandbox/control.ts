@@ -28,7 +28,11 @@ const ROUTES: readonly [method: string, path: RegExp, handle: Handler][] = [
   ['POST', /^\/_sandbox\/transactions\/([^/]+)$/, changeTransaction],
   ['GET', /^\/_sandbox\/refunds$/, listRefunds],
   ['POST', /^\/_sandbox\/refunds\/([^/]+)$/, changeRefund],
-  ['GET', /^\/_sandbox\/faults$/, (sandbox) => ({ strikes: sandbox.faults.strikes() })],
+  [
+    'GET',
+    /^\/_sandbox\/faults$/,
+    ({ faults }) => ({ armed: faults.armed, strikes: faults.strikes() }),
+  ],
   ['POST', /^\/_sandbox\/faults$/, addFault],
   ['DELETE', /^\/_sandbox\/faults$/, clearFaults],
   ['POST', /^\/_sandbox\/settings$/, changeSettings],

@@ -56,6 +56,11 @@ export class Faults {
     this.#armed.push(fault);
   }
 
+  /** Those that may still strike, oldest first. */
+  get armed(): readonly Fault[] {
+    return this.#armed;
+  }
+
   clear(): void {
     this.#armed = [];
   }

@@ -143,6 +143,10 @@ describe('faults', () => {
       await control.fault({ processor, operation: '*', kind: 'error-500', times: null, transactionId });
     await arm('stripe', 'pi_named');
     await arm('braintree', 'namedSale');
+    expect((await control.faults()).map(({ transactionId }) => transactionId)).toEqual([
+      'pi_named',
+      'namedSale',
+    ]);
     const struck = [
       stripe.charges.retrieve('ch_named'),
       stripe.refunds.retrieve(id),

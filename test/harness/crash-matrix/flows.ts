@@ -1,0 +1,174 @@
+import { cancelRefund } from '../../../shared/refunds/cancel-refund.ts';
+import { requestRefund } from '../../../shared/refunds/request-refund.ts';
+import { requestReview } from '../../../shared/refunds/request-review.ts';
+import { advanceRefund } from '../../../worker/jobs/advance-refund.ts';
+import { carryOn, settleAtProcessor } from './carry-on.ts';
+import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from './combinations.ts';
+import type { Actor, Stage } from './stage.ts';
+
+/** One way through the service, from the moment at which a process may die. */
+export interface Flow {
+  answers: readonly Answer[];
+  processors: readonly Run['processor'][];
+  /** What is special about the payment. */
+  payment?(run: Run): PaymentTraits;
+  /** The request that gets the answer; without one, `arrange` sees to that. */
+  operation?(run: Run): string;
+  /** What healthy processes have done before. */
+  arrange?(stage: Stage, healthy: Actor): Promise<void>;
+  /** What the process does before it works on jobs. */
+  begin?(stage: Stage, actor: Actor): Promise<void>;
+  /** How the refund may end, if nobody cancels it meanwhile. */
+  ends(run: Run): readonly string[];
+}
+
+export interface PaymentTraits {
+  /** Part of its id, by which the sandbox knows what to do with it. */
+  id?: 'declined' | 'missing';
+  status?: string;
+  paymentMethod?: string;
+}
+
+/** A part of the payment; the whole of one that has not settled is voided. */
+const amounts: Record<'part' | 'whole', bigint> = { part: 2_500n, whole: 10_000n };
+
+/** Asks for the refund as a client does. */
+export async function request({ run, organization, transactionId }: Stage, { deps }: Actor): Promise<void> {
+  const asked = {
+    organizationId: organization.id,
+    environment: 'test' as const,
+    apiKeyId: organization.keys.test.id,
+    initiatedBy: 'api' as const,
+    actor: `key:${organization.keys.test.id}`,
+    transactionId,
+    amount: run.flow === 'void' ? amounts.whole : amounts.part,
+    currency: 'usd',
+    reason: 'other' as const,
+    processor: run.processor,
+    metadata: null,
+  };
+  await requestRefund(deps, asked, async () => undefined);
+}
+
+/** Asks for the refund to be cancelled, as a client does. */
+export async function cancel(stage: Stage, { deps }: Actor): Promise<void> {
+  const refund = await stage.refund();
+  if (refund === null) return;
+  const outcome = await cancelRefund(deps, refund, `key:${stage.organization.keys.test.id}`);
+  if (outcome.kind === 'cancelled') stage.wasToldCancelled = true;
+}
+
+async function accepted(stage: Stage, healthy: Actor): Promise<void> {
+  await request(stage, healthy);
+  await advance(stage, healthy);
+}
+
+async function advance(stage: Stage, { deps }: Actor): Promise<void> {
+  const refund = await stage.situation();
+  if (refund === null) return;
+  await advanceRefund(deps, refund.id);
+  stage.wakeUps.delete(refund.id);
+}
+
+const both = ['stripe', 'braintree'] as const;
+const endsOf = ({ answer }: Run) => [answer === 'rejected' ? 'failed' : 'completed'];
+
+export const flows: Record<FlowName, Flow> = {
+  refund: {
+    answers: allAnswers,
+    processors: both,
+    payment: ({ answer }) => (answer === 'rejected' ? { id: 'declined' } : {}),
+    operation: () => 'refund.create',
+    begin: request,
+    ends: endsOf,
+  },
+  void: {
+    answers: allAnswers.filter((answer) => answer !== 'rejected'),
+    processors: ['braintree'],
+    payment: () => ({ status: 'submitted_for_settlement' }),
+    operation: () => 'refund.create',
+    begin: request,
+    ends: endsOf,
+  },
+  'cancellation of a refund not sent': {
+    answers: ['ok'],
+    processors: both,
+    operation: () => 'refund.create',
+    arrange: request,
+    begin: cancel,
+    ends: () => ['cancelled', 'completed'],
+  },
+  'cancellation of a refund perhaps sent': {
+    answers: ['reset before applying', 'reset after applying'],
+    processors: both,
+    async arrange(stage, healthy) {
+      await stage.arm('refund.create');
+      await accepted(stage, healthy);
+    },
+    begin: cancel,
+    ends: () => ['cancelled', 'completed'],
+  },
+  'cancellation of an accepted refund': {
+    answers: allAnswers,
+    processors: both,
+    // Stripe takes back only what waits for the customer.
+    payment: ({ answer, processor }) =>
+      answer === 'rejected' && processor === 'stripe' ? { paymentMethod: 'card' } : {},
+    operation: () => 'refund.cancel',
+    async arrange(stage, healthy) {
+      await accepted(stage, healthy);
+      const [entry] = await stage.ledger();
+      if (stage.run.answer === 'rejected' && stage.run.processor === 'braintree') {
+        await stage.service.sandbox.driveRefund(entry?.id ?? '', { status: 'settling' });
+      }
+    },
+    begin: cancel,
+    ends: ({ answer }) => (answer === 'rejected' ? ['completed'] : ['cancelled', 'completed']),
+  },
+  verification: {
+    answers: [...answersToReads, 'rejected'],
+    processors: both,
+    operation: () => 'transaction.get',
+    payment: ({ answer }) => (answer === 'rejected' ? { id: 'missing' } : {}),
+    async arrange(stage, healthy) {
+      await stage.fault('transaction.get', 'error-503');
+      await request(stage, healthy);
+    },
+    ends: endsOf,
+  },
+  lookup: {
+    answers: answersToReads,
+    processors: both,
+    operation: ({ processor }) => (processor === 'stripe' ? 'refund.find' : 'transaction.get'),
+    async arrange(stage, healthy) {
+      await stage.fault('refund.create', 'reset-after-apply');
+      await accepted(stage, healthy);
+    },
+    ends: endsOf,
+  },
+  settlement: {
+    answers: answersToReads,
+    processors: both,
+    operation: () => 'refund.get',
+    arrange: accepted,
+    ends: endsOf,
+  },
+  review: {
+    answers: answersToReads,
+    processors: both,
+    operation: () => 'refund.get',
+    async arrange(stage, healthy) {
+      await accepted(stage, healthy);
+      await settleAtProcessor(stage);
+      await carryOn(stage, healthy);
+      const status = stage.run.processor === 'stripe' ? 'failed' : 'settlement_declined';
+      const [entry] = await stage.ledger();
+      await stage.service.sandbox.driveRefund(entry?.id ?? '', { status });
+      const refund = await stage.refund();
+      if (refund === null) throw new Error('There is no refund to review.');
+      const { deps } = stage.service;
+      await deps.db.$transaction((tx) => requestReview(tx, deps, refund));
+    },
+    ends: () => ['failed'],
+  },
+};

@@ -1,0 +1,117 @@
+import { postgresQueues } from '../backends.ts';
+import { startService, type TestService } from '../service.ts';
+import { type Combination, crossed, flowNames, type Run, titleOf } from './combinations.ts';
+import { flows } from './flows.ts';
+import type { Tampering } from './killable-dependencies.ts';
+import { type Played, play, traceOf } from './play.ts';
+import type { Lane } from './stage.ts';
+
+/** Combinations that are played at the same time. */
+const laneCount = 12;
+/** A combination that was disturbed before its point is played again, so often at most. */
+const mostTries = 3;
+
+/** What a number of combinations came to. */
+export interface Result {
+  combinations: number;
+  checks: number;
+  /** Each with the combination that it was found in. */
+  violations: string[];
+  elapsedMs: number;
+}
+
+/** The service that the matrix is played on: real pauses and delays, because no time is waited for. */
+export async function startMatrixService(databaseUrl: string): Promise<TestService> {
+  const service = await startService({
+    databaseUrl,
+    backend: postgresQueues,
+    workers: 0,
+    settings: {
+      DATABASE_POOL_SIZE: 40,
+      RETRY_BASE_MS: 1_000,
+      RETRY_CAP_MS: 900_000,
+      SETTLEMENT_BASE_MS: 1_000,
+      SETTLEMENT_CAP_MS: 3_600_000,
+      LOOKUP_SETTLE_DELAY_MS: undefined,
+      PROCESSOR_TIMEOUT_MS: 20_000,
+      TRANSACTION_READ_TIMEOUT_MS: 10_000,
+    },
+  });
+  await service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 });
+  return service;
+}
+
+/** Every run of a flow with one of its answers. */
+export function allRuns(): Run[] {
+  return flowNames.flatMap((flow) =>
+    flows[flow].processors.flatMap((processor) =>
+      flows[flow].answers.map((answer) => ({ flow, processor, answer })),
+    ),
+  );
+}
+
+/** The points that each run comes by. */
+export async function traces(service: TestService): Promise<Map<Run, string[]>> {
+  const runs = allRuns();
+  const found = new Map<Run, string[]>(runs.map((run) => [run, []]));
+  await inLanes(service, {}, runs, async (lane, run) => {
+    found.set(run, await traceOf(lane, run));
+  });
+  return found;
+}
+
+/** Every combination there is, in the order of the runs. */
+export function allCombinations(found: ReadonlyMap<Run, readonly string[]>): Combination[] {
+  return [...found].flatMap(([run, trace]) => crossed(run, trace));
+}
+
+/** Plays combinations, some at a time. */
+export async function playAll(
+  service: TestService,
+  combinations: readonly Combination[],
+  tampering: Tampering = {},
+): Promise<Result> {
+  const since = performance.now();
+  const result: Result = { combinations: combinations.length, checks: 0, violations: [], elapsedMs: 0 };
+  await inLanes(service, tampering, combinations, async (lane, combination) => {
+    const { checks, violations } = await playUntilReached(lane, combination);
+    result.checks += checks;
+    result.violations.push(...violations.map((violation) => `${titleOf(combination)}\n    ${violation}`));
+  });
+  return { ...result, elapsedMs: Math.round(performance.now() - since) };
+}
+
+async function playUntilReached(lane: Lane, combination: Combination): Promise<Played> {
+  const tries: Played[] = [];
+  for (let count = 0; count < mostTries; count += 1) {
+    const played = await play(lane, combination);
+    tries.push(played);
+    if (played.wasReached || played.violations.length > 0) break;
+  }
+  const reached = tries.some(({ wasReached }) => wasReached);
+  return {
+    wasReached: reached,
+    checks: tries.reduce((sum, { checks }) => sum + checks, 0),
+    violations: [
+      ...tries.flatMap(({ violations }) => violations),
+      ...(reached ? [] : ['the point was never reached']),
+    ],
+  };
+}
+
+async function inLanes<T>(
+  service: TestService,
+  tampering: Tampering,
+  items: readonly T[],
+  work: (lane: Lane, item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items];
+  const wakeUps = new Set<string>();
+  const lane = async (number: number) => {
+    const organization = await service.addOrganization(`Lane ${number}`);
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
+      await work({ service, organization, wakeUps, tampering }, item);
+    }
+  };
+  await Promise.all(Array.from({ length: laneCount }, (_, index) => lane(index)));
+}

@@ -1,0 +1,136 @@
+import { carryOn } from './carry-on.ts';
+import type { Combination, Run } from './combinations.ts';
+import { cancel, flows, request } from './flows.ts';
+import { promisesKept } from './invariants.ts';
+import { type Breakpoint, ProcessKilled, TransactionLost } from './killable-process.ts';
+import { type Actor, type Lane, Stage } from './stage.ts';
+
+/** What a combination came to. */
+export interface Played {
+  wasReached: boolean;
+  checks: number;
+  violations: string[];
+}
+
+/**
+ * Plays a flow without a crash.
+ * @returns the points that its process came by.
+ * @throws Error when it did not come to its end.
+ */
+export async function traceOf(lane: Lane, run: Run): Promise<string[]> {
+  const stage = await openStage(lane, run);
+  const actor = stage.start(null, true);
+  await actor.process.run(async () => flows[run.flow].begin?.(stage, actor));
+  await carryOn(stage, actor);
+  if (!(await stage.situation())?.isOver) throw new Error(`${JSON.stringify(run)} did not end`);
+  return actor.process.trace;
+}
+
+/** Plays one combination, brings its refund to its end with healthy processes, and holds it against every promise. */
+export async function play(lane: Lane, combination: Combination): Promise<Played> {
+  const stage = await openStage(lane, combination);
+  const strike = new Strike(stage, combination);
+  const victim = stage.start(strike, true);
+  const rival = combination.mishap === 'two workers at once' ? stage.start(strike, true) : null;
+  const unexpected: string[] = [];
+  const life = live(stage, victim, combination, rival).catch((error: unknown) => {
+    if (!isExpected(error))
+      unexpected.push(`unexpected: ${error instanceof Error ? error.stack : String(error)}`);
+  });
+  await Promise.race([life, strike.frozen]);
+  const rescuer = stage.start();
+  if (victim.process.isFrozen) {
+    await carryOn(stage, rescuer, combination.isThawedAtEnd ? {} : { rounds: 1 });
+    victim.process.thaw();
+  }
+  await life;
+  await strike.cancelling;
+  // A client who was cut off, and whose refund is not on record, asks again.
+  if ((await stage.situation()) === null) await request(stage, rescuer);
+  await carryOn(stage, rescuer);
+  await stage.untilCallsHaveEnded();
+  const findings = await promisesKept(stage, combination);
+  const violations = [...unexpected, ...findings.filter((finding) => finding !== null)];
+  return { wasReached: strike.struck, checks: findings.length + 1, violations };
+}
+
+async function openStage(lane: Lane, run: Run): Promise<Stage> {
+  const flow = flows[run.flow];
+  const { id: trait = '', ...payment } = flow.payment?.(run) ?? {};
+  const id = `${run.processor === 'stripe' ? 'ch_' : 'sale_'}${trait}_${nextNumber()}`;
+  if (trait !== 'missing') {
+    const isStripe = run.processor === 'stripe';
+    await lane.service.sandbox.transaction({
+      processor: run.processor,
+      id,
+      amount: 10_000,
+      currency: 'usd',
+      ...(isStripe ? { paymentMethod: 'customer_balance' } : {}),
+      ...payment,
+    });
+  }
+  const stage = new Stage(lane, run, id);
+  await flow.arrange?.(stage, stage.start());
+  const operation = flow.operation?.(run);
+  if (operation !== undefined) await stage.arm(operation);
+  return stage;
+}
+
+let payments = 0;
+
+function nextNumber(): number {
+  payments += 1;
+  return payments;
+}
+
+/** What a process does as long as it lives. */
+async function live(
+  stage: Stage,
+  actor: Actor,
+  { flow, mishap }: Combination,
+  rival: Actor | null,
+): Promise<void> {
+  await actor.process.run(async () => flows[flow].begin?.(stage, actor));
+  await carryOn(stage, actor, { mishap, rival });
+}
+
+/** Kills or freezes the process that comes by, after the client has asked for the refund back, where that is due. */
+class Strike implements Breakpoint {
+  readonly point: string;
+  struck = false;
+  cancelling: Promise<void> | null = null;
+  readonly frozen: Promise<void>;
+  readonly #stage: Stage;
+  readonly #combination: Combination;
+  #tellFrozen = () => {};
+
+  constructor(stage: Stage, combination: Combination) {
+    this.point = combination.point;
+    this.#stage = stage;
+    this.#combination = combination;
+    this.frozen = new Promise((resolve) => {
+      this.#tellFrozen = resolve;
+    });
+  }
+
+  async strike(process: Actor['process'], canWait: boolean): Promise<void> {
+    if (this.#combination.isCancelled) {
+      this.cancelling = cancel(this.#stage, this.#stage.start());
+      if (canWait) await this.cancelling;
+    }
+    if (this.#combination.mishap !== 'stalled and retaken') {
+      process.kill();
+      return;
+    }
+    process.freeze();
+    this.#tellFrozen();
+  }
+}
+
+/** A killed process throws what kills it; one that was frozen may find its transaction gone. */
+function isExpected(error: unknown): boolean {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if (current instanceof ProcessKilled || current instanceof TransactionLost) return true;
+  }
+  return false;
+}

@@ -1,0 +1,141 @@
+import type { Refund } from '../../../shared/db.ts';
+import type { Dependencies } from '../../../shared/dependencies.ts';
+import type { MovedRefund } from '../../sandbox/clients.ts';
+import type { TestOrganization, TestService } from '../service.ts';
+import { waitFor } from '../wait-for.ts';
+import { answers, type Run } from './combinations.ts';
+import { killable, type Tampering, type WakeUps } from './killable-dependencies.ts';
+import { type Breakpoint, KillableProcess } from './killable-process.ts';
+import { letTimePass } from './passing-time.ts';
+
+/** A process with what it works with. */
+export interface Actor {
+  process: KillableProcess;
+  deps: Dependencies;
+}
+
+/** Where combinations are played: an organization of a service, used by one combination at a time. */
+export interface Lane {
+  service: TestService;
+  organization: TestOrganization;
+  /** Shared by all lanes, because a sweep wakes the refunds of all of them. */
+  wakeUps: WakeUps;
+  tampering: Tampering;
+}
+
+/** Where a refund stands, as far as its surroundings act on it. */
+export interface Situation {
+  id: string;
+  /** Nothing is left to do for anybody. */
+  isOver: boolean;
+  isAccepted: boolean;
+  isToBeCancelled: boolean;
+  wasSeenOpen: boolean;
+}
+
+/** Long enough for a sandbox on a busy machine, short enough to be waited for. */
+const shortTimeoutMs = 700;
+/** Later than any caller with the short timeout waits. */
+const holdMs = 900;
+
+/** Everything around one combination: its payment, its refund, and the processes that work on it. */
+export class Stage {
+  readonly service: TestService;
+  readonly organization: TestOrganization;
+  readonly run: Run;
+  readonly transactionId: string;
+  readonly wakeUps: WakeUps;
+  readonly #actors: Actor[] = [];
+  readonly #tampering: Tampering;
+  #isLate = false;
+  lostJobs = 0;
+  rounds = 0;
+  /** True when the client was told that the refund is cancelled. */
+  wasToldCancelled = false;
+
+  constructor({ service, organization, wakeUps, tampering }: Lane, run: Run, transactionId: string) {
+    this.service = service;
+    this.organization = organization;
+    this.wakeUps = wakeUps;
+    this.run = run;
+    this.transactionId = transactionId;
+    this.#tampering = tampering;
+  }
+
+  /** Starts a process. One that is to meet a timeout gives up soon. */
+  start(breakpoint: Breakpoint | null = null, meetsAnswer = false): Actor {
+    const process = new KillableProcess(breakpoint);
+    const { deps } = this.service;
+    const settings =
+      meetsAnswer && this.run.answer.startsWith('timeout')
+        ? { ...deps.settings, PROCESSOR_TIMEOUT_MS: shortTimeoutMs }
+        : deps.settings;
+    const actor = {
+      process,
+      deps: killable({ ...deps, settings }, process, this.wakeUps, this.#tampering),
+    };
+    this.#actors.push(actor);
+    return actor;
+  }
+
+  /** Has the processor give the run's answer, once. */
+  async arm(operation: string): Promise<void> {
+    const kind = answers[this.run.answer];
+    if (kind === null) return;
+    this.#isLate = kind === 'timeout-late-apply';
+    await this.fault(operation, kind);
+  }
+
+  async fault(operation: string, kind: string): Promise<void> {
+    const { processor } = this.run;
+    const { transactionId } = this;
+    await this.service.sandbox.fault({ processor, operation, kind, transactionId, delayMs: holdMs });
+  }
+
+  /** Where the refund stands; null while there is none. */
+  async situation(): Promise<Situation | null> {
+    const [found] = await this.service.deps.db.$queryRaw<Situation[]>`
+      SELECT id, status IN ('completed', 'failed', 'cancelled') AND review_due_at IS NULL AS "isOver",
+        external_refund_id IS NOT NULL AS "isAccepted", cancel_requested_at IS NOT NULL AS "isToBeCancelled",
+        fruitless_count > 0 AS "wasSeenOpen"
+      FROM refund WHERE transaction_id = ${this.transactionId}`;
+    return found ?? null;
+  }
+
+  /** The refund as it is on record; null while there is none. */
+  async refund(): Promise<Refund | null> {
+    const { transactionId } = this;
+    return await this.service.deps.db.refund.findFirst({ where: { transactionId } });
+  }
+
+  /** What the processor has of the payment. */
+  async ledger(): Promise<MovedRefund[]> {
+    const { processor } = this.run;
+    return await this.service.sandbox.refunds({ processor, transactionId: this.transactionId });
+  }
+
+  /** What is on the wire arrives before any time passes for the refund. */
+  async untilCallsHaveEnded(): Promise<void> {
+    await Promise.all(this.#actors.flatMap(({ process }) => [...process.calls]));
+    if (!this.#isLate || (await this.#isArmed())) return;
+    await waitFor('the late answer to be applied', async () => {
+      const entries = await this.ledger();
+      const isCancellation = this.run.flow.startsWith('cancellation');
+      return isCancellation
+        ? entries.some(({ status }) => status.startsWith('cancel') || status === 'voided')
+        : entries.length > 0;
+    });
+    this.#isLate = false;
+  }
+
+  async letTimePass(refundId: string): Promise<void> {
+    await this.untilCallsHaveEnded();
+    const passedMs = await letTimePass(this.service.deps.db, refundId);
+    for (const { process } of this.#actors) if (process.isFrozen) process.sleptMs += passedMs;
+  }
+
+  async #isArmed(): Promise<boolean> {
+    const armed = await this.service.sandbox.faults();
+    return armed.some(({ transactionId }) => transactionId === this.transactionId);
+  }
+}
