@@ -1,47 +1,67 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Run } from '../harness/crash-matrix/combinations.ts';
-import { slice, titleOf } from '../harness/crash-matrix/combinations.ts';
-import { allCombinations, playAll, startMatrixService, traces } from '../harness/crash-matrix/matrix.ts';
+import { type Combination, type Run, slice } from '../harness/crash-matrix/combinations.ts';
+import { crashPoints } from '../harness/crash-matrix/crash-points.ts';
+import {
+  allCombinations,
+  playAll,
+  type Result,
+  startMatrixService,
+  traces,
+} from '../harness/crash-matrix/matrix.ts';
+import { plantedBugs } from '../harness/crash-matrix/planted-bugs.ts';
 import { useDatabase } from '../harness/database.ts';
 import { madeBeforeTests } from '../harness/made-before-tests.ts';
 
+/** Combinations of a run that is not told otherwise: about a minute and a half on two cores. */
+const usualCount = 500;
+/** Combinations that a planted bug has to show in. */
+const plantedCount = 16;
+
+const seed = Number(process.env.MATRIX_SEED ?? 1);
 const databaseUrl = useDatabase();
 const service = madeBeforeTests(
   'The service',
   () => startMatrixService(databaseUrl()),
   (started) => started.close(),
 );
-const seed = Number(process.env.MATRIX_SEED ?? 1);
 
-describe('the crash matrix', () => {
+describe('a process that dies or freezes at any point, whatever the processor answers and the queue does', () => {
   let found: Map<Run, string[]>;
-  beforeAll(async () => {
-    const since = performance.now();
-    found = await traces(service);
-    console.log('traces', performance.now() - since);
-  }, 120_000);
+  let all: Combination[];
 
-  test('points', () => {
-    for (const [run, trace] of found)
-      console.log(JSON.stringify(run), trace.length, process.env.SHOW ? trace : '');
-    const names = new Set([...found.values()].flat().map((point) => point.replace(/, again$/, '')));
-    console.log([...names].sort());
+  beforeAll(async () => {
+    found = await traces(service);
+    all = allCombinations(found);
+  }, 300_000);
+
+  test('dies at every point that there is: before and after each commit, each call and each wake-up', () => {
+    const passed = [...found.values()].flat().map((point) => point.replace(/, again$/, ''));
+    expect([...new Set(passed)].toSorted()).toEqual([...crashPoints].toSorted());
   });
 
-  test('combinations', async () => {
-    const all = allCombinations(found);
-    const chosen =
-      process.env.MATRIX === 'full'
-        ? all
-        : slice(
-            process.env.ONLY ? all.filter((c) => new RegExp(process.env.ONLY ?? '').test(titleOf(c))) : all,
-            Number(process.env.N ?? 200),
-            seed,
-          );
-    const { combinations, checks, violations, elapsedMs } = await playAll(service, chosen);
-    console.log(
-      `${combinations} of ${all.length} combinations, ${checks} checks, ${violations.length} violations, ${elapsedMs} ms`,
-    );
-    expect(violations.slice(0, 20).join('\n')).toBe('');
-  }, 3_600_000);
+  test('leaves a refund that moves once at most, comes to its end, and whose timeline tells how', async () => {
+    const count = process.env.MATRIX === 'full' ? all.length : usualCount;
+    const result = await playAll(service, slice(all, count, seed), {
+      tell: (soFar) => console.log(`So far: ${describeResult(soFar)}`),
+    });
+    console.log(`Crash matrix: ${describeResult(result)} (of ${all.length} combinations, seed ${seed})`);
+    expect(result.violations.join('\n')).toBe('');
+    expect(result.combinations).toBe(Math.min(count, all.length));
+  }, 14_400_000);
+
+  test.each(plantedBugs)(
+    'notices $name',
+    async ({ name, tampering, shows, symptom }) => {
+      const result = await playAll(service, slice(all.filter(shows), plantedCount, seed), { tampering });
+      const noticed = result.violations.filter((violation) => symptom.test(violation));
+      console.log(`Planted: ${name}. ${describeResult(result)}; first: ${noticed[0]}`);
+      expect(noticed.length).toBeGreaterThan(0);
+    },
+    300_000,
+  );
 });
+
+function describeResult({ combinations, checks, violations, elapsedMs }: Result): string {
+  const seconds = (elapsedMs / 1000).toFixed(1);
+  return `${combinations} combinations, ${checks} checks, ${violations.length} violations, ${seconds} s`;
+}

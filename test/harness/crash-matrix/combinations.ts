@@ -49,9 +49,11 @@ export type Mishap = (typeof mishaps)[number];
 export const flowNames = [
   'refund',
   'void',
+  'refund turned down at its second try',
   'cancellation of a refund not sent',
   'cancellation of a refund perhaps sent',
   'cancellation of an accepted refund',
+  'throttled account',
   'verification',
   'lookup',
   'settlement',

@@ -70,6 +70,13 @@ async function advance(stage: Stage, { deps }: Actor): Promise<void> {
   stage.wakeUps.delete(refund.id);
 }
 
+/** Changes the refund at its processor. */
+async function driveTo(stage: Stage, status: string): Promise<void> {
+  const [entry] = await stage.ledger();
+  if (entry === undefined) throw new Error('The processor has no refund.');
+  await stage.service.sandbox.driveRefund(entry.id, { status });
+}
+
 const both = ['stripe', 'braintree'] as const;
 const endsOf = ({ answer }: Run) => [answer === 'rejected' ? 'failed' : 'completed'];
 
@@ -89,6 +96,14 @@ export const flows: Record<FlowName, Flow> = {
     operation: () => 'refund.create',
     begin: request,
     ends: endsOf,
+  },
+  'refund turned down at its second try': {
+    answers: ['429', 'reset before applying'],
+    processors: both,
+    payment: () => ({ id: 'declined' }),
+    operation: () => 'refund.create',
+    begin: request,
+    ends: () => ['failed'],
   },
   'cancellation of a refund not sent': {
     answers: ['ok'],
@@ -117,13 +132,20 @@ export const flows: Record<FlowName, Flow> = {
     operation: () => 'refund.cancel',
     async arrange(stage, healthy) {
       await accepted(stage, healthy);
-      const [entry] = await stage.ledger();
-      if (stage.run.answer === 'rejected' && stage.run.processor === 'braintree') {
-        await stage.service.sandbox.driveRefund(entry?.id ?? '', { status: 'settling' });
-      }
+      const { answer, processor } = stage.run;
+      if (answer === 'rejected' && processor === 'braintree') await driveTo(stage, 'settling');
     },
     begin: cancel,
     ends: ({ answer }) => (answer === 'rejected' ? ['completed'] : ['cancelled', 'completed']),
+  },
+  'throttled account': {
+    answers: ['ok'],
+    processors: both,
+    async arrange(stage, healthy) {
+      await request(stage, healthy);
+      await stage.throttleAccount();
+    },
+    ends: endsOf,
   },
   verification: {
     answers: [...answersToReads, 'rejected'],
@@ -150,7 +172,10 @@ export const flows: Record<FlowName, Flow> = {
     answers: answersToReads,
     processors: both,
     operation: () => 'refund.get',
-    arrange: accepted,
+    async arrange(stage, healthy) {
+      await accepted(stage, healthy);
+      if (stage.run.processor === 'braintree') await driveTo(stage, 'settling');
+    },
     ends: endsOf,
   },
   review: {
@@ -161,9 +186,7 @@ export const flows: Record<FlowName, Flow> = {
       await accepted(stage, healthy);
       await settleAtProcessor(stage);
       await carryOn(stage, healthy);
-      const status = stage.run.processor === 'stripe' ? 'failed' : 'settlement_declined';
-      const [entry] = await stage.ledger();
-      await stage.service.sandbox.driveRefund(entry?.id ?? '', { status });
+      await driveTo(stage, stage.run.processor === 'stripe' ? 'failed' : 'settlement_declined');
       const refund = await stage.refund();
       if (refund === null) throw new Error('There is no refund to review.');
       const { deps } = stage.service;

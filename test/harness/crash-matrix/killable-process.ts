@@ -14,9 +14,11 @@ export class TransactionLost extends Error {
 
 /** The moment at which something happens to a process, once. */
 export interface Breakpoint {
-  /** A name such as `before createRefund`; with `, again` the second time that a process comes by. */
+  /** A name such as `before createRefund`; with `, again` the second time that it is come by. */
   point: string;
   struck: boolean;
+  /** How often each point was come by, by any of the processes that share the breakpoint. */
+  readonly visits: Map<string, number>;
   /**
    * Does it.
    * @param canWait false where the process goes on at once, or holds a database transaction open that others wait for:
@@ -44,12 +46,13 @@ export class KillableProcess {
   lastRead: Refund | null = null;
   sleptMs = 0;
   readonly #breakpoint: Breakpoint | null;
-  readonly #visits = new Map<string, number>();
+  readonly #visits: Map<string, number>;
   #isKilled = false;
   #sleep: { over: Promise<void>; end: () => void } | null = null;
 
   constructor(breakpoint: Breakpoint | null = null) {
     this.#breakpoint = breakpoint;
+    this.#visits = breakpoint?.visits ?? new Map();
   }
 
   /** Runs code as this process's own. */

@@ -1,8 +1,8 @@
 import { carryOn } from './carry-on.ts';
 import type { Combination, Run } from './combinations.ts';
 import { cancel, flows, request } from './flows.ts';
-import { promisesKept } from './invariants.ts';
 import { type Breakpoint, ProcessKilled, TransactionLost } from './killable-process.ts';
+import { promisesKept } from './promises-kept.ts';
 import { type Actor, type Lane, Stage } from './stage.ts';
 
 /** What a combination came to. */
@@ -98,6 +98,7 @@ async function live(
 class Strike implements Breakpoint {
   readonly point: string;
   struck = false;
+  readonly visits = new Map<string, number>();
   cancelling: Promise<void> | null = null;
   readonly frozen: Promise<void>;
   readonly #stage: Stage;

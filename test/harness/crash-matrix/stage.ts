@@ -1,5 +1,6 @@
 import type { Refund } from '../../../shared/db.ts';
 import type { Dependencies } from '../../../shared/dependencies.ts';
+import type { TransactionKey } from '../../../shared/transactions/reservation.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
 import type { TestOrganization, TestService } from '../service.ts';
 import { waitFor } from '../wait-for.ts';
@@ -62,6 +63,13 @@ export class Stage {
     this.#tampering = tampering;
   }
 
+  /** Names the payment on record. */
+  get payment(): TransactionKey {
+    const { transactionId } = this;
+    const { id: organizationId } = this.organization;
+    return { organizationId, environment: 'test', processor: this.run.processor, transactionId };
+  }
+
   /** Starts a process. One that is to meet a timeout gives up soon. */
   start(breakpoint: Breakpoint | null = null, meetsAnswer = false): Actor {
     const process = new KillableProcess(breakpoint);
@@ -94,18 +102,28 @@ export class Stage {
 
   /** Where the refund stands; null while there is none. */
   async situation(): Promise<Situation | null> {
+    const { organizationId, processor, transactionId } = this.payment;
     const [found] = await this.service.deps.db.$queryRaw<Situation[]>`
       SELECT id, status IN ('completed', 'failed', 'cancelled') AND review_due_at IS NULL AS "isOver",
         external_refund_id IS NOT NULL AS "isAccepted", cancel_requested_at IS NOT NULL AS "isToBeCancelled",
         fruitless_count > 0 AS "wasSeenOpen"
-      FROM refund WHERE transaction_id = ${this.transactionId}`;
+      FROM refund WHERE organization_id = ${organizationId} AND environment = 'test'
+        AND processor = ${processor} AND transaction_id = ${transactionId}`;
     return found ?? null;
   }
 
   /** The refund as it is on record; null while there is none. */
   async refund(): Promise<Refund | null> {
-    const { transactionId } = this;
-    return await this.service.deps.db.refund.findFirst({ where: { transactionId } });
+    return await this.service.deps.db.refund.findFirst({ where: this.payment });
+  }
+
+  /** The processor asks for fewer requests, for a time that passes with that of the refund. */
+  async throttleAccount(): Promise<void> {
+    const { id: organizationId } = this.organization;
+    await this.service.deps.db.processorAccount.updateMany({
+      where: { organizationId, environment: 'test', processor: this.run.processor },
+      data: { throttledUntil: new Date(Date.now() + 30_000) },
+    });
   }
 
   /** What the processor has of the payment. */

@@ -4,7 +4,7 @@ import type { MovedRefund } from '../../sandbox/clients.ts';
 import type { Combination } from './combinations.ts';
 import { flows } from './flows.ts';
 import type { Stage } from './stage.ts';
-import { type Finding, timelineFindings, unless } from './timeline-problems.ts';
+import { type Finding, timelineFindings, unless } from './timeline-findings.ts';
 
 /** Processor statuses under which the money stays with the merchant. */
 const unmoved = ['failed', 'canceled', 'voided', 'processor_declined', 'settlement_declined'];
@@ -15,13 +15,13 @@ const unmoved = ['failed', 'canceled', 'voided', 'processor_declined', 'settleme
  */
 export async function promisesKept(stage: Stage, combination: Combination): Promise<Finding[]> {
   const { db } = stage.service.deps;
-  const { transactionId } = stage;
-  const refunds = await db.refund.findMany({ where: { transactionId } });
+  const where = stage.payment;
+  const refunds = await db.refund.findMany({ where });
   const [refund] = refunds;
   if (refund === undefined || refunds.length > 1)
     return [`asked for once, on record ${refunds.length} times`];
   const events = await db.refundEvent.findMany({ where: { refundId: refund.id }, orderBy: { seq: 'asc' } });
-  const payment = await db.transaction.findFirst({ where: { transactionId } });
+  const payment = await db.transaction.findFirst({ where });
   const live = holdsReservation(refund.status) ? refund.amount : 0n;
   return [
     null,

@@ -1,0 +1,81 @@
+import { Prisma } from '../../../shared/db.ts';
+import type { Processor } from '../../../shared/processors/processor.ts';
+import type { Combination } from './combinations.ts';
+import type { Tampering } from './killable-dependencies.ts';
+
+/** A mistake that the service could have, put between its code and what it works with. */
+export interface PlantedBug {
+  name: string;
+  tampering: Tampering;
+  /** Where it can show. */
+  shows(combination: Combination): boolean;
+  /** What has to be noticed. */
+  symptom: RegExp;
+}
+
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: 'a claim that is not guarded: neither lease, nor fencing token, nor what is unknown keep a worker off',
+    tampering: { statement: (sql) => replacing(sql, claimGuards) },
+    shows: ({ flow, mishap }) => flow === 'refund' && mishap === 'two workers at once',
+    symptom: /moved 2 times|sends again/,
+  },
+  {
+    name: 'an unknown outcome that is taken for a rejection',
+    tampering: { processor: (processor) => replacingSubmission(processor) },
+    shows: ({ flow, answer }) => flow === 'refund' && /after applying|applied|malformed/.test(answer),
+    symptom: /failed, and moved/,
+  },
+  {
+    name: 'a reservation that is not given back',
+    tampering: { statement: (sql) => (/reserved = reserved - /.test(sql.text) ? null : sql) },
+    shows: ({ answer, isCancelled }) => answer === 'rejected' || isCancelled,
+    symptom: /is reserved, 0 is live/,
+  },
+  {
+    name: 'a lookup that is believed before the processor can know',
+    tampering: { processor: (processor) => ({ ...bound(processor), findRefund: notFound }) },
+    shows: ({ flow, processor, answer }) =>
+      flow === 'refund' && processor === 'braintree' && /after applying/.test(answer),
+    symptom: /moved 2 times/,
+  },
+];
+
+const claimGuards: readonly [guard: string, without: string][] = [
+  ['AND fencing_token = ', 'AND 0 <= '],
+  ['(claimed_until IS NULL OR claimed_until <= clock_timestamp())', 'true'],
+  ['AND unknown_since IS NULL AND external_refund_id IS NULL AND cancel_requested_at IS NULL', ''],
+];
+
+function replacing(sql: Prisma.Sql, replacements: readonly [string, string][]): Prisma.Sql {
+  if (!sql.text.includes('fencing_token + 1')) return sql;
+  const strings = sql.strings.map((part) =>
+    replacements.reduce((text, [from, to]) => text.replace(from, to), part),
+  );
+  return Prisma.sql(strings, ...sql.values);
+}
+
+function bound(processor: Processor): Processor {
+  return {
+    getTransaction: processor.getTransaction.bind(processor),
+    createRefund: processor.createRefund.bind(processor),
+    findRefund: processor.findRefund.bind(processor),
+    getRefund: processor.getRefund.bind(processor),
+    cancelRefund: processor.cancelRefund.bind(processor),
+  };
+}
+
+function replacingSubmission(processor: Processor): Processor {
+  return {
+    ...bound(processor),
+    async createRefund(...args) {
+      const result = await processor.createRefund(...args);
+      return result.kind === 'unknown' ? { kind: 'rejected', failure: result.failure } : result;
+    },
+  };
+}
+
+const notFound: Processor['findRefund'] = async () => ({
+  kind: 'not-found',
+  failure: { code: 'not_found', message: 'There is no such refund.' },
+});
