@@ -5,7 +5,7 @@ import {
   allCombinations,
   playAll,
   type Result,
-  startMatrixService,
+  startMatrix,
   traces,
 } from '../harness/crash-matrix/matrix.ts';
 import { plantedBugs } from '../harness/crash-matrix/planted-bugs.ts';
@@ -19,10 +19,10 @@ const plantedCount = 16;
 
 const seed = Number(process.env.MATRIX_SEED ?? 1);
 const databaseUrl = useDatabase();
-const service = madeBeforeTests(
-  'The service',
-  () => startMatrixService(databaseUrl()),
-  (started) => started.close(),
+const matrix = madeBeforeTests(
+  'The matrix',
+  () => startMatrix(databaseUrl()),
+  ({ service }) => service.close(),
 );
 
 describe('a process that dies or freezes at any point, whatever the processor answers and the queue does', () => {
@@ -30,7 +30,7 @@ describe('a process that dies or freezes at any point, whatever the processor an
   let all: Combination[];
 
   beforeAll(async () => {
-    found = await traces(service);
+    found = await traces(matrix);
     all = allCombinations(found);
   }, 300_000);
 
@@ -41,7 +41,7 @@ describe('a process that dies or freezes at any point, whatever the processor an
 
   test('leaves a refund that moves once at most, comes to its end, and whose timeline tells how', async () => {
     const count = process.env.MATRIX === 'full' ? all.length : usualCount;
-    const result = await playAll(service, slice(all, count, seed), {
+    const result = await playAll(matrix, slice(all, count, seed), {
       tell: (soFar) => console.log(`So far: ${describeResult(soFar)}`),
     });
     console.log(`Crash matrix: ${describeResult(result)} (of ${all.length} combinations, seed ${seed})`);
@@ -52,7 +52,7 @@ describe('a process that dies or freezes at any point, whatever the processor an
   test.each(plantedBugs)(
     'notices $name',
     async ({ name, tampering, shows, symptom }) => {
-      const result = await playAll(service, slice(all.filter(shows), plantedCount, seed), { tampering });
+      const result = await playAll(matrix, slice(all.filter(shows), plantedCount, seed), { tampering });
       const noticed = result.violations.filter((violation) => symptom.test(violation));
       console.log(`Planted: ${name}. ${describeResult(result)}; first: ${noticed[0]}`);
       expect(noticed.length).toBeGreaterThan(0);

@@ -1,3 +1,4 @@
+import { isDatabaseUnavailable } from '../../../shared/db.ts';
 import { advanceRefund } from '../../../worker/jobs/advance-refund.ts';
 import { sweep } from '../../../worker/jobs/sweep.ts';
 import type { Mishap } from './combinations.ts';
@@ -27,7 +28,7 @@ export async function carryOn(stage: Stage, actor: Actor, options: CarryOnOption
     if (!stage.wakeUps.has(refund.id)) {
       await settleWhenDue(stage, refund);
       await stage.letTimePass(refund.id);
-      await actor.process.run(() => sweep(actor.deps));
+      await actor.process.run(() => attempt(() => sweep(actor.deps)));
     }
     await deliver(stage, actor, refund.id, options);
   }
@@ -44,10 +45,19 @@ async function deliver(
     stage.lostJobs += 1;
     return;
   }
-  const work = ({ process, deps }: Actor) => process.run(() => advanceRefund(deps, refundId));
+  const work = ({ process, deps }: Actor) => process.run(() => attempt(() => advanceRefund(deps, refundId)));
   if (rival !== null) return await allOf([work(actor), work(rival)]);
   await work(actor);
   if (mishap === 'job twice') await work(actor);
+}
+
+/** A job that the database failed is over; another one is made of what is due. */
+async function attempt(job: () => Promise<void>): Promise<void> {
+  try {
+    await job();
+  } catch (error) {
+    if (!isDatabaseUnavailable(error)) throw error;
+  }
 }
 
 /** Waits for both; one that was killed does not keep the other from its work. */

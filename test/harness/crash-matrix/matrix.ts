@@ -1,5 +1,5 @@
 import { postgresQueues } from '../backends.ts';
-import { startService, type TestService } from '../service.ts';
+import { startService, type TestOrganization, type TestService } from '../service.ts';
 import { type Combination, crossed, flowNames, type Run, titleOf } from './combinations.ts';
 import { flows } from './flows.ts';
 import type { Tampering } from './killable-dependencies.ts';
@@ -28,8 +28,14 @@ export interface PlayOptions {
   tell?: (soFar: Result) => void;
 }
 
-/** The service that the matrix is played on: real pauses and delays, because no time is waited for. */
-export async function startMatrixService(databaseUrl: string): Promise<TestService> {
+/** The service that the matrix is played on, with an organization for each of its lanes. */
+export interface Matrix {
+  service: TestService;
+  organizations: readonly TestOrganization[];
+}
+
+/** Starts it, with real pauses and delays, because no time is waited for. */
+export async function startMatrix(databaseUrl: string): Promise<Matrix> {
   const service = await startService({
     databaseUrl,
     backend: postgresQueues,
@@ -49,7 +55,11 @@ export async function startMatrixService(databaseUrl: string): Promise<TestServi
     overrides: { random: () => 0 },
   });
   await service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 });
-  return service;
+  const organizations: TestOrganization[] = [];
+  while (organizations.length < laneCount) {
+    organizations.push(await service.addOrganization(`Lane ${organizations.length}`));
+  }
+  return { service, organizations };
 }
 
 /** Every run of a flow with one of its answers. */
@@ -62,10 +72,10 @@ export function allRuns(): Run[] {
 }
 
 /** The points that each run comes by. */
-export async function traces(service: TestService): Promise<Map<Run, string[]>> {
+export async function traces(matrix: Matrix): Promise<Map<Run, string[]>> {
   const runs = allRuns();
   const found = new Map<Run, string[]>(runs.map((run) => [run, []]));
-  await inLanes(service, {}, runs, async (lane, run) => {
+  await inLanes(matrix, {}, runs, async (lane, run) => {
     found.set(run, await traceOf(lane, run));
   });
   return found;
@@ -78,13 +88,13 @@ export function allCombinations(found: ReadonlyMap<Run, readonly string[]>): Com
 
 /** Plays combinations, some at a time. */
 export async function playAll(
-  service: TestService,
+  matrix: Matrix,
   combinations: readonly Combination[],
   { tampering = {}, tell = () => {} }: PlayOptions = {},
 ): Promise<Result> {
   const since = performance.now();
   const result: Result = { combinations: 0, checks: 0, violations: [], elapsedMs: 0 };
-  await inLanes(service, tampering, combinations, async (lane, combination) => {
+  await inLanes(matrix, tampering, combinations, async (lane, combination) => {
     const { checks, violations } = await playUntilReached(lane, combination);
     result.combinations += 1;
     result.checks += checks;
@@ -114,18 +124,17 @@ async function playUntilReached(lane: Lane, combination: Combination): Promise<P
 }
 
 async function inLanes<T>(
-  service: TestService,
+  { service, organizations }: Matrix,
   tampering: Tampering,
   items: readonly T[],
   work: (lane: Lane, item: T) => Promise<void>,
 ): Promise<void> {
   const waiting = [...items];
   const wakeUps = new Set<string>();
-  const lane = async (number: number) => {
-    const organization = await service.addOrganization(`Lane ${number}`);
+  const playOneByOne = async (organization: TestOrganization) => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
       await work({ service, organization, wakeUps, tampering }, item);
     }
   };
-  await Promise.all(Array.from({ length: laneCount }, (_, index) => lane(index)));
+  await Promise.all(organizations.map(playOneByOne));
 }
