@@ -4,7 +4,7 @@ import { requestReview } from '../../../shared/refunds/request-review.ts';
 import { advanceRefund } from '../../../worker/jobs/advance-refund.ts';
 import { carryOn, settleAtProcessor } from './carry-on.ts';
 import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from './combinations.ts';
-import type { Actor, Stage } from './stage.ts';
+import type { Actor, ProcessorCall, Stage } from './stage.ts';
 
 /** One way through the service, from the moment at which a process may die. */
 export interface Flow {
@@ -12,8 +12,10 @@ export interface Flow {
   processors: readonly Run['processor'][];
   /** What is special about the payment. */
   payment?(run: Run): PaymentTraits;
-  /** The request that gets the answer; without one, `arrange` sees to that. */
-  operation?(run: Run): string;
+  /** The call that gets the answer, the first time that it is made. */
+  call: ProcessorCall;
+  /** True when `arrange` makes that call. */
+  isArmedFirst?: boolean;
   /** What healthy processes have done before. */
   arrange?(stage: Stage, healthy: Actor): Promise<void>;
   /** What the process does before it works on jobs. */
@@ -85,7 +87,7 @@ export const flows: Record<FlowName, Flow> = {
     answers: allAnswers,
     processors: both,
     payment: ({ answer }) => (answer === 'rejected' ? { id: 'declined' } : {}),
-    operation: () => 'refund.create',
+    call: 'createRefund',
     begin: request,
     ends: endsOf,
   },
@@ -93,7 +95,7 @@ export const flows: Record<FlowName, Flow> = {
     answers: allAnswers.filter((answer) => answer !== 'rejected'),
     processors: ['braintree'],
     payment: () => ({ status: 'submitted_for_settlement' }),
-    operation: () => 'refund.create',
+    call: 'createRefund',
     begin: request,
     ends: endsOf,
   },
@@ -101,14 +103,14 @@ export const flows: Record<FlowName, Flow> = {
     answers: ['429', 'reset before applying'],
     processors: both,
     payment: () => ({ id: 'declined' }),
-    operation: () => 'refund.create',
+    call: 'createRefund',
     begin: request,
     ends: () => ['failed'],
   },
   'cancellation of a refund not sent': {
     answers: ['ok'],
     processors: both,
-    operation: () => 'refund.create',
+    call: 'createRefund',
     arrange: request,
     begin: cancel,
     ends: () => ['cancelled', 'completed'],
@@ -116,10 +118,9 @@ export const flows: Record<FlowName, Flow> = {
   'cancellation of a refund perhaps sent': {
     answers: ['reset before applying', 'reset after applying'],
     processors: both,
-    async arrange(stage, healthy) {
-      await stage.arm('refund.create');
-      await accepted(stage, healthy);
-    },
+    call: 'createRefund',
+    isArmedFirst: true,
+    arrange: accepted,
     begin: cancel,
     ends: () => ['cancelled', 'completed'],
   },
@@ -129,7 +130,7 @@ export const flows: Record<FlowName, Flow> = {
     // Stripe takes back only what waits for the customer.
     payment: ({ answer, processor }) =>
       answer === 'rejected' && processor === 'stripe' ? { paymentMethod: 'card' } : {},
-    operation: () => 'refund.cancel',
+    call: 'cancelRefund',
     async arrange(stage, healthy) {
       await accepted(stage, healthy);
       const { answer, processor } = stage.run;
@@ -141,6 +142,7 @@ export const flows: Record<FlowName, Flow> = {
   'throttled account': {
     answers: ['ok'],
     processors: both,
+    call: 'createRefund',
     async arrange(stage, healthy) {
       await request(stage, healthy);
       await stage.throttleAccount();
@@ -150,7 +152,7 @@ export const flows: Record<FlowName, Flow> = {
   verification: {
     answers: [...answersToReads, 'rejected'],
     processors: both,
-    operation: () => 'transaction.get',
+    call: 'getTransaction',
     payment: ({ answer }) => (answer === 'rejected' ? { id: 'missing' } : {}),
     async arrange(stage, healthy) {
       await stage.fault('transaction.get', 'error-503');
@@ -161,7 +163,7 @@ export const flows: Record<FlowName, Flow> = {
   lookup: {
     answers: answersToReads,
     processors: both,
-    operation: ({ processor }) => (processor === 'stripe' ? 'refund.find' : 'transaction.get'),
+    call: 'findRefund',
     async arrange(stage, healthy) {
       await stage.fault('refund.create', 'reset-after-apply');
       await accepted(stage, healthy);
@@ -171,7 +173,7 @@ export const flows: Record<FlowName, Flow> = {
   settlement: {
     answers: answersToReads,
     processors: both,
-    operation: () => 'refund.get',
+    call: 'getRefund',
     async arrange(stage, healthy) {
       await accepted(stage, healthy);
       if (stage.run.processor === 'braintree') await driveTo(stage, 'settling');
@@ -181,7 +183,7 @@ export const flows: Record<FlowName, Flow> = {
   review: {
     answers: answersToReads,
     processors: both,
-    operation: () => 'refund.get',
+    call: 'getRefund',
     async arrange(stage, healthy) {
       await accepted(stage, healthy);
       await settleAtProcessor(stage);

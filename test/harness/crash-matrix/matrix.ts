@@ -7,7 +7,7 @@ import { type Played, play, traceOf } from './play.ts';
 import type { Lane } from './stage.ts';
 
 /** Combinations that are played at the same time. */
-const laneCount = 12;
+const laneCount = 16;
 /** Combinations between two words of how far it is. */
 const toldEvery = 500;
 /** A combination that was disturbed before its point is played again, so often at most. */

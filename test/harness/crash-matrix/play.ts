@@ -19,7 +19,7 @@ export interface Played {
  */
 export async function traceOf(lane: Lane, run: Run): Promise<string[]> {
   const stage = await openStage(lane, run);
-  const actor = stage.start(null, true);
+  const actor = stage.start();
   await actor.process.run(async () => flows[run.flow].begin?.(stage, actor));
   await carryOn(stage, actor);
   if (!(await stage.situation())?.isOver) throw new Error(`${JSON.stringify(run)} did not end`);
@@ -30,8 +30,8 @@ export async function traceOf(lane: Lane, run: Run): Promise<string[]> {
 export async function play(lane: Lane, combination: Combination): Promise<Played> {
   const stage = await openStage(lane, combination);
   const strike = new Strike(stage, combination);
-  const victim = stage.start(strike, true);
-  const rival = combination.mishap === 'two workers at once' ? stage.start(strike, true) : null;
+  const victim = stage.start(strike);
+  const rival = combination.mishap === 'two workers at once' ? stage.start(strike) : null;
   const unexpected: string[] = [];
   const life = live(stage, victim, combination, rival).catch((error: unknown) => {
     if (!isExpected(error))
@@ -70,9 +70,9 @@ async function openStage(lane: Lane, run: Run): Promise<Stage> {
     });
   }
   const stage = new Stage(lane, run, id);
+  if (flow.isArmedFirst) await stage.arm(flow.call);
   await flow.arrange?.(stage, stage.start());
-  const operation = flow.operation?.(run);
-  if (operation !== undefined) await stage.arm(operation);
+  if (!flow.isArmedFirst) await stage.arm(flow.call);
   return stage;
 }
 

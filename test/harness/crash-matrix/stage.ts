@@ -1,5 +1,6 @@
 import type { Refund } from '../../../shared/db.ts';
 import type { Dependencies } from '../../../shared/dependencies.ts';
+import type { CallOptions, Processor } from '../../../shared/processors/processor.ts';
 import type { TransactionKey } from '../../../shared/transactions/reservation.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
 import type { TestOrganization, TestService } from '../service.ts';
@@ -35,9 +36,26 @@ export interface Situation {
 }
 
 /** Long enough for a sandbox on a busy machine, short enough to be waited for. */
-const shortTimeoutMs = 700;
+const shortTimeoutMs = 1_000;
 /** Later than any caller with the short timeout waits. */
-const holdMs = 900;
+const holdMs = 1_300;
+
+/** What a processor can be asked. */
+export type ProcessorCall = keyof Processor;
+
+/** The sandbox's name for it. */
+function operationOf(call: ProcessorCall, processor: Run['processor']): string {
+  // A Braintree lookup begins with the sale, from which it walks to its refunds.
+  if (call === 'findRefund') return processor === 'stripe' ? 'refund.find' : 'transaction.get';
+  return operations[call];
+}
+
+const operations = {
+  getTransaction: 'transaction.get',
+  createRefund: 'refund.create',
+  getRefund: 'refund.get',
+  cancelRefund: 'refund.cancel',
+} as const;
 
 /** Everything around one combination: its payment, its refund, and the processes that work on it. */
 export class Stage {
@@ -49,6 +67,7 @@ export class Stage {
   readonly #actors: Actor[] = [];
   readonly #tampering: Tampering;
   #isLate = false;
+  #hurriedCall: ProcessorCall | null = null;
   lostJobs = 0;
   rounds = 0;
   /** True when the client was told that the refund is cancelled. */
@@ -70,28 +89,45 @@ export class Stage {
     return { organizationId, environment: 'test', processor: this.run.processor, transactionId };
   }
 
-  /** Starts a process. One that is to meet a timeout gives up soon. */
-  start(breakpoint: Breakpoint | null = null, meetsAnswer = false): Actor {
+  start(breakpoint: Breakpoint | null = null): Actor {
     const process = new KillableProcess(breakpoint);
     const { deps } = this.service;
-    const settings =
-      meetsAnswer && this.run.answer.startsWith('timeout')
-        ? { ...deps.settings, PROCESSOR_TIMEOUT_MS: shortTimeoutMs }
-        : deps.settings;
-    const actor = {
-      process,
-      deps: killable({ ...deps, settings }, process, this.wakeUps, this.#tampering),
+    const { statement, processor = (each: Processor) => each } = this.#tampering;
+    const tampering = {
+      ...(statement === undefined ? {} : { statement }),
+      processor: (connected: Processor) => this.#hurried(processor(connected)),
     };
+    const actor = { process, deps: killable(deps, process, this.wakeUps, tampering) };
     this.#actors.push(actor);
     return actor;
   }
 
-  /** Has the processor give the run's answer, once. */
-  async arm(operation: string): Promise<void> {
+  /** Has the processor give the run's answer to a call, once. */
+  async arm(call: ProcessorCall): Promise<void> {
     const kind = answers[this.run.answer];
     if (kind === null) return;
     this.#isLate = kind === 'timeout-late-apply';
-    await this.fault(operation, kind);
+    this.#hurriedCall = kind.startsWith('timeout') ? call : null;
+    await this.fault(operationOf(call, this.run.processor), kind);
+  }
+
+  /** The call that is to meet a timeout has a short one, so that nobody waits for long; all others have their time. */
+  #hurried(processor: Processor): Processor {
+    const hurry = (call: ProcessorCall, options: CallOptions): CallOptions => {
+      const { timeoutMs, since = performance.now() } = options;
+      // One that has no time left stays without.
+      if (call !== this.#hurriedCall || performance.now() - since >= timeoutMs) return options;
+      this.#hurriedCall = null;
+      return { timeoutMs: shortTimeoutMs };
+    };
+    return {
+      getTransaction: (id, options) => processor.getTransaction(id, hurry('getTransaction', options)),
+      createRefund: (asked, options) => processor.createRefund(asked, hurry('createRefund', options)),
+      findRefund: (reference, options) => processor.findRefund(reference, hurry('findRefund', options)),
+      getRefund: (id, reference, options) => processor.getRefund(id, reference, hurry('getRefund', options)),
+      cancelRefund: (id, reference, options) =>
+        processor.cancelRefund(id, reference, hurry('cancelRefund', options)),
+    };
   }
 
   async fault(operation: string, kind: string): Promise<void> {
