@@ -80,15 +80,18 @@ export async function claimForReview(
   loaded: Refund,
 ): Promise<Refund | null> {
   const lease = leaseMs(settings);
-  const claimed = await db.$executeRaw`
-    UPDATE refund SET
-      claimed_until = clock_timestamp() + ${lease} * interval '1 millisecond',
-      review_due_at = ${new Date(clock.now().getTime() + lease)},
-      woken_at = NULL,
-      fencing_token = fencing_token + 1
-    WHERE id = ${loaded.id} AND status = ${loaded.status}::refund_status AND fencing_token = ${loaded.fencingToken}
-      AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
-  return claimed === 0 ? null : await db.refund.findUniqueOrThrow({ where: { id: loaded.id } });
+  return await db.$transaction(async (tx) => {
+    const claimed = await tx.$executeRaw`
+      UPDATE refund SET
+        claimed_until = clock_timestamp() + ${lease} * interval '1 millisecond',
+        review_due_at = ${new Date(clock.now().getTime() + lease)},
+        woken_at = NULL,
+        fencing_token = fencing_token + 1
+      WHERE id = ${loaded.id} AND status = ${loaded.status}::refund_status AND fencing_token = ${loaded.fencingToken}
+        AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
+    // Read before anybody else can claim it, or another one's token would pass for ours.
+    return claimed === 0 ? null : await tx.refund.findUniqueOrThrow({ where: { id: loaded.id } });
+  });
 }
 
 /**

@@ -15,6 +15,7 @@ const commits = [
   'lookup.inconclusive',
   'lookup.unanswered',
   'claim to check',
+  'claim to review',
   'settlement.progress',
   'cancel.requested',
   'claim to ask-cancellation',
@@ -33,7 +34,6 @@ const writes = [
   'postponement',
   "doubt about the payment's facts",
   'rest of the account',
-  'claim to review',
   'end of the review',
   'mark of what is due',
 ];

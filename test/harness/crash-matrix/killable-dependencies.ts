@@ -61,6 +61,7 @@ function killableDatabase(db: Database, process: KillableProcess, tamper: Tamper
     const name = nameOf(write, process);
     await process.reach(`before ${name}`);
     const result = await work();
+    if (isOfRefund(write) && !isEmpty(result)) process.noteWrite(name);
     await process.reach(`after ${name}`);
     return result;
   };
@@ -97,6 +98,7 @@ async function runTransaction<T>(
       if (commit() !== undefined) await process.reach(`before commit of ${commit()}`, true);
       return value;
     });
+    if (events.length > 0) process.noteWrite(events.join(' and '));
     if (commit() !== undefined) await process.reach(`after commit of ${commit()}`);
     return result;
   } catch (error) {
@@ -160,7 +162,14 @@ function isRefund(found: unknown): found is Refund {
 }
 
 function isEmpty(result: unknown): boolean {
+  if (typeof result === 'object' && result !== null && 'count' in result) return result.count === 0;
   return result === 0 || (Array.isArray(result) && result.length === 0);
+}
+
+/** True for a write that only the holder of a refund's lease may make. */
+function isOfRefund(write: Write): boolean {
+  if (write.kind === 'model') return write.model === 'refund';
+  return /fencing_token/.test(write.sql.text);
 }
 
 function nameOf(write: Write, process: KillableProcess): string {

@@ -45,6 +45,9 @@ export class KillableProcess {
   /** The refund as this process last read it. */
   lastRead: Refund | null = null;
   sleptMs = 0;
+  /** What it wrote on a refund that somebody else had claimed while it was frozen; nothing may. */
+  readonly lateWrites: string[] = [];
+  #newestToken = 0;
   readonly #breakpoint: Breakpoint | null;
   readonly #visits: Map<string, number>;
   #isKilled = false;
@@ -73,9 +76,16 @@ export class KillableProcess {
     this.#sleep = { over, end };
   }
 
-  thaw(): void {
+  /** @param newestToken the fencing token of its refund by now. */
+  thaw(newestToken: number): void {
+    this.#newestToken = newestToken;
     this.#sleep?.end();
     this.#sleep = null;
+  }
+
+  /** Notes a write on the refund that has been carried out. */
+  noteWrite(name: string): void {
+    if (this.lastRead !== null && this.lastRead.fencingToken < this.#newestToken) this.lateWrites.push(name);
   }
 
   get isFrozen(): boolean {

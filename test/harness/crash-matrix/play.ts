@@ -41,7 +41,7 @@ export async function play(lane: Lane, combination: Combination): Promise<Played
   const rescuer = stage.start();
   if (victim.process.isFrozen) {
     await carryOn(stage, rescuer, combination.isThawedAtEnd ? {} : { rounds: 1 });
-    victim.process.thaw();
+    victim.process.thaw((await stage.refund())?.fencingToken ?? 0);
   }
   await life;
   await strike.cancelling;
@@ -50,8 +50,9 @@ export async function play(lane: Lane, combination: Combination): Promise<Played
   await carryOn(stage, rescuer);
   await stage.untilCallsHaveEnded();
   const findings = await promisesKept(stage, combination);
-  const violations = [...unexpected, ...findings.filter((finding) => finding !== null)];
-  return { wasReached: strike.struck, checks: findings.length + 1, violations };
+  const late = victim.process.lateWrites.map((name) => `wrote ${name} after it had lost its lease`);
+  const violations = [...unexpected, ...late, ...findings.filter((finding) => finding !== null)];
+  return { wasReached: strike.struck, checks: findings.length + 2, violations };
 }
 
 async function openStage(lane: Lane, run: Run): Promise<Stage> {
