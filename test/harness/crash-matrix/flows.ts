@@ -4,7 +4,8 @@ import { requestReview } from '../../../shared/refunds/request-review.ts';
 import { advanceRefund } from '../../../worker/jobs/advance-refund.ts';
 import { carryOn, settleAtProcessor } from './carry-on.ts';
 import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from './combinations.ts';
-import type { Actor, ProcessorCall, Stage } from './stage.ts';
+import type { ProcessorCall } from './killable-dependencies.ts';
+import type { Actor, Stage } from './stage.ts';
 
 /** One way through the service, from the moment at which a process may die. */
 export interface Flow {

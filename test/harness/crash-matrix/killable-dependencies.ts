@@ -5,6 +5,10 @@ import type { Processor } from '../../../shared/processors/processor.ts';
 import type { RefundQueues } from '../../../shared/queues.ts';
 import type { KillableProcess } from './killable-process.ts';
 import { isWriteStatement, nameOfWrite, type Write } from './names-of-writes.ts';
+import { replacing } from './replacing.ts';
+
+/** What changes something or asks something at a processor, over the wire. */
+export type ProcessorCall = 'getTransaction' | 'createRefund' | 'findRefund' | 'getRefund' | 'cancelRefund';
 
 /** What changes on the way out of a process; the planted bugs of the matrix are made of these. */
 export interface Tampering {
@@ -36,17 +40,6 @@ export function killable(
         killableProcessor(tamper(deps.connections.connect(account)), process),
     }),
   };
-}
-
-/** An object that is like another one but for some members. */
-function replacing<T extends object>(target: T, members: Record<string, unknown>): T {
-  return new Proxy(target, {
-    get(original, name) {
-      if (typeof name === 'string' && Object.hasOwn(members, name)) return members[name];
-      const value: unknown = Reflect.get(original, name);
-      return typeof value === 'function' ? value.bind(original) : value;
-    },
-  });
 }
 
 const models = ['refund', 'refundEvent', 'transaction', 'processorAccount', 'policy', 'auditLog'] as const;
@@ -192,13 +185,14 @@ function killableProcessor(processor: Processor, process: KillableProcess): Proc
     await process.reach(`after ${name}`);
     return value;
   };
-  return {
+  const calls: Pick<Processor, ProcessorCall> = {
     getTransaction: (...args) => read('getTransaction', () => processor.getTransaction(...args)),
     findRefund: (...args) => read('findRefund', () => processor.findRefund(...args)),
     getRefund: (...args) => read('getRefund', () => processor.getRefund(...args)),
     createRefund: (...args) => write('createRefund', () => processor.createRefund(...args)),
     cancelRefund: (...args) => write('cancelRefund', () => processor.cancelRefund(...args)),
   };
+  return replacing(processor, calls);
 }
 
 /** A call that has left goes on whatever becomes of its process. */

@@ -1,5 +1,6 @@
 import { postgresQueues } from '../backends.ts';
 import { startService, type TestOrganization, type TestService } from '../service.ts';
+import { waitFor } from '../wait-for.ts';
 import { type Combination, crossed, flowNames, type Run, titleOf } from './combinations.ts';
 import { flows } from './flows.ts';
 import type { Tampering } from './killable-dependencies.ts';
@@ -7,7 +8,7 @@ import { type Played, play, traceOf } from './play.ts';
 import type { Lane } from './stage.ts';
 
 /** Combinations that are played at the same time. */
-const laneCount = 16;
+const laneCount = 12;
 /** Combinations between two words of how far it is. */
 const toldEvery = 500;
 /** A combination that was disturbed before its point is played again, so often at most. */
@@ -57,6 +58,17 @@ export async function startMatrix(databaseUrl: string): Promise<Matrix> {
     overrides: { random: () => 0 },
   });
   await service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 });
+  // A pool that is opened by everybody at once takes longer than a statement may wait for its connection.
+  await waitFor(
+    'the pool to be open',
+    async () => {
+      await Promise.all(
+        Array.from({ length: laneCount }, () => service.deps.db.$queryRaw`SELECT pg_sleep(0.1)::text`),
+      );
+      return true;
+    },
+    { timeoutMs: 30_000 },
+  );
   const organizations: TestOrganization[] = [];
   while (organizations.length < laneCount) {
     organizations.push(await service.addOrganization(`Lane ${organizations.length}`));

@@ -2,6 +2,7 @@ import { Prisma } from '../../../shared/db.ts';
 import type { Processor } from '../../../shared/processors/processor.ts';
 import type { Combination } from './combinations.ts';
 import type { Tampering } from './killable-dependencies.ts';
+import { replacing } from './replacing.ts';
 
 /** A mistake that the service could have, put between its code and what it works with. */
 export interface PlantedBug {
@@ -16,13 +17,13 @@ export interface PlantedBug {
 export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a claim that is not guarded: neither lease, nor fencing token, nor what is unknown keep a worker off',
-    tampering: { statement: (sql) => replacing(sql, claimGuards) },
+    tampering: { statement: (sql) => withoutGuards(sql) },
     shows: ({ flow, mishap }) => flow === 'refund' && mishap === 'two workers at once',
     symptom: /moved 2 times|sends again/,
   },
   {
     name: 'an unknown outcome that is taken for a rejection',
-    tampering: { processor: (processor) => replacingSubmission(processor) },
+    tampering: { processor: rejectingUnknown },
     shows: ({ flow, answer }) => flow === 'refund' && /after applying|applied|malformed/.test(answer),
     symptom: /failed, and moved/,
   },
@@ -34,7 +35,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a lookup that is believed before the processor can know',
-    tampering: { processor: (processor) => ({ ...bound(processor), findRefund: notFound }) },
+    tampering: { processor: (processor) => replacing(processor, { findRefund: notFound }) },
     shows: ({ flow, processor, answer }) =>
       flow === 'refund' && processor === 'braintree' && /after applying/.test(answer),
     symptom: /moved 2 times/,
@@ -47,32 +48,21 @@ const claimGuards: readonly [guard: string, without: string][] = [
   ['AND unknown_since IS NULL AND external_refund_id IS NULL AND cancel_requested_at IS NULL', ''],
 ];
 
-function replacing(sql: Prisma.Sql, replacements: readonly [string, string][]): Prisma.Sql {
+/** The same claim with its conditions taken out. */
+function withoutGuards(sql: Prisma.Sql): Prisma.Sql {
   if (!sql.text.includes('fencing_token + 1')) return sql;
   const strings = sql.strings.map((part) =>
-    replacements.reduce((text, [from, to]) => text.replace(from, to), part),
+    claimGuards.reduce((text, [from, to]) => text.replace(from, to), part),
   );
   return Prisma.sql(strings, ...sql.values);
 }
 
-function bound(processor: Processor): Processor {
-  return {
-    getTransaction: processor.getTransaction.bind(processor),
-    createRefund: processor.createRefund.bind(processor),
-    findRefund: processor.findRefund.bind(processor),
-    getRefund: processor.getRefund.bind(processor),
-    cancelRefund: processor.cancelRefund.bind(processor),
+function rejectingUnknown(processor: Processor): Processor {
+  const createRefund: Processor['createRefund'] = async (...args) => {
+    const result = await processor.createRefund(...args);
+    return result.kind === 'unknown' ? { kind: 'rejected', failure: result.failure } : result;
   };
-}
-
-function replacingSubmission(processor: Processor): Processor {
-  return {
-    ...bound(processor),
-    async createRefund(...args) {
-      const result = await processor.createRefund(...args);
-      return result.kind === 'unknown' ? { kind: 'rejected', failure: result.failure } : result;
-    },
-  };
+  return replacing(processor, { createRefund });
 }
 
 const notFound: Processor['findRefund'] = async () => ({

@@ -6,9 +6,10 @@ import type { MovedRefund } from '../../sandbox/clients.ts';
 import type { TestOrganization, TestService } from '../service.ts';
 import { waitFor } from '../wait-for.ts';
 import { answers, type Run } from './combinations.ts';
-import { killable, type Tampering, type WakeUps } from './killable-dependencies.ts';
+import { killable, type ProcessorCall, type Tampering, type WakeUps } from './killable-dependencies.ts';
 import { type Breakpoint, KillableProcess } from './killable-process.ts';
 import { letTimePass } from './passing-time.ts';
+import { replacing } from './replacing.ts';
 
 /** A process with what it works with. */
 export interface Actor {
@@ -39,9 +40,6 @@ export interface Situation {
 const shortTimeoutMs = 1_000;
 /** Later than any caller with the short timeout waits. */
 const holdMs = 1_300;
-
-/** What a processor can be asked. */
-export type ProcessorCall = keyof Processor;
 
 /** The sandbox's name for it. */
 function operationOf(call: ProcessorCall, processor: Run['processor']): string {
@@ -120,7 +118,7 @@ export class Stage {
       this.#hurriedCall = null;
       return { timeoutMs: shortTimeoutMs };
     };
-    return {
+    const calls: Pick<Processor, ProcessorCall> = {
       getTransaction: (id, options) => processor.getTransaction(id, hurry('getTransaction', options)),
       createRefund: (asked, options) => processor.createRefund(asked, hurry('createRefund', options)),
       findRefund: (reference, options) => processor.findRefund(reference, hurry('findRefund', options)),
@@ -128,6 +126,7 @@ export class Stage {
       cancelRefund: (id, reference, options) =>
         processor.cancelRefund(id, reference, hurry('cancelRefund', options)),
     };
+    return replacing(processor, calls);
   }
 
   async fault(operation: string, kind: string): Promise<void> {
