@@ -28,7 +28,7 @@ export async function carryOn(stage: Stage, actor: Actor, options: CarryOnOption
     if (!stage.wakeUps.has(refund.id)) {
       await settleWhenDue(stage, refund);
       await stage.letTimePass(refund.id);
-      await actor.process.run(() => attempt(() => sweep(actor.deps)));
+      await actor.process.run(() => attempt(() => sweep(actor.deps, stage.run.processor)));
     }
     await deliver(stage, actor, refund.id, options);
   }
