@@ -77,7 +77,7 @@ export async function startMatrix(databaseUrl: string): Promise<Matrix> {
 }
 
 /** Every run of a flow with one of its answers. */
-export function allRuns(): Run[] {
+function allRuns(): Run[] {
   return flowNames.flatMap((flow) =>
     flows[flow].processors.flatMap((processor) =>
       flows[flow].answers.map((answer) => ({ flow, processor, answer })),
