@@ -62,11 +62,11 @@ function targetOf(sandbox: Sandbox, call: Call, account: Account): Target {
   const { action, id } = routeOf(call);
   const scope = scopeOf('braintree', account.environment);
   const credit = findCredit(sandbox, scope, id);
-  const operation = operationOf(action, id.startsWith(CREDIT_PREFIX) || credit !== undefined);
+  const operation = operationOf(call, action, id.startsWith(CREDIT_PREFIX) || credit !== undefined);
   return { operation, transactionIds: namesOf(sandbox, scope, credit?.paymentId ?? id) };
 }
 
-function operationOf(action: Action | null, isCredit: boolean): Operation | null {
+function operationOf(call: Call, action: Action | null, isCredit: boolean): Operation | null {
   switch (action) {
     case 'find':
       return isCredit ? 'refund.get' : 'transaction.get';
