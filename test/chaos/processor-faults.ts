@@ -26,7 +26,7 @@ const holdMs = 3_000;
 /** Arms every kind of fault on every operation of both processors, each with a probability of its own. */
 export async function armProcessorFaults(control: SandboxControl, random: Random): Promise<void> {
   for (const processor of ['stripe', 'braintree']) {
-    const late = { processor, operation: 'refund.create', kind: 'reset-before-apply', times: null };
+    const late = { processor, operation: 'refund.create', kind: 'reset-late-apply', times: null };
     await control.fault({ ...late, probability: lateShare, delayMs: latestApplyMs });
     for (const [operation, share] of Object.entries(shares)) {
       for (const kind of FAULT_KINDS) {
@@ -39,12 +39,12 @@ export async function armProcessorFaults(control: SandboxControl, random: Random
 }
 
 export async function raiseStorm(control: SandboxControl, storm: Storm): Promise<void> {
-  await control.fault({ ...storm, delayMs: storm.kind === 'reset-before-apply' ? latestApplyMs : holdMs });
+  await control.fault({ ...storm, delayMs: storm.kind === 'reset-late-apply' ? latestApplyMs : holdMs });
 }
 
 function delayOf(kind: FaultKind, random: Random): number {
   switch (kind) {
-    case 'reset-before-apply':
+    case 'reset-late-apply':
       return random.between(500, latestApplyMs);
     case 'delay':
       return random.between(200, holdMs);

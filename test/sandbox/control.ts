@@ -28,11 +28,7 @@ const ROUTES: readonly [method: string, path: RegExp, handle: Handler][] = [
   ['POST', /^\/_sandbox\/transactions\/([^/]+)$/, changeTransaction],
   ['GET', /^\/_sandbox\/refunds$/, listRefunds],
   ['POST', /^\/_sandbox\/refunds\/([^/]+)$/, changeRefund],
-  [
-    'GET',
-    /^\/_sandbox\/faults$/,
-    ({ faults }) => ({ armed: faults.armed, strikes: faults.strikes() }),
-  ],
+  ['GET', /^\/_sandbox\/faults$/, ({ faults }) => ({ armed: faults.armed, strikes: faults.strikes() })],
   ['POST', /^\/_sandbox\/faults$/, addFault],
   ['DELETE', /^\/_sandbox\/faults$/, clearFaults],
   ['POST', /^\/_sandbox\/settings$/, changeSettings],
@@ -153,7 +149,7 @@ function addFault(sandbox: Sandbox, call: Call) {
 
 function defaultDelayMs(kind: FaultKind): number {
   if (kind.startsWith('timeout')) return DEFAULT_HOLD_MS;
-  return kind === 'reset-before-apply' ? DEFAULT_LATE_MS : 0;
+  return kind === 'reset-late-apply' ? DEFAULT_LATE_MS : 0;
 }
 
 function clearFaults(sandbox: Sandbox) {

@@ -80,7 +80,7 @@ function strike(gateway: Gateway, call: Call, account: Account, fault: Fault, la
     case 'reset-after-apply':
       gateway.execute(call, account, false).finished();
       return { kind: 'reset' };
-    case 'reset-before-apply':
+    case 'reset-late-apply':
       return {
         kind: 'reset',
         work: () => gateway.execute(call, account, false).finished(),

@@ -19,7 +19,7 @@ export const FAULT_KINDS = [
   'timeout-late-apply',
   'reset',
   'reset-after-apply',
-  'reset-before-apply',
+  'reset-late-apply',
   'delay',
   'malformed',
 ] as const;

@@ -66,13 +66,13 @@ describe('faults', () => {
     expect(refund.object).toBe('refund');
   });
 
-  test('reset-before-apply applies after the caller has been cut off', async () => {
+  test('reset-late-apply applies after the caller has been cut off', async () => {
     const creations = [
       () => stripeClient(sandbox.url).refunds.create({ charge: 'ch_late' }),
       () => braintreeClient(sandbox.url).transactions.refund('ch-late'),
     ];
     for (const [index, processor] of ['stripe', 'braintree'].entries()) {
-      const fault = { processor, operation: 'refund.create', kind: 'reset-before-apply', delayMs: 150 };
+      const fault = { processor, operation: 'refund.create', kind: 'reset-late-apply', delayMs: 150 };
       await control.fault(fault);
       const transactionId = ['ch_late', 'ch-late'][index] ?? '';
       expect(await failureOf(creations[index]?.() ?? Promise.resolve())).not.toMatchObject({
