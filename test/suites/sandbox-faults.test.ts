@@ -113,7 +113,7 @@ describe('faults', () => {
   test.each(['stripe', 'braintree'] as const)(
     'a late %s refund is applied after the caller has left',
     async (processor) => {
-      const id = processor === 'stripe' ? 'ch_late' : 'late';
+      const id = processor === 'stripe' ? 'ch_afterwards' : 'afterwards';
       await control.fault({
         processor,
         operation: 'refund.create',
