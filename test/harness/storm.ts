@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import http from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
@@ -7,10 +6,10 @@ import { errorCatalogue } from '../../shared/errors.ts';
 import type { Operation, ServedDocument } from './openapi-document.ts';
 import { requestsTo, type StormRequest, type StormSources } from './storm-requests.ts';
 
-/** Another one each time; `STORM_SEED` repeats a run. */
-const seed = Number(process.env.STORM_SEED || randomInt(2 ** 31));
+/** The same requests each time, so that a change is held against what was good before it; `STORM_SEED=7` sends others. */
+const seed = Number(process.env.STORM_SEED || 1);
 /** For each operation. */
-const requestCount = Number(process.env.STORM_REQUESTS || 10_000);
+const requestCount = Number(process.env.STORM_REQUESTS || 2_000);
 /** Requests that are under way at once, so that they also meet each other. */
 const concurrency = 16;
 /** Longer than any answer may take here. */

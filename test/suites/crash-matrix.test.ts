@@ -13,7 +13,7 @@ import { useDatabase } from '../harness/database.ts';
 import { madeBeforeTests } from '../harness/made-before-tests.ts';
 
 /** Combinations of a run that is not told otherwise by `MATRIX=<count>` or `MATRIX=full`: some 90 s on two cores. */
-const usualCount = 500;
+const usualCount = 250;
 /** Combinations that a planted bug has to show in. */
 const plantedCount = 16;
 
