@@ -175,9 +175,15 @@ export async function releaseLease(
   return count === 1;
 }
 
-/** Puts off a refund that nobody holds, because its account cannot or must not be called yet. */
+/**
+ * Puts off a refund that nobody holds, because its account cannot or must not be called yet. A review that was asked for
+ * is put off and not forgotten: the doubt that it casts on an attempt has to last until somebody has looked.
+ */
 export async function postpone(deps: Pick<Dependencies, 'db'>, loaded: Refund, until: Date): Promise<void> {
   const { id, status, fencingToken } = loaded;
-  const due = status === 'processing' ? { nextActionAt: until, reviewDueAt: null } : { reviewDueAt: until };
+  const due = {
+    ...(status === 'processing' ? { nextActionAt: until } : {}),
+    ...(loaded.reviewDueAt === null ? {} : { reviewDueAt: until }),
+  };
   await deps.db.refund.updateMany({ where: { id, status, fencingToken }, data: { ...due, wokenAt: null } });
 }

@@ -138,8 +138,8 @@ describe('a refund that was carried out after it was given up', () => {
   // Its next attempt is so far away that only the news of it can bring a worker to it.
   const patient = useService({ settings: { RETRY_BASE_MS: 600_000, RETRY_CAP_MS: 600_000 } });
 
-  /** One that was refused for now, waits for its next attempt, and is there all the same. */
-  async function carriedOutLate(processor: 'stripe' | 'braintree') {
+  /** One that was refused for now, waits for its next attempt, and is there all the same; its account rests so long. */
+  async function carriedOutLate(processor: 'stripe' | 'braintree', restMs = 0) {
     const transactionId = await newPayment(patient, { processor });
     await patient.sandbox.fault({ processor, operation: 'refund.create', kind: 'rate-limit' });
     const { body } = await patient.call('POST', '/v1/refunds', {
@@ -150,7 +150,8 @@ describe('a refund that was carried out after it was given up', () => {
     await waitFor('the attempt to be refused', async () =>
       (await timelineOf(patient, id)).includes('attempt.unavailable'),
     );
-    await patient.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
+    const throttledUntil = new Date(Date.now() + restMs);
+    await patient.deps.db.processorAccount.updateMany({ data: { throttledUntil } });
     await refundDirectly(patient, { processor, transactionId, amount: 2_500, refundId: id });
     return { id, transactionId };
   }
@@ -159,6 +160,17 @@ describe('a refund that was carried out after it was given up', () => {
     'is found at %s before it could be sent again',
     async (processor) => {
       const { id, transactionId } = await carriedOutLate(processor);
+      await askForReview(patient, id);
+      await untilStatus(patient, id, 'completed');
+      expect(await timelineOf(patient, id)).toContain('lookup.found');
+      expect(await patient.sandbox.refunds({ transactionId })).toHaveLength(1);
+    },
+  );
+
+  test.each(['stripe', 'braintree'] as const)(
+    'is found at %s also when its account must not be asked at first',
+    async (processor) => {
+      const { id, transactionId } = await carriedOutLate(processor, 1_500);
       await askForReview(patient, id);
       await untilStatus(patient, id, 'completed');
       expect(await timelineOf(patient, id)).toContain('lookup.found');

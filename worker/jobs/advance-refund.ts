@@ -46,7 +46,8 @@ async function takeStep(deps: Dependencies, refund: Refund): Promise<StepResult>
   const step = nextStep({
     ...refund,
     transactionVerified: transaction.amount !== null,
-    reviewDue: isPast(deps, refund.reviewDueAt),
+    // Also one that was put off: what it doubts is not sent or cancelled before that.
+    reviewDue: refund.reviewDueAt !== null,
   });
   if (step === 'nothing') return 'rest';
   if (step === 'cancel') return await cancelUnsent(deps, refund);
