@@ -1,6 +1,5 @@
 import type { DatabaseTransaction, Refund } from '../db.ts';
 import { newId } from '../ids.ts';
-import { lookBeforeSending } from '../refunds/look-before-sending.ts';
 import { keptEvent } from '../refunds/person-decisions.ts';
 import { requestReview } from '../refunds/request-review.ts';
 import { isTerminal } from '../refunds/states.ts';
@@ -84,14 +83,11 @@ async function act(
   difference: Difference,
   refund: Refund,
 ): Promise<DifferenceAction> {
-  const { deps, run } = context;
+  const { deps } = context;
   if (differenceKinds[difference.kind].needsPerson && (await isDealtWith(tx, context, difference, refund))) {
     return 'dealt_with';
   }
   if (difference.kind === 'extra_refund') return await flag(tx, context, difference, refund);
-  if (refund.status === 'processing' && refund.externalRefundId === null) {
-    await lookBeforeSending(tx, deps, refund, run.actor);
-  }
   await requestReview(tx, deps, refund);
   return 'review_requested';
 }

@@ -1,7 +1,7 @@
 import { commitKnowingly } from '../commit-knowingly.ts';
 import type { Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { surelyUnsent } from './lease.ts';
+import { surelyUnsent } from './surely-unsent.ts';
 import { transition } from './transition.ts';
 
 /**

@@ -11,6 +11,7 @@ import {
 import { SecretUnreadableError } from '../secrets.ts';
 import { lookupConclusiveAt } from './lookup-proof.ts';
 import { referenceTo } from './reference.ts';
+import { isSurelyUnsent } from './surely-unsent.ts';
 
 /**
  * What is known about a refund at its processor, for somebody who is about to decide.
@@ -50,11 +51,6 @@ export async function gatherEvidence(
     if (!(error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError)) throw error;
     return { kind: 'unclear', message: `The processor cannot be asked: ${error.message}` };
   }
-}
-
-/** No attempt may have been applied, and nobody says that there is news of one that was believed not to be. */
-function isSurelyUnsent({ externalRefundId, unknownSince, reviewDueAt, attemptCount }: Refund): boolean {
-  return externalRefundId === null && unknownSince === null && (reviewDueAt === null || attemptCount === 0);
 }
 
 /** A refund that was made past this service is believed only of the same payment. */

@@ -1,9 +1,15 @@
 import { type DatabaseTransaction, databaseNow, Prisma, type Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { surelyUnsentSql } from './surely-unsent.ts';
 import { appendEvent } from './transition.ts';
 
 /** Time that a worker keeps for writing down what the processor said, after the call's own deadline. */
 export const recordingMarginMs = 10_000;
+
+/** The row as claimed; within the claim's transaction, or another one's token could pass for ours. */
+async function readClaimed(tx: DatabaseTransaction, { id }: Refund): Promise<Refund> {
+  return await tx.refund.findUniqueOrThrow({ where: { id } });
+}
 
 /** How long a claimed refund belongs to its worker: longer than any call to a processor can last. */
 function leaseMs(settings: { PROCESSOR_TIMEOUT_MS: number }): number {
@@ -15,8 +21,8 @@ function leaseMs(settings: { PROCESSOR_TIMEOUT_MS: number }): number {
  * is guarded by the fencing token that was loaded, and refused while another lease lives. Leases are written and
  * compared in the database's time, so clocks that differ between machines do not matter.
  *
- * A review that was asked for before is answered by what the holder does next. For a refund that was sent and is not
- * known to be at the processor it casts doubt on that, which stays until a lookup has said what became of it.
+ * A review that was asked for before is answered by what the holder does next. For a refund that is not known to be at
+ * the processor it casts doubt on that, which stays until a lookup has said what became of it.
  *
  * A claim for `send` is the write-ahead record of the attempt: it counts it and marks its fate as unknown, so that a
  * worker which dies in the middle of the call leaves the truth behind.
@@ -40,9 +46,9 @@ export async function claimRefund(
         ${purpose === 'send' ? attemptStarted : doubtOfReview}
       WHERE id = ${loaded.id} AND status = 'processing' AND fencing_token = ${loaded.fencingToken}
         AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())
-        ${purpose === 'send' ? onlyUnsent : Prisma.empty}`;
+        ${purpose === 'send' ? Prisma.sql`AND cancel_requested_at IS NULL AND ${surelyUnsentSql}` : Prisma.empty}`;
     if (claimed === 0) return null;
-    const refund = await tx.refund.findUniqueOrThrow({ where: { id: loaded.id } });
+    const refund = await readClaimed(tx, loaded);
     if (purpose === 'send') {
       const entry = { type: 'attempt.started', actor: 'worker', detail: { attempt: refund.attemptCount } };
       await appendEvent(tx, refund, null, entry, now);
@@ -54,21 +60,18 @@ export async function claimRefund(
 const attemptStarted = Prisma.sql`attempt_count = attempt_count + 1, last_sent_at = clock_timestamp(),
     unknown_since = clock_timestamp(), attempt_answered = false, attempt_ended_at = NULL, last_outcome = 'unknown'`;
 
-const doubtOfReview = Prisma.sql`unknown_since = CASE
-    WHEN review_due_at IS NOT NULL AND external_refund_id IS NULL AND attempt_count > 0
-    THEN coalesce(unknown_since, clock_timestamp()) ELSE unknown_since END`;
+/**
+ * News of a refund that is not known to be at the processor: something of it has been seen there. Its fate is unknown
+ * from here on, and a lookup that finds nothing proves that only after the settle delay from now.
+ */
+const doubtOfReview = Prisma.sql`
+    unknown_since = CASE WHEN ${isDoubted()} THEN coalesce(unknown_since, clock_timestamp()) ELSE unknown_since END,
+    attempt_ended_at = CASE WHEN ${isDoubted()} AND (unknown_since IS NULL OR attempt_ended_at IS NOT NULL)
+      THEN clock_timestamp() ELSE attempt_ended_at END`;
 
-/** Holds while no attempt may have been applied and nobody wants the refund back. */
-const onlyUnsent = Prisma.sql`
-  AND unknown_since IS NULL AND external_refund_id IS NULL AND cancel_requested_at IS NULL
-  AND (review_due_at IS NULL OR attempt_count = 0)`;
-
-/** The same for a cancellation, as a further condition of its transition. */
-export const surelyUnsent: Prisma.RefundWhereInput = {
-  unknownSince: null,
-  externalRefundId: null,
-  OR: [{ reviewDueAt: null }, { attemptCount: 0 }],
-};
+function isDoubted(): Prisma.Sql {
+  return Prisma.sql`(review_due_at IS NOT NULL AND external_refund_id IS NULL)`;
+}
 
 /**
  * Claims a refund that has ended, to read it again from its processor. The review stays due at the end of the lease, so
@@ -89,8 +92,7 @@ export async function claimForReview(
         fencing_token = fencing_token + 1
       WHERE id = ${loaded.id} AND status = ${loaded.status}::refund_status AND fencing_token = ${loaded.fencingToken}
         AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
-    // Read before anybody else can claim it, or another one's token would pass for ours.
-    return claimed === 0 ? null : await tx.refund.findUniqueOrThrow({ where: { id: loaded.id } });
+    return claimed === 0 ? null : await readClaimed(tx, loaded);
   });
 }
 
@@ -118,14 +120,16 @@ export async function claimFlagged(
   { db, settings }: Pick<Dependencies, 'db' | 'settings'>,
   loaded: Refund,
 ): Promise<Refund | null> {
-  const claimed = await db.$executeRaw`
-    UPDATE refund SET
-      claimed_until = clock_timestamp() + ${leaseMs(settings)} * interval '1 millisecond',
-      fencing_token = fencing_token + 1
-    WHERE id = ${loaded.id} AND status = ${loaded.status}::refund_status AND fencing_token = ${loaded.fencingToken}
-      AND flagged_at IS NOT NULL
-      AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
-  return claimed === 0 ? null : await db.refund.findUniqueOrThrow({ where: { id: loaded.id } });
+  return await db.$transaction(async (tx) => {
+    const claimed = await tx.$executeRaw`
+      UPDATE refund SET
+        claimed_until = clock_timestamp() + ${leaseMs(settings)} * interval '1 millisecond',
+        fencing_token = fencing_token + 1
+      WHERE id = ${loaded.id} AND status = ${loaded.status}::refund_status AND fencing_token = ${loaded.fencingToken}
+        AND flagged_at IS NOT NULL
+        AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
+    return claimed === 0 ? null : await readClaimed(tx, loaded);
+  });
 }
 
 /** Ends the lease of a decision that was not made. */

@@ -5,14 +5,12 @@ export interface RefundSituation {
   status: RefundStatus;
   /** The processor's id, once it has accepted the refund. */
   externalRefundId: string | null;
-  /** How often it was sent. */
-  attemptCount: number;
   /** Not null while the fate of some attempt is unknown. */
   unknownSince: Date | null;
   cancelRequestedAt: Date | null;
   /** False while the processor has not yet told about the payment. */
   transactionVerified: boolean;
-  /** True when somebody says that the processor has news of it. */
+  /** True when somebody says that the processor has news of it, which casts doubt on that it is not there. */
   reviewDue: boolean;
 }
 
@@ -43,15 +41,7 @@ export function nextStep(situation: RefundSituation): RefundStep {
   if (situation.status !== 'processing') return situation.reviewDue ? 'review' : 'nothing';
   const wantsCancel = situation.cancelRequestedAt !== null;
   if (situation.externalRefundId !== null) return wantsCancel ? 'ask-cancellation' : 'check';
-  if (situation.unknownSince !== null || isDoubtful(situation)) return 'find';
+  if (situation.unknownSince !== null || situation.reviewDue) return 'find';
   if (wantsCancel) return 'cancel';
   return situation.transactionVerified ? 'send' : 'verify';
-}
-
-/**
- * True when no attempt is believed to have been applied, and news of the refund says otherwise: one that the processor
- * carried out later than it could be expected to must be found before anything is sent again.
- */
-function isDoubtful({ attemptCount, reviewDue }: RefundSituation): boolean {
-  return attemptCount > 0 && reviewDue;
 }

@@ -195,13 +195,15 @@ async function refuseTaken(
 }
 
 function changesOf(deps: Dependencies, refund: Refund, decision: Decision): RefundChanges {
-  const { status, reason, externalRefundId, evidence } = decision;
+  const { status, reason, externalRefundId, evidence, contradiction } = decision;
   const found = evidence.kind === 'found' ? evidence.refund : null;
   const common: RefundChanges = {
     unknownSince: null,
     attemptAnswered: false,
     retryingSince: null,
     cancelRequestedAt: null,
+    // What was decided against the evidence, or without any, is held against the processor again.
+    ...(contradiction === null ? {} : { reviewDueAt: deps.clock.now() }),
     ...(found === null ? {} : { processorStatus: found.processorStatus }),
   };
   switch (status) {

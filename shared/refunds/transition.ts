@@ -29,6 +29,7 @@ export type RefundChanges = Pick<
   | 'cancelRequestedAt'
   | 'acceptedAt'
   | 'processorStatus'
+  | 'reviewDueAt'
   | 'failureCode'
   | 'failureMessage'
   | 'flaggedAt'

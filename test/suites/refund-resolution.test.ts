@@ -301,8 +301,24 @@ describe('what a person insists on', () => {
     expect(outcome.kind).toBe('done');
     const decided = await rowOf(service, id);
     await late;
-    expect(await rowOf(service, id)).toEqual(decided);
+    // What the worker has learnt does not count any more, and it is not lost: somebody reads the refund again.
+    const reviewDueAt = expect.any(Date);
+    expect(await rowOf(service, id)).toEqual({ ...decided, reviewDueAt });
     expect(await timelineOf(service, id)).toEqual(['refund.created', 'attempt.started', 'refund.failed']);
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'failed', flaggedAt: expect.any(Date) });
+  });
+
+  test('is held against the processor again when it was made against the evidence', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    await advanceRefund(service.deps, id);
+    await flag(id);
+    const outcome = await resolve(await rowOf(service, id), 'failed', { force: true });
+    expect(outcome.kind).toBe('done');
+    await advanceRefund(service.deps, id);
+    const { flagReason, reviewDueAt } = await rowOf(service, id);
+    expect(flagReason).toContain('It is failed here');
+    expect(reviewDueAt).toBeNull();
   });
 });
 

@@ -54,7 +54,6 @@ describe('the next step of a refund', () => {
   const fresh: RefundSituation = {
     status: 'processing',
     externalRefundId: null,
-    attemptCount: 0,
     unknownSince: null,
     cancelRequestedAt: null,
     transactionVerified: true,
@@ -88,12 +87,7 @@ describe('the next step of a refund', () => {
       { externalRefundId: 're_1', reviewDue: true },
       'check',
     ],
-    [
-      'is looked up when it was believed unsent and there is news',
-      { attemptCount: 1, reviewDue: true },
-      'find',
-    ],
-    ['is sent although there is news, when it never was before', { reviewDue: true }, 'send'],
+    ['is looked up when it was believed unsent and there is news', { reviewDue: true }, 'find'],
     ['has no news while a person has to approve it', { status: 'pending', reviewDue: true }, 'nothing'],
   ])('%s', (_promise, situation, step) => {
     expect(nextStep({ ...fresh, ...situation })).toBe(step);
@@ -103,7 +97,6 @@ describe('the next step of a refund', () => {
     const situations = fc.record({
       status: fc.constantFrom(...refundStatuses),
       externalRefundId: fc.constantFrom(null, 're_1'),
-      attemptCount: fc.nat(2),
       unknownSince: fc.constantFrom(null, now),
       cancelRequestedAt: fc.constantFrom(null, now),
       transactionVerified: fc.boolean(),
@@ -116,7 +109,7 @@ describe('the next step of a refund', () => {
           situation.externalRefundId === null &&
           situation.unknownSince === null &&
           situation.cancelRequestedAt === null &&
-          !(situation.attemptCount > 0 && situation.reviewDue) &&
+          !situation.reviewDue &&
           situation.transactionVerified;
         expect(nextStep(situation) === 'send').toBe(sendable);
       }),

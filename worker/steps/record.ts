@@ -3,8 +3,10 @@ import type { Dependencies } from '../../shared/dependencies.ts';
 import type { ProcessorFailure, ProcessorRefund } from '../../shared/processors/processor.ts';
 import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/backoff.ts';
 import { releaseLease } from '../../shared/refunds/lease.ts';
-import type { RefundStatus } from '../../shared/refunds/states.ts';
+import { requestReview } from '../../shared/refunds/request-review.ts';
+import { holdsReservation, type RefundStatus } from '../../shared/refunds/states.ts';
 import { type RefundChanges, transition } from '../../shared/refunds/transition.ts';
+import { lockTransaction } from '../../shared/transactions/reservation.ts';
 import { inFuture, type RecordContext, type StepResult, worker } from './step.ts';
 
 /** What a worker learnt, as it goes on record under its lease. */
@@ -17,13 +19,14 @@ export interface Finding {
 
 /**
  * Writes what was learnt, in one database transaction, while the lease is still ours. What arrives after the lease
- * was lost is dropped: the attempt stands as unknown, and whoever holds the refund now looks it up.
+ * was lost is not believed any more, and not forgotten either: the refund is read again, whatever became of it meanwhile.
  */
 export async function record(
   { deps, refund }: RecordContext,
   findings: readonly [Finding, ...Finding[]],
 ): Promise<StepResult> {
   const recorded = await deps.db.$transaction(async (tx) => {
+    if (findings.some(concernsPayment)) await lockTransaction(tx, refund);
     for (const { to, type, changes, detail = {} } of findings) {
       const moved = await transition(tx, deps.clock, {
         refund,
@@ -38,8 +41,19 @@ export async function record(
     return true;
   });
   if (recorded) tell(deps, refund, findings);
-  else deps.log.warn({ refundId: refund.id }, 'the lease was lost before the outcome could be written');
+  else await reviewInstead(deps, refund);
   return recorded ? 'again' : 'rest';
+}
+
+/** True when the payment's row has to be locked before the refund's: what it reserves, or which refunds it has, changes. */
+function concernsPayment({ to, changes }: Finding): boolean {
+  return !holdsReservation(to) || typeof changes.externalRefundId === 'string';
+}
+
+async function reviewInstead(deps: Dependencies, refund: Refund): Promise<void> {
+  deps.log.warn({ refundId: refund.id }, 'the lease was lost before the outcome could be written');
+  await requestReview(deps.db, deps, refund);
+  deps.queues.wake(refund);
 }
 
 /** What a person may want to know of is a warning; the rest is there for those who follow a refund through the log. */
