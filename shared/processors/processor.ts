@@ -17,6 +17,11 @@ export interface ProcessorTransaction {
  */
 export type ProcessorRefundState = 'open' | 'completed' | 'failed' | 'cancelled';
 
+/** True for a refund whose money has moved or may yet move. */
+export function isLive({ state }: Pick<ProcessorRefund, 'state'>): boolean {
+  return state === 'open' || state === 'completed';
+}
+
 /** A refund as its processor describes it. */
 export interface ProcessorRefund {
   id: string;

@@ -1,5 +1,5 @@
 import type { Refund } from '../db.ts';
-import type { ListedRefund, ProcessorRefund } from '../processors/processor.ts';
+import { isLive, type ListedRefund, type ProcessorRefund } from '../processors/processor.ts';
 import { isTerminal } from '../refunds/states.ts';
 import {
   amountSentence,
@@ -97,9 +97,9 @@ function mayBeVoid(theirs: ListedRefund, ours: OurRefund): boolean {
 export function compare(theirs: ProcessorRefund | null, ours: OurRefund, now: Date): Difference | null {
   if (ours.status === 'processing' && ours.claimedUntil !== null && ours.claimedUntil > now) return null;
   if (theirs === null) return compareMissing(ours);
-  const isLive = theirs.state === 'open' || theirs.state === 'completed';
-  if (isExtra(theirs, ours)) return isLive ? difference('extra_refund', ours, theirs) : null;
-  if (isLive && (theirs.amount !== ours.amount || theirs.currency !== ours.currency)) {
+  const live = isLive(theirs);
+  if (isExtra(theirs, ours)) return live ? difference('extra_refund', ours, theirs) : null;
+  if (live && (theirs.amount !== ours.amount || theirs.currency !== ours.currency)) {
     return difference('amount_differs', ours, theirs);
   }
   switch (ours.status) {
@@ -107,10 +107,10 @@ export function compare(theirs: ProcessorRefund | null, ours: OurRefund, now: Da
       if (ours.externalRefundId === null) return difference('found_there', ours, theirs);
       return theirs.state === 'open' ? null : difference('ended_there', ours, theirs);
     case 'completed':
-      return isLive ? null : difference('reversed_there', ours, theirs);
+      return live ? null : difference('reversed_there', ours, theirs);
     case 'failed':
     case 'cancelled':
-      return isLive ? difference('moved_after_end', ours, theirs) : null;
+      return live ? difference('moved_after_end', ours, theirs) : null;
     case 'pending':
       return null;
   }

@@ -1,5 +1,5 @@
 import { formatAmount } from '../money.ts';
-import type { ListedRefund } from '../processors/processor.ts';
+import { isLive, type ListedRefund } from '../processors/processor.ts';
 import { recordTransaction } from '../transactions/record-transaction.ts';
 import { remainingOf } from '../transactions/reservation.ts';
 import { recordFinding } from './act.ts';
@@ -24,7 +24,7 @@ export class MadeElsewhere {
    * that is not on record needs nothing: it is read when it is first needed.
    */
   async add(theirs: readonly ListedRefund[]): Promise<void> {
-    const live = theirs.filter(({ state }) => state === 'open' || state === 'completed');
+    const live = theirs.filter(isLive);
     if (live.length === 0) return;
     const { deps, account } = this.#context;
     const recorded = await findRecordedPayments(

@@ -4,6 +4,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { formatAmount } from '../money.ts';
 import {
   InvalidCredentialsError,
+  isLive,
   type Processor,
   type ProcessorRefund,
   type ReadResult,
@@ -105,7 +106,7 @@ export function contradictionOf(
   if (evidence.kind === 'absent') return status === 'completed' ? evidence.message : null;
   const { id, state, amount, currency, processorStatus, refundId } = evidence.refund;
   const theirs = `The processor has ${id} as ${processorStatus}, ${formatAmount(amount, currency)}`;
-  if (status !== 'completed') return state === 'open' || state === 'completed' ? `${theirs}.` : null;
+  if (status !== 'completed') return isLive(evidence.refund) ? `${theirs}.` : null;
   if (refundId?.startsWith('ref_') && refundId !== refund.id) return `${theirs}, of ${refundId}.`;
   const agrees = state === 'completed' && amount === refund.amount && currency === refund.currency;
   return agrees ? null : `${theirs}; asked were ${formatAmount(refund.amount, refund.currency)}.`;

@@ -2,6 +2,7 @@ import { writeAudit } from '../audit-log.ts';
 import type { DatabaseTransaction, Prisma, Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
+import { isLive } from '../processors/processor.ts';
 import { countRefundedOutside, lockTransaction } from '../transactions/reservation.ts';
 import { contradictionOf, type Evidence, gatherEvidence, type ResolvedStatus } from './evidence.ts';
 import { readGivenReason } from './given-reason.ts';
@@ -228,8 +229,7 @@ function changesOf(deps: Dependencies, refund: Refund, decision: Decision): Refu
 /** Minor units that have left the payment although the refund gives its reservation back. */
 function movedAnyway(status: ResolvedStatus, evidence: Evidence): bigint {
   if (status === 'completed' || evidence.kind !== 'found') return 0n;
-  const { state, amount } = evidence.refund;
-  return state === 'open' || state === 'completed' ? amount : 0n;
+  return isLive(evidence.refund) ? evidence.refund.amount : 0n;
 }
 
 async function audit(

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Database, DatabaseTransaction, Refund, Transaction } from '../db.ts';
 import { formatAmount } from '../money.ts';
-import type { ProcessorRefund, ProcessorTransaction } from '../processors/processor.ts';
+import { isLive, type ProcessorRefund, type ProcessorTransaction } from '../processors/processor.ts';
 import { holdsReservation, refundStatuses } from '../refunds/states.ts';
 import { transition } from '../refunds/transition.ts';
 import { lockTransaction, pickTransactionKey, type TransactionKey, whereTransaction } from './reservation.ts';
@@ -66,7 +66,7 @@ async function refundedOutside(
   key: TransactionKey,
   refunds: readonly ProcessorRefund[],
 ): Promise<bigint> {
-  const live = refunds.filter(({ state }) => state === 'open' || state === 'completed');
+  const live = refunds.filter(isLive);
   if (live.length === 0) return 0n;
   const ours = await tx.refund.findMany({
     where: { ...pickTransactionKey(key), status: { in: refundStatuses.filter(holdsReservation) } },

@@ -10,20 +10,21 @@ import {
   submitted,
   unavailable,
 } from '../outcome.ts';
-import type {
-  CallOptions,
-  CancelResult,
-  Processor,
-  ProcessorRefund,
-  ProcessorTransaction,
-  ReadResult,
-  RefundPage,
-  RefundReference,
-  RefundSubmission,
-  RefundWindow,
-  SubmissionResult,
-  WebhookRequest,
-  WebhookVerdict,
+import {
+  type CallOptions,
+  type CancelResult,
+  isLive,
+  type Processor,
+  type ProcessorRefund,
+  type ProcessorTransaction,
+  type ReadResult,
+  type RefundPage,
+  type RefundReference,
+  type RefundSubmission,
+  type RefundWindow,
+  type SubmissionResult,
+  type WebhookRequest,
+  type WebhookVerdict,
 } from '../processor.ts';
 import { BraintreeClient, type BraintreeCredentials, openNotifications } from './client.ts';
 import { findCredits } from './find-credits.ts';
@@ -115,7 +116,7 @@ export class BraintreeProcessor implements Processor {
       const ours = (await findCredits(client, sale))
         .filter(({ orderId }) => orderId === refundId)
         .map((credit) => toRefund(credit, sale.id));
-      const value = ours.find(({ state }) => state === 'open' || state === 'completed') ?? ours[0];
+      const value = ours.find(isLive) ?? ours[0];
       return value === undefined ? { kind: 'not-found', failure } : { kind: 'found', value };
     } catch (error) {
       return asLookupProblem(outcomeOf(error));

@@ -3,20 +3,21 @@ import { UnexpectedAnswerError } from '../answer.ts';
 import { Deadline } from '../deadline.ts';
 import { processorFailure } from '../failure.ts';
 import { asCancelResult, asLookupProblem, asReadProblem, asSubmissionResult, submitted } from '../outcome.ts';
-import type {
-  CallOptions,
-  CancelResult,
-  Processor,
-  ProcessorRefund,
-  ProcessorTransaction,
-  ReadResult,
-  RefundPage,
-  RefundReference,
-  RefundSubmission,
-  RefundWindow,
-  SubmissionResult,
-  WebhookRequest,
-  WebhookVerdict,
+import {
+  type CallOptions,
+  type CancelResult,
+  isLive,
+  type Processor,
+  type ProcessorRefund,
+  type ProcessorTransaction,
+  type ReadResult,
+  type RefundPage,
+  type RefundReference,
+  type RefundSubmission,
+  type RefundWindow,
+  type SubmissionResult,
+  type WebhookRequest,
+  type WebhookVerdict,
 } from '../processor.ts';
 import { amountProblem, toStripeAmount } from './amounts.ts';
 import { type StripeCredentials, stripeClient } from './client.ts';
@@ -97,7 +98,7 @@ export class StripeProcessor implements Processor {
     try {
       const refunds = await this.#listRefunds(transactionId, new Deadline(options));
       const ours = refunds.filter((refund) => refund.refundId === refundId);
-      const value = ours.find(({ state }) => state === 'open' || state === 'completed') ?? ours[0];
+      const value = ours.find(isLive) ?? ours[0];
       return value === undefined ? { kind: 'not-found', failure } : { kind: 'found', value };
     } catch (error) {
       return asLookupProblem(outcomeOf(error));

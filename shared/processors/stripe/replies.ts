@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { readAnswer } from '../answer.ts';
 import { processorFailure } from '../failure.ts';
-import type { ListedRefund, ProcessorFailure, ProcessorRefund, ProcessorTransaction } from '../processor.ts';
+import {
+  isLive,
+  type ListedRefund,
+  type ProcessorFailure,
+  type ProcessorRefund,
+  type ProcessorTransaction,
+} from '../processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 import { mapStatus } from './map-status.ts';
 
@@ -115,9 +121,7 @@ function paidAmount(charge: StripeCharge, refunds: readonly ProcessorRefund[]): 
   const amount = fromStripeAmount(charge.amount, charge.currency);
   const isCapturedInPart = charge.captured && (charge.amount_captured ?? charge.amount) < charge.amount;
   if (!isCapturedInPart) return amount;
-  const accountedFor = refunds
-    .filter(({ state }) => state === 'open' || state === 'completed')
-    .reduce((sum, refund) => sum + refund.amount, 0n);
+  const accountedFor = refunds.filter(isLive).reduce((sum, refund) => sum + refund.amount, 0n);
   const released = fromStripeAmount(charge.amount_refunded, charge.currency) - accountedFor;
   return released > 0n ? amount - released : amount;
 }
