@@ -1,12 +1,11 @@
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
+import { isUnusableCredentials } from '../shared/accounts/connect.ts';
 import { isDatabaseUnavailable } from '../shared/db.ts';
 import { type ErrorCode, ServiceError } from '../shared/errors.ts';
 import { type Logger, warnSparingly } from '../shared/log.ts';
-import { InvalidCredentialsError } from '../shared/processors/processor.ts';
 import { redact } from '../shared/redact.ts';
-import { SecretUnreadableError } from '../shared/secrets.ts';
 import { OverloadError } from './overload.ts';
 
 /**
@@ -78,9 +77,7 @@ export function toServiceError(error: unknown): ServiceError {
   const refusal = frameworkRefusal(error);
   if (refusal !== null) return refusal;
   if (isDatabaseUnavailable(error)) return unavailable(error);
-  if (error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError) {
-    return accountUnusable(error);
-  }
+  if (isUnusableCredentials(error)) return accountUnusable(error);
   return new ServiceError(
     'internal_error',
     'Something went wrong here. Repeat the request with the same Idempotency-Key, or list refunds to see what came of it.',

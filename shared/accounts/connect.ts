@@ -1,9 +1,9 @@
 import type { Database, ProcessorAccount } from '../db.ts';
 import type { Environment } from '../environment.ts';
 import { maskSecrets } from '../processors/mask-secrets.ts';
-import type { Processor } from '../processors/processor.ts';
+import { InvalidCredentialsError, type Processor } from '../processors/processor.ts';
 import { processorKind } from '../processors/registry.ts';
-import type { SecretBox } from '../secrets.ts';
+import { type SecretBox, SecretUnreadableError } from '../secrets.ts';
 
 /** Names an organization's account at a processor; there is one per environment. */
 export interface AccountKey {
@@ -44,6 +44,13 @@ export class ProcessorConnections {
     this.#connected.set(account.id, { updatedAt: account.updatedAt.getTime(), processor });
     return processor;
   }
+}
+
+/** True for what `connect` throws when an account's stored credentials cannot be used; its message names no secret. */
+export function isUnusableCredentials(
+  error: unknown,
+): error is SecretUnreadableError | InvalidCredentialsError {
+  return error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError;
 }
 
 /** The account that a refund goes through, by its own organization and environment and no other. */

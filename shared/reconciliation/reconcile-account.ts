@@ -1,14 +1,8 @@
+import { isUnusableCredentials } from '../accounts/connect.ts';
 import type { ProcessorAccount, ReconciliationRun } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
-import {
-  InvalidCredentialsError,
-  type ListedRefund,
-  type Processor,
-  type ProcessorRefund,
-  type RefundWindow,
-} from '../processors/processor.ts';
+import type { ListedRefund, Processor, ProcessorRefund, RefundWindow } from '../processors/processor.ts';
 import { referenceTo } from '../refunds/reference.ts';
-import { SecretUnreadableError } from '../secrets.ts';
 import { recordDifference } from './act.ts';
 import { askPatiently, type RunContext, RunStoppedError, stopIfAsked } from './ask-patiently.ts';
 import { compare, type Difference, matchOf, type OurRefund } from './compare.ts';
@@ -61,7 +55,7 @@ function connect(deps: Dependencies, account: ProcessorAccount): Processor {
   try {
     return deps.connections.connect(account);
   } catch (error) {
-    if (!(error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError)) throw error;
+    if (!isUnusableCredentials(error)) throw error;
     throw new RunStoppedError(`The account cannot be used: ${error.message}`);
   }
 }

@@ -1,15 +1,8 @@
-import { loadAccount } from '../accounts/connect.ts';
+import { isUnusableCredentials, loadAccount } from '../accounts/connect.ts';
 import { databaseNow, type Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { formatAmount } from '../money.ts';
-import {
-  InvalidCredentialsError,
-  isLive,
-  type Processor,
-  type ProcessorRefund,
-  type ReadResult,
-} from '../processors/processor.ts';
-import { SecretUnreadableError } from '../secrets.ts';
+import { isLive, type Processor, type ProcessorRefund, type ReadResult } from '../processors/processor.ts';
 import { lookupConclusiveAt } from './lookup-proof.ts';
 import { referenceTo } from './reference.ts';
 import { isSurelyUnsent } from './surely-unsent.ts';
@@ -49,7 +42,7 @@ export async function gatherEvidence(
     if (externalRefundId === null) return await askForOurs(deps, processor, refund);
     return await askForRecorded(deps, processor, refund, externalRefundId);
   } catch (error) {
-    if (!(error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError)) throw error;
+    if (!isUnusableCredentials(error)) throw error;
     return { kind: 'unclear', message: `The processor cannot be asked: ${error.message}` };
   }
 }

@@ -1,13 +1,12 @@
 import { markMisconfigured } from '../../shared/accounts/account-trouble.ts';
-import { loadAccount } from '../../shared/accounts/connect.ts';
+import { isUnusableCredentials, loadAccount } from '../../shared/accounts/connect.ts';
 import type { ProcessorAccount, Refund } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { InvalidCredentialsError, type Processor } from '../../shared/processors/processor.ts';
+import type { Processor } from '../../shared/processors/processor.ts';
 import { claimRefund, postpone } from '../../shared/refunds/lease.ts';
 import { nextStep, type RefundStep } from '../../shared/refunds/next-step.ts';
 import { surelyUnsent } from '../../shared/refunds/surely-unsent.ts';
 import { transition } from '../../shared/refunds/transition.ts';
-import { SecretUnreadableError } from '../../shared/secrets.ts';
 import { whereTransaction } from '../../shared/transactions/reservation.ts';
 import { askCancellation } from '../steps/ask-cancellation.ts';
 import { checkSettlement } from '../steps/check-settlement.ts';
@@ -114,7 +113,7 @@ async function connect(
   try {
     return deps.connections.connect(account);
   } catch (error) {
-    if (!(error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError)) throw error;
+    if (!isUnusableCredentials(error)) throw error;
     const failure = { code: 'credentials_unusable', message: error.message };
     if (loaded.status !== 'processing') {
       await markMisconfigured(deps, account, failure);
