@@ -172,11 +172,11 @@ async function finish(deps: Dependencies, held: HeldKey, answer: Answer): Promis
     const { refundId } = await deps.db.idempotencyKey.findFirstOrThrow({ where });
     const refund = refundId === null ? null : await deps.db.refund.findUnique({ where: { id: refundId } });
     // A key whose refund lives stays with it, whatever this request was answered.
-    if (refund !== null && refund.status !== 'failed') {
-      await deps.db.idempotencyKey.updateMany({ where, data: { lockedUntil: null } });
-    } else {
-      await deps.db.idempotencyKey.deleteMany({ where });
-    }
+    const isFree = refund === null || refund.status === 'failed';
+    // A commit that was cut off may bind the key in this very moment; what it has bound is not forgotten.
+    if (isFree && (await deps.db.idempotencyKey.deleteMany({ where: { ...where, refundId } })).count > 0)
+      return;
+    await deps.db.idempotencyKey.updateMany({ where, data: { lockedUntil: null } });
   } catch (error) {
     // The refund is on record and bound; repetitions are answered with it once the lock has run out.
     deps.log.warn({ err: error }, 'the answer to an idempotent request could not be stored');

@@ -71,6 +71,8 @@ const unavailableCodes = new Set([
     '08003',
     '08006',
     '25P03',
+    // Deadlocks, serialization failures and locks that could not be had: the transaction was rolled back as a whole.
+    ...['40P01', '40001', '55P03'],
   ],
   ...[
     'ECONNREFUSED',

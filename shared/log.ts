@@ -50,7 +50,8 @@ export function warnSparingly(log: Logger, message: string): (error: unknown) =>
  * What is told of an error, its causes' words and stacks included. Libraries hang more on their errors, such as the command
  * with which a password was sent to Redis.
  */
-function describeError(error: Error): Record<string, unknown> {
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return typeof error === 'object' ? 'something that is no error' : error;
   const { type, message, stack, code } = stdSerializers.err(error) as SerializedError & { code?: unknown };
   return { type, message, stack, code };
 }

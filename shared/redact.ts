@@ -6,7 +6,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/whsec_[A-Za-z0-9+/_=-]+/g, 'whsec_[redacted]'],
   [/\b(Basic|Bearer) +[A-Za-z0-9+/._~=-]{16,}/gi, '$1 [redacted]'],
   // Up to the last @, because a password may hold one.
-  [/\b([a-z][a-z0-9+.-]*):\/\/[^\s"'<>]*@/gi, '$1://[redacted]@'],
+  [/\b([a-z][a-z0-9+.-]{0,30}):\/\/[^\s"'<>]{0,1000}@/gi, '$1://[redacted]@'],
   // 13 digits or more, also in groups: what a card number looks like.
   [/(?<!\d)\d(?:(?:[ +-]|%20|%2B|%2D)?\d){12,}/gi, '[digits redacted]'],
 ];

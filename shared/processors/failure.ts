@@ -5,13 +5,16 @@ const longest = { code: 100, message: 500 };
 
 /**
  * A failure in the processor's code and words. Both come from outside and go on record, so card numbers and secrets
- * are masked in them and the length is limited.
+ * are masked in them, what cannot be printed is left out, and the length is limited.
  */
 export function processorFailure(code: string, message: string): ProcessorFailure {
   return { code: presentable(code, longest.code), message: presentable(message, longest.message) };
 }
 
 function presentable(text: string, length: number): string {
-  const words = redact(text).replace(/\s+/g, ' ').trim();
+  // Cut generously first: nobody reads the rest, and masking takes its time.
+  const words = redact(text.slice(0, 10 * length))
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
   return words.length > length ? `${words.slice(0, length - 1)}…` : words;
 }

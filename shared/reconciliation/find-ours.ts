@@ -1,4 +1,4 @@
-import type { ProcessorAccount, Refund } from '../db.ts';
+import type { Prisma, ProcessorAccount, Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { ListedRefund, RefundWindow } from '../processors/processor.ts';
 
@@ -52,15 +52,20 @@ export async function* acceptedWithin(
         externalRefundId: { not: null },
         acceptedAt: { gte: from, lt: to },
         status: { in: ['processing', 'completed'] },
+        ...(last === undefined ? {} : after(last)),
       },
       orderBy: [{ externalRefundId: 'asc' }, { id: 'asc' }],
       take: batchSize,
-      ...(last === undefined ? {} : { cursor: { id: last.id }, skip: 1 }),
     });
     yield batch;
     last = batch.at(-1);
     if (batch.length < batchSize) return;
   }
+}
+
+/** What comes behind a refund in the order of its names, whatever has become of that refund meanwhile. */
+function after({ externalRefundId, id }: Refund): Prisma.RefundWhereInput {
+  return { OR: [{ externalRefundId: { gt: externalRefundId ?? '' } }, { externalRefundId, id: { gt: id } }] };
 }
 
 function scopeOf({ organizationId, environment, processor }: Account): Account {

@@ -47,7 +47,10 @@ export async function gatherEvidence(
   }
 }
 
-/** A refund that was made past this service is believed only of the same payment. */
+/**
+ * A refund that was made past this service is believed only of the same payment, and only while no attempt of ours may
+ * have moved the same money a second time.
+ */
 async function askForNamed(
   deps: Dependencies,
   processor: Processor,
@@ -56,9 +59,18 @@ async function askForNamed(
 ): Promise<Evidence> {
   const answer = await processor.getTransaction(refund.transactionId, optionsOf(deps));
   if (answer.kind !== 'found') return unclear(answer);
-  const theirs = answer.value.refunds.find(({ id }) => id === named);
-  if (theirs !== undefined) return { kind: 'found', refund: theirs };
-  return { kind: 'absent', message: `The payment ${refund.transactionId} has no refund ${named}.` };
+  const { refunds } = answer.value;
+  const theirs = refunds.find(({ id }) => id === named);
+  if (theirs === undefined) {
+    return { kind: 'absent', message: `The payment ${refund.transactionId} has no refund ${named}.` };
+  }
+  const ours = refunds.filter(({ id, refundId }) => refundId === refund.id || id === refund.externalRefundId);
+  const another = ours.find((each) => each.id !== named && isLive(each));
+  if (another !== undefined) {
+    return { kind: 'unclear', message: `The processor has ${another.id} for it, besides ${named}.` };
+  }
+  if (theirs.refundId === refund.id || isSurelyUnsent(refund)) return { kind: 'found', refund: theirs };
+  return (await inconclusive(deps, refund)) ?? { kind: 'found', refund: theirs };
 }
 
 async function askForRecorded(
@@ -77,10 +89,17 @@ async function askForOurs(deps: Dependencies, processor: Processor, refund: Refu
   const answer = await processor.findRefund(referenceTo(refund), optionsOf(deps));
   if (answer.kind === 'found') return { kind: 'found', refund: answer.value };
   if (answer.kind !== 'not-found') return unclear(answer);
+  const absent: Evidence = {
+    kind: 'absent',
+    message: `The processor has no such refund: ${answer.failure.message}`,
+  };
+  return (await inconclusive(deps, refund)) ?? absent;
+}
+
+/** Says that it is too early to conclude anything from what the processor does not show; null when it is not. */
+async function inconclusive(deps: Dependencies, refund: Refund): Promise<Evidence | null> {
   const conclusiveAt = lookupConclusiveAt(deps.settings, refund);
-  if (conclusiveAt <= (await databaseNow(deps.db))) {
-    return { kind: 'absent', message: `The processor has no such refund: ${answer.failure.message}` };
-  }
+  if (conclusiveAt <= (await databaseNow(deps.db))) return null;
   const message = `The processor does not show it, which proves nothing before ${conclusiveAt.toISOString()}.`;
   return { kind: 'unclear', message };
 }

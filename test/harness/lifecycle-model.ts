@@ -194,8 +194,8 @@ export function putClockForward(model: LifecycleModel, hours: number): void {
 }
 
 /** True when no attempt may have been applied, and nobody says otherwise. */
-export function isSurelyUnsent({ known, unknown, hasNews, attempts }: ModelRefund): boolean {
-  return !known && !unknown && !(hasNews && attempts > 0);
+export function isSurelyUnsent({ known, unknown, hasNews }: ModelRefund): boolean {
+  return !known && !unknown && !hasNews;
 }
 
 /** True while money has moved at the processor or may yet move. */

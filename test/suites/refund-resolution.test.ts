@@ -6,6 +6,7 @@ import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
 import { auditOf } from '../harness/audit-log.ts';
 import { completedRefund, createdRefund, flaggedUnknown, reviewed } from '../harness/flagged-refunds.ts';
 import { expectInvariants } from '../harness/invariants.ts';
+import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf, timelineOf } from '../harness/refund-records.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
@@ -219,6 +220,16 @@ describe('a decision', () => {
       resolve(await flag(id), 'completed', { externalRefundId: other.externalRefundId, force: true }),
     ).rejects.toThrow(`is ${other.id} already`);
     expect((await rowOf(service, id)).claimedUntil).toBeNull();
+  });
+
+  test('may not name one made past this service while ours is there, too', async () => {
+    const refund = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
+    const { transactionId } = refund;
+    const named = await refundDirectly(service, { processor: 'stripe', transactionId, amount: 2_500 });
+    await service.sandbox.driveRefund(named, { status: 'succeeded' });
+    const outcome = await resolve(refund, 'completed', { externalRefundId: named });
+    expect(outcome).toMatchObject({ kind: 'contradicted', evidence: expect.stringContaining('besides') });
+    expect((await rowOf(service, refund.id)).status).toBe('processing');
   });
 
   test('may name a refund that was made past this service, of the same payment', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isId } from '../../ids.ts';
 import { fromDecimal, isCurrency } from '../../money.ts';
 import { readAnswer, UnexpectedAnswerError } from '../answer.ts';
 import { processorFailure } from '../failure.ts';
@@ -107,7 +108,7 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
     state,
     processorStatus: credit.status,
     // Credits that others make carry any order id, mostly the sale's.
-    refundId: /^ref_[0-9a-z]{26}$/.test(credit.orderId ?? '') ? (credit.orderId ?? null) : null,
+    refundId: credit.orderId != null && isId('ref', credit.orderId) ? credit.orderId : null,
     failure: state === 'failed' ? creditFailure(credit) : null,
   };
 }

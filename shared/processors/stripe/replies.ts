@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isId } from '../../ids.ts';
 import { readAnswer } from '../answer.ts';
 import { processorFailure } from '../failure.ts';
 import {
@@ -62,9 +63,14 @@ export function readRefund(reply: unknown): ProcessorRefund {
     currency: refund.currency,
     state,
     processorStatus: refund.status ?? 'unknown',
-    refundId: refund.metadata?.refund_id ?? null,
+    refundId: ourName(refund.metadata?.refund_id),
     failure: state === 'failed' ? refundFailure(refund.failure_reason ?? 'unknown') : null,
   };
+}
+
+/** Others may write anything under our key. */
+function ourName(name: string | undefined): string | null {
+  return name !== undefined && isId('ref', name) ? name : null;
 }
 
 /** One page of refunds. */
