@@ -1,7 +1,7 @@
 import { commitKnowingly } from '../commit-knowingly.ts';
 import type { Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { surelyUnsent } from './surely-unsent.ts';
+import { cancelUnsent } from './cancel-unsent.ts';
 import { transition } from './transition.ts';
 
 /**
@@ -19,8 +19,7 @@ export type CancelRequest =
 const maxRounds = 20;
 
 /**
- * Asks for a refund to be cancelled. It is cancelled here and now only while it surely is not at the processor: it
- * waits for approval, was never sent, or its last attempt was surely not applied and no attempt is running.
+ * Asks for a refund to be cancelled. It is cancelled here and now only while it surely is not at the processor.
  */
 export async function cancelRefund(
   deps: Dependencies,
@@ -39,7 +38,7 @@ export async function cancelRefund(
 /** One round of `cancelRefund`; null when the refund changed meanwhile. */
 async function tryCancel(deps: Dependencies, refund: Refund, actor: string): Promise<CancelRequest | null> {
   if (refund.status !== 'pending' && refund.status !== 'processing') return { kind: 'refused', refund };
-  const cancelled = await cancelUnsent(deps, refund, actor);
+  const cancelled = await commitKnowingly(deps.db, (tx) => cancelUnsent(tx, deps.clock, refund, actor));
   if (cancelled !== null) return { kind: 'cancelled', refund: cancelled };
   if (refund.status === 'pending') return null;
   if (refund.cancelRequestedAt !== null) return { kind: 'asked', refund };
@@ -47,22 +46,6 @@ async function tryCancel(deps: Dependencies, refund: Refund, actor: string): Pro
   if (asked === null) return null;
   deps.queues.wake(asked);
   return { kind: 'asked', refund: asked };
-}
-
-/** Cancels a refund that is surely not at the processor; null when that is not sure, or not any more. */
-async function cancelUnsent(deps: Dependencies, refund: Refund, actor: string): Promise<Refund | null> {
-  const { status } = refund;
-  if (status !== 'pending' && status !== 'processing') return null;
-  return await commitKnowingly(deps.db, (tx) =>
-    transition(tx, deps.clock, {
-      refund,
-      from: status,
-      to: 'cancelled',
-      // An attempt writes `unknownSince` before it starts, so a running one is seen here, whatever became of its worker.
-      guard: surelyUnsent,
-      entry: { type: 'refund.cancelled', actor, detail: { sent: false } },
-    }),
-  );
 }
 
 async function requestCancellation(

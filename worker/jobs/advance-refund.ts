@@ -5,15 +5,14 @@ import type { Dependencies } from '../../shared/dependencies.ts';
 import type { Processor } from '../../shared/processors/processor.ts';
 import { claimRefund, postpone } from '../../shared/refunds/lease.ts';
 import { nextStep, type RefundStep } from '../../shared/refunds/next-step.ts';
-import { surelyUnsent } from '../../shared/refunds/surely-unsent.ts';
-import { transition } from '../../shared/refunds/transition.ts';
 import { whereTransaction } from '../../shared/transactions/reservation.ts';
 import { askCancellation } from '../steps/ask-cancellation.ts';
+import { cancelUnsentRefund } from '../steps/cancel-unsent.ts';
 import { checkSettlement } from '../steps/check-settlement.ts';
 import { findRefund } from '../steps/find-refund.ts';
-import { recordSubmission } from '../steps/record-submission.ts';
 import { reviewRefund } from '../steps/review-refund.ts';
-import { inFuture, type StepContext, type StepResult, worker } from '../steps/step.ts';
+import { sendRefund } from '../steps/send-refund.ts';
+import { inFuture, type StepContext, type StepResult } from '../steps/step.ts';
 import { recordMisconfigured } from '../steps/unsent.ts';
 import { verifyTransaction } from '../steps/verify-transaction.ts';
 
@@ -50,7 +49,7 @@ async function takeStep(deps: Dependencies, refund: Refund): Promise<StepResult>
     reviewDue: refund.reviewDueAt !== null,
   });
   if (step === 'nothing') return 'rest';
-  if (step === 'cancel') return await cancelUnsent(deps, refund);
+  if (step === 'cancel') return await cancelUnsentRefund(deps, refund);
   const account = await loadAccount(deps.db, refund);
   if (account.throttledUntil !== null && account.throttledUntil > deps.clock.now()) {
     await postpone(deps, refund, spread(deps, account.throttledUntil));
@@ -71,38 +70,6 @@ const steps: Record<
   'ask-cancellation': askCancellation,
   review: reviewRefund,
 };
-
-/**
- * Sends a refund that surely is not at the processor. The claim writes the attempt down as unknown before the call,
- * so whatever happens from then on, nobody sends again without looking first.
- */
-async function sendRefund(context: StepContext): Promise<StepResult> {
-  const since = performance.now();
-  const refund = await claimRefund(context.deps, context.refund, 'send');
-  if (refund === null) return 'rest';
-  const { id, transactionId, amount, currency, reason } = refund;
-  const result = await context.processor.createRefund(
-    { refundId: id, transactionId, amount, currency, reason, idempotencyKey: `${id}-${refund.keySeries}` },
-    // A process that is frozen after its claim may lose its lease, but not send then: its time counts from the claim.
-    { timeoutMs: context.deps.settings.PROCESSOR_TIMEOUT_MS, since },
-  );
-  return await recordSubmission({ ...context, refund }, result);
-}
-
-/** The client wants it back and it surely is not at the processor. */
-async function cancelUnsent(deps: Dependencies, refund: Refund): Promise<StepResult> {
-  await deps.db.$transaction((tx) =>
-    transition(tx, deps.clock, {
-      refund,
-      from: 'processing',
-      to: 'cancelled',
-      guard: surelyUnsent,
-      changes: { cancelRequestedAt: null },
-      entry: { type: 'refund.cancelled', actor: worker, detail: { sent: false } },
-    }),
-  );
-  return 'again';
-}
 
 /** Null when the stored credentials cannot be used; the refund then says so, and waits for them to be mended. */
 async function connect(
