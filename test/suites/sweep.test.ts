@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { Prisma } from '../../shared/db.ts';
 import type { MaintenanceJob } from '../../shared/queues.ts';
 import { sweep } from '../../worker/jobs/sweep.ts';
 import { startSweeping } from '../../worker/sweeping.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { expectInvariants } from '../harness/invariants.ts';
+import { rowOf } from '../harness/refund-records.ts';
 import { accept } from '../harness/service-processes.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
@@ -82,6 +84,35 @@ describe('the sweep', () => {
     const [id = ''] = await dueRefunds('stripe', 1);
     await waitFor('it to be woken', () => woken.includes(id));
     await sweeping.close();
+  });
+});
+
+describe('a backlog that is longer than one sweep', () => {
+  const service = useService({ workers: 0 });
+
+  test('does not keep news of refunds that have ended waiting behind it', async () => {
+    const woken = vi.spyOn(service.deps.queues, 'wakeAll').mockResolvedValue();
+    const { db } = service.deps;
+    const ago = (ms: number) => new Date(Date.now() - ms);
+    const refund = await rowOf(service, await accept(service, 'stripe'));
+    const backlog = Array.from({ length: 600 }, (_, index) => ({
+      ...refund,
+      id: `ref_backlog${index}`,
+      apiKeyId: null,
+      metadata: Prisma.DbNull,
+      nextActionAt: ago(60_000),
+      wokenAt: null,
+    }));
+    await db.refund.createMany({ data: backlog });
+    const ended = {
+      status: 'completed',
+      nextActionAt: null,
+      reviewDueAt: ago(120_000),
+      wokenAt: null,
+    } as const;
+    await db.refund.update({ where: { id: refund.id }, data: ended });
+    await sweep(service.deps, 'stripe');
+    expect(woken.mock.calls.flatMap(([, ids]) => ids)).toContain(refund.id);
   });
 });
 

@@ -29,7 +29,7 @@ async function takeDue(deps: Dependencies, processor: string): Promise<string[]>
       WHERE processor = ${processor}
         AND ((next_action_at <= ${now} AND status = 'processing') OR review_due_at <= ${now})
         AND (woken_at IS NULL OR woken_at <= clock_timestamp() - ${repeatAfterMs} * interval '1 millisecond')
-      ORDER BY next_action_at
+      ORDER BY LEAST(next_action_at, review_due_at)
       LIMIT ${batchSize}
       FOR UPDATE SKIP LOCKED
     )
