@@ -92,7 +92,7 @@ export interface Annotation {
 }
 
 /**
- * Notes something about a refund that has ended, without moving it: a guarded UPDATE with its event.
+ * Notes something about a refund without moving it, whatever its status: a guarded UPDATE with its event.
  * @returns the refund as it is now, or null when it has moved meanwhile or the guard did not hold.
  */
 export async function annotate(
