@@ -1,4 +1,5 @@
 import { markMisconfigured, throttleAccount } from '../../shared/accounts/account-trouble.ts';
+import type { Database, Refund } from '../../shared/db.ts';
 import type { ProcessorFailure, ProcessorRefund } from '../../shared/processors/processor.ts';
 import { claimForReview, releaseReview } from '../../shared/refunds/lease.ts';
 import { wasForced, wasKept } from '../../shared/refunds/person-decisions.ts';
@@ -29,6 +30,7 @@ export async function reviewRefund(context: StepContext): Promise<StepResult> {
       : await processor.getRefund(refund.externalRefundId, reference, options);
   switch (answer.kind) {
     case 'found':
+      if (await isAnothers(deps.db, refund, answer.value)) return await endReview(claimed, absence(claimed));
       return await recordReview(claimed, answer.value);
     case 'not-found':
       return await endReview(claimed, absence(claimed));
@@ -45,6 +47,23 @@ export async function reviewRefund(context: StepContext): Promise<StepResult> {
       await releaseReview(deps.db, refund, inFuture(deps, deps.settings.MISCONFIGURED_RETRY_MS));
       return 'rest';
   }
+}
+
+/**
+ * True when what was found without an id is another refund of ours: a voided payment carries no name, so that it looks like
+ * every refund of the whole. The other one may have it on record, or be at it.
+ */
+async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund): Promise<boolean> {
+  if (refund.externalRefundId !== null) return false;
+  const { id, organizationId, environment, processor, amount, currency } = refund;
+  const mayBeVoid = { transactionId: found.id, amount, currency, externalRefundId: null };
+  const holders = await db.refund.count({
+    where: {
+      ...{ organizationId, environment, processor, id: { not: id } },
+      OR: [{ externalRefundId: found.id }, { ...mayBeVoid, unknownSince: { not: null } }],
+    },
+  });
+  return holders > 0;
 }
 
 async function recordReview(context: StepContext, found: ProcessorRefund): Promise<StepResult> {
