@@ -1,6 +1,6 @@
 import type { ProcessorAccount } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { ProcessorFailure } from '../processors/processor.ts';
+import type { ProcessorFailure, ReadResult } from '../processors/processor.ts';
 
 /** How long an account rests when the processor asks for fewer requests and does not say for how long. */
 const defaultThrottleMs = 1_000;
@@ -30,6 +30,18 @@ export async function markMisconfigured(
     where: { id: account.id, updatedAt: account.updatedAt, misconfiguredAt: null },
     data: { misconfiguredAt: deps.clock.now() },
   });
+}
+
+/** Notes what a reading says of the account itself: that it is used too fast, or that its credentials are refused. */
+export async function noteTrouble(
+  deps: Dependencies,
+  account: ProcessorAccount,
+  answer: ReadResult<unknown>,
+): Promise<void> {
+  if (answer.kind === 'misconfigured') await markMisconfigured(deps, account, answer.failure);
+  if (answer.kind === 'unavailable' && answer.rateLimited) {
+    await throttleAccount(deps, account, answer.retryAfterMs);
+  }
 }
 
 /** Takes the mark away as soon as the processor accepts the credentials again. */

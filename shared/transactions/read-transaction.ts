@@ -1,4 +1,4 @@
-import { markMisconfigured } from '../accounts/account-trouble.ts';
+import { clearMisconfigured, markMisconfigured } from '../accounts/account-trouble.ts';
 import { loadAccount } from '../accounts/connect.ts';
 import type { Transaction } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -38,6 +38,7 @@ export async function readTransaction(deps: Dependencies, key: TransactionKey): 
     case 'found': {
       const transaction = asKnown(await recordTransaction(deps, key, answer.value, readAt));
       if (transaction === null) throw new TypeError('A recorded transaction has no amount');
+      await clearMisconfigured(deps, account);
       return { kind: 'known', transaction };
     }
     case 'not-found':

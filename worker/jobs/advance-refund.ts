@@ -1,5 +1,6 @@
-import { markMisconfigured } from '../../shared/accounts/account-trouble.ts';
+import { clearMisconfigured, markMisconfigured } from '../../shared/accounts/account-trouble.ts';
 import { isUnusableCredentials, loadAccount } from '../../shared/accounts/connect.ts';
+import { watchCredentials } from '../../shared/accounts/watch-credentials.ts';
 import type { ProcessorAccount, Refund } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
 import type { Processor } from '../../shared/processors/processor.ts';
@@ -56,7 +57,12 @@ async function takeStep(deps: Dependencies, refund: Refund): Promise<StepResult>
     return 'rest';
   }
   const processor = await connect(deps, refund, account);
-  return processor === null ? 'rest' : await steps[step]({ deps, refund, account, processor });
+  if (processor === null) return 'rest';
+  const watched = watchCredentials(processor);
+  const result = await steps[step]({ deps, refund, account, processor: watched.processor });
+  // After the outcome, which must not be lost for it.
+  if (watched.hasAccepted()) await clearMisconfigured(deps, account);
+  return result;
 }
 
 const steps: Record<

@@ -1,4 +1,4 @@
-import { throttleAccount } from '../../shared/accounts/account-trouble.ts';
+import { noteTrouble, throttleAccount } from '../../shared/accounts/account-trouble.ts';
 import type { CancelResult } from '../../shared/processors/processor.ts';
 import { claimRefund } from '../../shared/refunds/lease.ts';
 import { referenceTo } from '../../shared/refunds/reference.ts';
@@ -30,6 +30,7 @@ export async function askCancellation(context: StepContext): Promise<StepResult>
   if (answer.kind === 'unavailable' && answer.rateLimited) {
     await throttleAccount(deps, account, answer.retryAfterMs);
   }
+  await noteTrouble(deps, account, reading);
   return 'rest';
 }
 

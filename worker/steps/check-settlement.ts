@@ -1,8 +1,4 @@
-import {
-  clearMisconfigured,
-  markMisconfigured,
-  throttleAccount,
-} from '../../shared/accounts/account-trouble.ts';
+import { markMisconfigured, throttleAccount } from '../../shared/accounts/account-trouble.ts';
 import type { ProcessorRefund, ReadResult } from '../../shared/processors/processor.ts';
 import { claimRefund, releaseLease } from '../../shared/refunds/lease.ts';
 import { referenceTo } from '../../shared/refunds/reference.ts';
@@ -20,11 +16,8 @@ export async function checkSettlement(context: StepContext): Promise<StepResult>
   const timeoutMs = deps.settings.PROCESSOR_TIMEOUT_MS;
   const answer = await processor.getRefund(externalRefundId, referenceTo(refund), { timeoutMs });
   switch (answer.kind) {
-    case 'found': {
-      const result = await recordState(claimed, answer.value);
-      await clearMisconfigured(deps, context.account);
-      return result;
-    }
+    case 'found':
+      return await recordState(claimed, answer.value);
     case 'not-found':
       return await askPerson(
         claimed,

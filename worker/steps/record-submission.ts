@@ -1,10 +1,6 @@
-import { clearMisconfigured } from '../../shared/accounts/account-trouble.ts';
+import { noteTrouble } from '../../shared/accounts/account-trouble.ts';
 import { databaseNow } from '../../shared/db.ts';
-import type {
-  ProcessorFailure,
-  ProcessorRefund,
-  SubmissionResult,
-} from '../../shared/processors/processor.ts';
+import type { ProcessorFailure, SubmissionResult } from '../../shared/processors/processor.ts';
 import { renewLease } from '../../shared/refunds/lease.ts';
 import { referenceTo } from '../../shared/refunds/reference.ts';
 import type { RefundChanges } from '../../shared/refunds/transition.ts';
@@ -18,7 +14,7 @@ export async function recordSubmission(context: StepContext, result: SubmissionR
   switch (result.kind) {
     case 'accepted':
     case 'mismatched':
-      return await recordAcceptance(context, result.refund);
+      return await recordAccepted(context, 'attempt.accepted', result.refund);
     case 'rejected':
       return await recordRejection(context, result.failure);
     case 'unavailable':
@@ -37,13 +33,6 @@ export async function recordSubmission(context: StepContext, result: SubmissionR
   }
 }
 
-/** What else is worth noting is written after the outcome, which must not be lost for it. */
-async function recordAcceptance(context: StepContext, accepted: ProcessorRefund): Promise<StepResult> {
-  const result = await recordAccepted(context, 'attempt.accepted', accepted);
-  await clearMisconfigured(context.deps, context.account);
-  return result;
-}
-
 /**
  * A rejection of the first attempt is final. That of a later one may be about an earlier attempt of ours, which the
  * processor carried out after it could no longer be expected to: "already refunded" by us. So it is looked for.
@@ -56,7 +45,11 @@ async function recordRejection(context: StepContext, failure: ProcessorFailure):
     const answer = await processor.findRefund(referenceTo(refund), { timeoutMs });
     if (answer.kind === 'found') return await recordAccepted(context, 'lookup.found', answer.value);
     if (answer.kind !== 'not-found') {
-      return await recordUnknown(context, { kind: 'unknown', failure: answer.failure, answered: false });
+      const { failure } = answer;
+      // What else is worth noting is written after the outcome, which must not be lost for it.
+      const result = await recordUnknown(context, { kind: 'unknown', failure, answered: false });
+      await noteTrouble(deps, context.account, answer);
+      return result;
     }
   }
   const result = await record(context, [failed(failure, { lastOutcome: 'rejected' })]);
