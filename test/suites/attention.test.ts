@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readAttention } from '../../api/admin/refund-attention.ts';
 import { markMisconfigured } from '../../shared/accounts/account-trouble.ts';
 import { loadAccount } from '../../shared/accounts/connect.ts';
@@ -6,12 +6,15 @@ import type { Refund } from '../../shared/db.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { cancelRefund } from '../../shared/refunds/cancel-refund.ts';
 import { recheckRefund } from '../../shared/refunds/recheck-refund.ts';
+import { forgetTransactions } from '../../shared/transactions/forget-transactions.ts';
+import { readTransaction } from '../../shared/transactions/read-transaction.ts';
 import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
 import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
 import { auditOf } from '../harness/audit-log.ts';
 import { completedRefund, createdRefund, flaggedUnknown, reviewed } from '../harness/flagged-refunds.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
+import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf, timelineOf } from '../harness/refund-records.ts';
 import { sandboxCredentials } from '../harness/service.ts';
 import { useService } from '../harness/use-service.ts';
@@ -224,4 +227,130 @@ test('a refund is read again when a person asks for it, and the audit log tells 
   expect(await auditOf(service, id)).toMatchObject([
     { action: 'refund.rechecked', actor: expect.stringMatching(/^cli:/) },
   ]);
+});
+
+test.each(['check', 'review', 'send', 'read'] as const)(
+  'an answered %s takes the mark away',
+  async (call) => {
+    const { db } = service.deps;
+    const refund =
+      call === 'review' ? await completedRefund(service, 'stripe') : await createdRefund(service, 'stripe');
+    if (call === 'check') await advanceRefund(service.deps, refund.id);
+    if (call === 'read') await forgetTransactions(db, refund, [refund.transactionId]);
+    await markMisconfigured(service.deps, await loadAccount(db, stripeAccount()), {
+      code: 'x',
+      message: 'x',
+    });
+    expect(await isMarked()).toBe(true);
+    if (call === 'read') await readTransaction(service.deps, refund);
+    else if (call === 'send') await advanceRefund(service.deps, refund.id);
+    else await reviewed(service, refund.id);
+    expect(await isMarked()).toBe(false);
+  },
+);
+
+test('an unanswered or refused call leaves the mark', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await markMisconfigured(service.deps, await loadAccount(service.deps.db, stripeAccount()), {
+    code: 'x',
+    message: 'x',
+  });
+  await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'reset' });
+  await advanceRefund(service.deps, id);
+  expect(await isMarked()).toBe(true);
+});
+
+describe.each([
+  {
+    kind: 'unavailable',
+    failure: { code: '429', message: 'Slower' },
+    retryAfterMs: 60_000,
+    rateLimited: true,
+  },
+  { kind: 'misconfigured', failure: { code: '401', message: 'Who?' } },
+] as const)('a second reading that is $kind', (answer) => {
+  const noted = [answer.kind === 'unavailable', answer.kind === 'misconfigured'];
+  const isThrottled = async () => {
+    const { throttledUntil } = await loadAccount(service.deps.db, stripeAccount());
+    return throttledUntil !== null && throttledUntil > new Date();
+  };
+  const unthrottle = () => service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
+
+  /** The processor answers this to readings of refunds, and to everything else as ever. */
+  function answerReadings(): void {
+    const { connections } = service.deps;
+    const processor = connections.connect.bind(connections);
+    const reading = async () => answer;
+    vi.spyOn(connections, 'connect').mockImplementation((account) => ({
+      ...processor(account),
+      findRefund: reading,
+      getRefund: reading,
+    }));
+  }
+
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await unthrottle();
+  });
+
+  test('after a rejection is noted on the account', async () => {
+    await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
+    const { id, transactionId } = await createdRefund(service, 'stripe');
+    await advanceRefund(service.deps, id);
+    await unthrottle();
+    await service.deps.db.refund.update({ where: { id }, data: { nextActionAt: new Date(0) } });
+    const all = await refundDirectly(service, { processor: 'stripe', transactionId, amount: 10_000 });
+    answerReadings();
+    await advanceRefund(service.deps, id);
+    expect(await timelineOf(service, id)).toContain('attempt.unknown');
+    expect([await isThrottled(), await isMarked()]).toEqual(noted);
+    await service.sandbox.driveRefund(all, { status: 'failed' });
+  });
+
+  test('after a cancellation that was refused is noted on the account', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    await advanceRefund(service.deps, id);
+    await cancelRefund(service.deps, await rowOf(service, id), 'test');
+    answerReadings();
+    await advanceRefund(service.deps, id);
+    expect(await timelineOf(service, id)).toContain('cancel.refused');
+    expect([await isThrottled(), await isMarked()]).toEqual(noted);
+  });
+});
+
+test('a void that another refund made is no news of one that was cancelled before', async () => {
+  const transactionId = await newPayment(service, {
+    processor: 'braintree',
+    status: 'submitted_for_settlement',
+  });
+  const whole = { transactionId, amount: 10_000 };
+  const cancelled = await createdRefund(service, 'braintree', whole);
+  await cancelRefund(service.deps, cancelled, 'test');
+  const voiding = await createdRefund(service, 'braintree', whole);
+  await advanceRefund(service.deps, voiding.id);
+  expect(await rowOf(service, voiding.id)).toMatchObject({
+    status: 'completed',
+    externalRefundId: transactionId,
+  });
+  expect(await reviewed(service, cancelled.id)).toMatchObject({ status: 'cancelled', flaggedAt: null });
+});
+
+test('a void that may be of a refund whose fate is unknown is no news of one that was cancelled before', async () => {
+  const transactionId = await newPayment(service, {
+    processor: 'braintree',
+    status: 'submitted_for_settlement',
+  });
+  const whole = { transactionId, amount: 10_000 };
+  const cancelled = await createdRefund(service, 'braintree', whole);
+  await cancelRefund(service.deps, cancelled, 'test');
+  await service.sandbox.fault({
+    processor: 'braintree',
+    operation: 'refund.create',
+    kind: 'reset-after-apply',
+  });
+  const voiding = await createdRefund(service, 'braintree', whole);
+  await advanceRefund(service.deps, voiding.id);
+  expect((await rowOf(service, voiding.id)).unknownSince).not.toBeNull();
+  expect(await reviewed(service, cancelled.id)).toMatchObject({ status: 'cancelled', flaggedAt: null });
+  expect(await reviewed(service, voiding.id)).toMatchObject({ status: 'completed' });
 });
