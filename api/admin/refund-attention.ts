@@ -2,6 +2,7 @@ import type { Database, Refund } from '../../shared/db.ts';
 import { formatAmount } from '../../shared/money.ts';
 import { findOrganization } from '../../shared/organizations/find-organization.ts';
 import { type AccountSummary, withoutCredentials } from '../../shared/organizations/processor-accounts.ts';
+import { isFlaggedForExtra } from '../../shared/refunds/flag.ts';
 import { toPublicRefund } from '../../shared/refunds/refund.ts';
 import { isTerminal } from '../../shared/refunds/states.ts';
 import { explain, printData, printJson, printTable } from './output.ts';
@@ -91,7 +92,7 @@ function printRefunds(refunds: Attention['refunds']): void {
 }
 
 function whyOf({ status, flagReason }: Refund): string {
-  return status === 'pending' ? 'It waits for approval.' : (flagReason ?? 'It was flagged.');
+  return flagReason ?? (status === 'pending' ? 'It waits for approval.' : 'It was flagged.');
 }
 
 type Place = Pick<AccountSummary, 'organizationId' | 'environment' | 'processor'>;
@@ -103,7 +104,8 @@ function placeOf({ organizationId, environment, processor }: Place): string {
 /** What to do about a refund; the cause comes before the refund itself, because mending it may be enough. */
 function nextCommand(refund: Refund, isRefused: boolean): string {
   const { id, status } = refund;
-  if (status === 'pending') return `refund approve ${id}`;
+  if (status === 'pending') return `refund ${isFlaggedForExtra(refund) ? 'reject' : 'approve'} ${id}`;
+  if (isFlaggedForExtra(refund)) return `refund resolve ${id} --keep`;
   if (isRefused) return setCommand(refund);
   return isTerminal(status) ? `refund resolve ${id} --keep` : `refund resolve ${id} --as ...`;
 }

@@ -1,6 +1,6 @@
 import type { DatabaseTransaction, Refund } from '../db.ts';
 import { newId } from '../ids.ts';
-import { keptEvent } from '../refunds/person-decisions.ts';
+import { keptEvent, wasExtraDealtWith } from '../refunds/person-decisions.ts';
 import { requestReview } from '../refunds/request-review.ts';
 import { isTerminal } from '../refunds/states.ts';
 import { annotate } from '../refunds/transition.ts';
@@ -96,9 +96,10 @@ async function act(
 async function isDealtWith(
   tx: DatabaseTransaction,
   { account, run }: RunContext,
-  { kind, message }: Difference,
+  { kind, message, externalRefundId }: Difference,
   { id, status, flaggedAt, reviewDueAt }: Refund,
 ): Promise<boolean> {
+  if (kind === 'extra_refund') return await wasExtraDealtWith(tx, id, externalRefundId);
   if (!isTerminal(status) || flaggedAt !== null || reviewDueAt !== null) return false;
   const kept = await tx.refundEvent.findFirst({
     where: { refundId: id, type: keptEvent },
@@ -116,21 +117,18 @@ async function isDealtWith(
   return told > 0;
 }
 
-/** What a flagged refund's timeline tells already is not told again, also when it is flagged for something else by now. */
+/** One at a time: while a person has not dealt with one, the next is told by the report, and flagged by a later run. */
 async function flag(
   tx: DatabaseTransaction,
   { deps, run }: RunContext,
-  { message }: Difference,
+  { message, externalRefundId }: Difference,
   refund: Refund,
 ): Promise<DifferenceAction> {
-  const detail = { path: ['reason'], equals: message };
-  const told = await tx.refundEvent.count({ where: { refundId: refund.id, type: flaggedEvent, detail } });
-  if (refund.flaggedAt === null || told === 0) {
-    await annotate(tx, deps.clock, {
-      refund,
-      changes: { flaggedAt: deps.clock.now(), flagReason: message },
-      entry: { type: flaggedEvent, actor: run.actor, detail: { reason: message } },
-    });
-  }
+  await annotate(tx, deps.clock, {
+    refund,
+    guard: { extraRefundId: null },
+    changes: { flaggedAt: deps.clock.now(), flagReason: message, extraRefundId: externalRefundId },
+    entry: { type: flaggedEvent, actor: run.actor, detail: { reason: message } },
+  });
   return 'flagged';
 }

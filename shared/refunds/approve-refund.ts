@@ -44,6 +44,8 @@ export async function rejectRefund(
     refund,
     from: 'pending',
     to: 'cancelled',
+    // Another refund under its name is what moved of it, then, and told as that.
+    changes: { extraRefundId: null },
     entry: { type: 'refund.cancelled', actor, detail: { approved: false, reason: words, sent: false } },
   });
 }

@@ -1,6 +1,6 @@
 import type { DatabaseTransaction, Refund } from '../db.ts';
 
-// What people have decided about a refund that has ended is read from its timeline, which nobody can change.
+// What people have decided about a refund is read from its timeline, which nobody can change.
 
 /** The event of a person who lets a contradiction stand. */
 export const keptEvent = 'review.kept';
@@ -13,6 +13,17 @@ export async function wasKept(
 ): Promise<boolean> {
   const where = { refundId: id, type: keptEvent, detail: { path: ['problem'], equals: problem } };
   return (await db.refundEvent.count({ where })) > 0;
+}
+
+/** True when a person has decided about a flag for this other refund under the refund's name. */
+export async function wasExtraDealtWith(
+  db: DatabaseTransaction,
+  refundId: string,
+  extraRefundId: string | null,
+): Promise<boolean> {
+  if (extraRefundId === null) return false;
+  const detail = { path: ['extraRefundId'], equals: extraRefundId };
+  return (await db.refundEvent.count({ where: { refundId, detail } })) > 0;
 }
 
 /** True when a person has ended the refund against, or without, the word of its processor. */

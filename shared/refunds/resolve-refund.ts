@@ -5,9 +5,11 @@ import { ServiceError } from '../errors.ts';
 import { isLive } from '../processors/processor.ts';
 import { countRefundedOutside, lockTransaction } from '../transactions/reservation.ts';
 import { contradictionOf, type Evidence, gatherEvidence, type ResolvedStatus } from './evidence.ts';
+import { isFlaggedForExtra } from './flag.ts';
 import { readGivenReason } from './given-reason.ts';
 import { claimFlagged, leasedUntil, releaseFlagged } from './lease.ts';
 import { keptEvent } from './person-decisions.ts';
+import { requestReview } from './request-review.ts';
 import { canMove, isTerminal } from './states.ts';
 import { annotate, type RefundChanges, transition } from './transition.ts';
 
@@ -74,8 +76,9 @@ export async function resolveRefund(
 }
 
 /**
- * Lets a contradiction of a refund that has ended stand: the flag goes, and the same problem is not told again. What
- * moved without a reservation counts as refunded outside, once the payment is read again.
+ * Lets a contradiction of a refund that has ended stand, or another refund under the name of one, whatever its status: the
+ * flag goes, and the same problem is not told again. What moved without a reservation counts as refunded outside, once the
+ * payment is read again.
  * @throws ServiceError validation_error for a reason that cannot be printed.
  */
 export async function keepRefund(
@@ -86,21 +89,24 @@ export async function keepRefund(
 ): Promise<ResolutionOutcome> {
   const words = readGivenReason(reason);
   if (loaded.flaggedAt === null) return { kind: 'not-flagged', refund: loaded };
-  if (!isTerminal(loaded.status)) return { kind: 'not-allowed', refund: loaded };
+  if (!isTerminal(loaded.status) && !isFlaggedForExtra(loaded))
+    return { kind: 'not-allowed', refund: loaded };
   const claim = await takeFlagged(deps, loaded);
   if (claim.kind !== 'taken') return claim;
   const { refund } = claim;
-  const detail = { reason: words, problem: refund.flagReason };
+  const detail = { reason: words, ...problemOf(refund) };
   const kept = await deps.db.$transaction(async (tx) => {
     await lockTransaction(tx, refund);
     const noted = await annotate(tx, deps.clock, {
       refund,
-      guard: { fencingToken: refund.fencingToken },
-      changes: { flaggedAt: null, flagReason: null, claimedUntil: null },
+      guard: { fencingToken: refund.fencingToken, flagReason: refund.flagReason },
+      changes: { flaggedAt: null, flagReason: null, extraRefundId: null, claimedUntil: null },
       entry: { type: keptEvent, actor, detail },
     });
     if (noted === null) return null;
     await countRefundedOutside(tx, refund, 0n);
+    // What is wrong with the refund itself had to wait for this flag. One that is not known there has nothing to be read.
+    if (isFlaggedForExtra(refund) && refund.externalRefundId !== null) await requestReview(tx, deps, refund);
     await audit(tx, deps, refund, { actor, action: 'refund.kept', detail });
     return noted;
   });
@@ -144,6 +150,11 @@ async function changed(deps: Dependencies, { id }: Refund): Promise<ResolutionOu
   return { kind: refund.flaggedAt === null ? 'not-flagged' : 'changed', refund };
 }
 
+/** What a decision is about, for the timeline; reconciliation reads there which other refunds were dealt with. */
+function problemOf({ flagReason, extraRefundId }: Refund): Prisma.InputJsonObject {
+  return { problem: flagReason, ...(extraRefundId === null ? {} : { extraRefundId }) };
+}
+
 interface Decision extends Resolution {
   actor: string;
   evidence: Evidence;
@@ -160,7 +171,7 @@ async function record(
   const { status, reason, actor, evidence, contradiction } = decision;
   const detail = {
     reason,
-    problem: refund.flagReason,
+    ...problemOf(refund),
     forced: contradiction !== null,
     ...(contradiction === null ? {} : { against: contradiction }),
   };
@@ -170,7 +181,7 @@ async function record(
     refund,
     from: refund.status,
     to: status,
-    guard: { fencingToken: refund.fencingToken, flaggedAt: { not: null } },
+    guard: { fencingToken: refund.fencingToken, flagReason: refund.flagReason, flaggedAt: { not: null } },
     changes: changesOf(deps, refund, decision),
     entry: { type: `refund.${status}`, actor, detail },
   });
@@ -203,6 +214,7 @@ function changesOf(deps: Dependencies, refund: Refund, decision: Decision): Refu
     attemptAnswered: false,
     retryingSince: null,
     cancelRequestedAt: null,
+    extraRefundId: null,
     // What was decided against the evidence, or without any, is held against the processor again.
     ...(contradiction === null ? {} : { reviewDueAt: deps.clock.now() }),
     ...(found === null ? {} : { processorStatus: found.processorStatus }),

@@ -34,6 +34,7 @@ export type RefundChanges = Pick<
   | 'failureMessage'
   | 'flaggedAt'
   | 'flagReason'
+  | 'extraRefundId'
 >;
 
 /** A move that is only made when the refund still is what the caller believes it to be. */
@@ -64,19 +65,16 @@ export async function transition(
   // The payment is locked first, in the order in which a creation and a recorded reading lock, so that none of them
   // waits for another that waits for it.
   if (releases) await lockTransaction(tx, refund);
-  const [moved] = await tx.refund.updateManyAndReturn({
-    where: { AND: [guard, { id: refund.id, status: from }] },
-    data: {
-      // Whatever asked for a person is over when the refund is.
-      ...(isTerminal(to) ? { flaggedAt: null, flagReason: null } : {}),
-      ...changes,
-      status: to,
-      updatedAt: now,
-      wokenAt: null,
-      ...(to === 'processing' ? {} : { nextActionAt: null, claimedUntil: null }),
-    },
+  const moved = await update(tx, [guard, { id: refund.id, status: from }], {
+    // Whatever asked for a person is over when the refund is.
+    ...(isTerminal(to) ? { flaggedAt: null, flagReason: null } : {}),
+    ...changes,
+    status: to,
+    updatedAt: now,
+    wokenAt: null,
+    ...(to === 'processing' ? {} : { nextActionAt: null, claimedUntil: null }),
   });
-  if (moved === undefined) return null;
+  if (moved === null) return null;
   if (releases) await release(tx, refund, refund.amount);
   await appendEvent(tx, moved, from === to ? null : from, entry, now);
   return moved;
@@ -87,7 +85,7 @@ export interface Annotation {
   refund: Pick<Refund, 'id' | 'status'>;
   /** Further conditions, such as the fencing token of the caller's lease. */
   guard?: Prisma.RefundWhereInput;
-  changes: Pick<RefundChanges, 'flaggedAt' | 'flagReason' | 'claimedUntil'>;
+  changes: Pick<RefundChanges, 'flaggedAt' | 'flagReason' | 'extraRefundId' | 'claimedUntil'>;
   entry: TimelineEntry;
 }
 
@@ -100,13 +98,34 @@ export async function annotate(
   clock: Clock,
   { refund, guard = {}, changes, entry }: Annotation,
 ): Promise<Refund | null> {
-  const [noted] = await tx.refund.updateManyAndReturn({
-    where: { AND: [guard, { id: refund.id, status: refund.status }] },
-    data: changes,
-  });
-  if (noted === undefined) return null;
+  const noted = await update(tx, [guard, { id: refund.id, status: refund.status }], changes);
+  if (noted === null) return null;
   await appendEvent(tx, noted, null, entry, clock.now());
   return noted;
+}
+
+/**
+ * The guarded UPDATE. A flag about another refund under this one's name is raised and ended by name only: what was learnt
+ * of this refund neither ends nor replaces it.
+ */
+async function update(
+  tx: DatabaseTransaction,
+  conditions: Prisma.RefundWhereInput[],
+  changes: Prisma.RefundUncheckedUpdateManyInput,
+): Promise<Refund | null> {
+  const { flaggedAt, flagReason, ...others } = changes;
+  const isAboutThis = flaggedAt !== undefined && changes.extraRefundId === undefined;
+  const own = isAboutThis ? [{ extraRefundId: null }] : [];
+  const [changed] = await tx.refund.updateManyAndReturn({
+    where: { AND: [...conditions, ...own] },
+    data: changes,
+  });
+  if (changed !== undefined || !isAboutThis) return changed ?? null;
+  const [unflagged] = await tx.refund.updateManyAndReturn({
+    where: { AND: [...conditions, { extraRefundId: { not: null } }] },
+    data: others,
+  });
+  return unflagged ?? null;
 }
 
 /** Writes the next entry of a timeline. The caller holds the refund's row, which makes the numbers gapless. */

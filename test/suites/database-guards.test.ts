@@ -113,6 +113,7 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['refund_due_while_processing', 'refund', { status: 'cancelled' }],
   ['refund_pending_never_sent', 'refund', { ...idle, status: 'pending', attempt_count: 1 }],
   ['refund_completed_names_processor_refund', 'refund', { ...idle, status: 'completed' }],
+  ['refund_extra_refund_is_flagged', 'refund', { extra_refund_id: 're_2' }],
   ['refund_failed_says_why', 'refund', { ...idle, status: 'failed' }],
   ['refund_event_seq_from_one', 'refund_event', { seq: 0 }],
   ['api_key_hash_is_sha256', 'api_key', { hash: Buffer.alloc(31) }],

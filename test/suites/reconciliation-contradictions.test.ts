@@ -1,15 +1,20 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { readAttention } from '../../api/admin/refund-attention.ts';
+import type { Refund } from '../../shared/db.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { needsPerson } from '../../shared/reconciliation/act.ts';
+import { requestReview } from '../../shared/refunds/request-review.ts';
 import { keepRefund } from '../../shared/refunds/resolve-refund.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import {
   completedRefund,
+  createRefund,
   findingsAbout,
   leftToRefund,
   letFail,
   type ProcessorName,
   settle,
+  work,
   workWhatIsDue,
 } from '../harness/reconciliation.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
@@ -142,5 +147,76 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, also a
     expect(dealtWith).toMatchObject([{ kind: 'extra_refund', action: 'dealt_with' }]);
     expect(dealtWith.some(needsPerson)).toBe(false);
     expect((await rowOf(service, refundId)).flaggedAt).toBeNull();
+  });
+
+  /** One that the processor has accepted, and another one under its name; both are open there. */
+  async function withExtra() {
+    const accepted = await work(service, await createRefund(service, processor));
+    const { id: refundId, transactionId } = accepted;
+    const extra = await refundDirectly(service, { processor, transactionId, amount: 1_000, refundId });
+    const findings = await findingsAbout(service, processor, { refundId });
+    expect(findings).toMatchObject([{ kind: 'extra_refund', externalRefundId: extra }]);
+    return { accepted, extra, message: findings[0]?.message ?? '' };
+  }
+
+  async function read(refund: Pick<Refund, 'id'>): Promise<Refund> {
+    await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, refund));
+    return await workWhatIsDue(service, refund);
+  }
+
+  test('a second refund under the name of ours, until they decide, whatever is read of ours meanwhile', async () => {
+    const { accepted, extra, message } = await withExtra();
+    const flagged = { flaggedAt: expect.any(Date), flagReason: message, extraRefundId: extra };
+    const before = await timelineOf(service, accepted.id);
+    expect(await work(service, accepted)).toMatchObject({ status: 'processing', ...flagged });
+    expect(await timelineOf(service, accepted.id)).toEqual(before);
+    await settle(service, accepted);
+    expect(await work(service, accepted)).toMatchObject({ status: 'completed', ...flagged });
+    expect(await read(accepted)).toMatchObject(flagged);
+    await letFail(service, accepted);
+    expect(await read(accepted)).toMatchObject({ status: 'failed', ...flagged });
+  });
+
+  test('a second refund under the name of one that is processing, which goes on after they let it stand', async () => {
+    const { accepted } = await withExtra();
+    const { refunds } = await readAttention(service.deps.db, service.organization.id);
+    const next = `refund resolve ${accepted.id} --keep`;
+    expect(refunds.find(({ refund }) => refund.id === accepted.id)).toMatchObject({ next });
+    await letStand(accepted.id);
+    const dealtWith = { kind: 'extra_refund', action: 'dealt_with' };
+    expect(await findingsAbout(service, processor, { refundId: accepted.id })).toMatchObject([dealtWith]);
+    await settle(service, accepted);
+    expect(await work(service, accepted)).toMatchObject({ status: 'completed', flaggedAt: null });
+    expect(await findingsAbout(service, processor, { refundId: accepted.id })).toMatchObject([dealtWith]);
+    expect((await rowOf(service, accepted.id)).flaggedAt).toBeNull();
+  });
+
+  test('each of several refunds under the name of ours, one after the other', async () => {
+    const { accepted, extra } = await withExtra();
+    const { id: refundId, transactionId } = accepted;
+    const second = await refundDirectly(service, { processor, transactionId, amount: 500, refundId });
+    const found = await findingsAbout(service, processor, { refundId });
+    expect(found.every(needsPerson)).toBe(true);
+    expect((await rowOf(service, refundId)).extraRefundId).toBe(extra);
+    await letStand(refundId);
+    await findingsAbout(service, processor, { refundId });
+    expect((await rowOf(service, refundId)).extraRefundId).toBe(second);
+  });
+
+  test('what is wrong with a refund itself, as soon as they have dealt with the second one', async () => {
+    const { accepted, extra } = await withExtra();
+    await settle(service, accepted);
+    expect((await work(service, accepted)).status).toBe('completed');
+    await service.deps.db.refund.update({
+      where: { id: accepted.id },
+      data: { externalRefundId: 're_gone' },
+    });
+    expect((await read(accepted)).extraRefundId).toBe(extra);
+    await letStand(accepted.id);
+    expect(await workWhatIsDue(service, accepted)).toMatchObject({
+      flagReason: expect.stringContaining('no longer knows re_gone'),
+      extraRefundId: null,
+    });
+    expect(await timelineOf(service, accepted.id)).toContain('review.flagged');
   });
 });

@@ -1,4 +1,5 @@
 import type { ProcessorRefund } from '../../shared/processors/processor.ts';
+import { hasOwnFlag } from '../../shared/refunds/flag.ts';
 import { releaseLease } from '../../shared/refunds/lease.ts';
 import { askPerson, mismatchOf, record, settled, settlementPause } from './record.ts';
 import { inFuture, type StepContext, type StepResult } from './step.ts';
@@ -20,7 +21,7 @@ async function recordOpen(context: StepContext, { processorStatus }: ProcessorRe
   const { deps, refund } = context;
   const fruitlessCount = refund.fruitlessCount + 1;
   const nextActionAt = inFuture(deps, settlementPause(deps, fruitlessCount));
-  if (processorStatus === refund.processorStatus && refund.flaggedAt === null) {
+  if (processorStatus === refund.processorStatus && !hasOwnFlag(refund)) {
     await releaseLease(deps, refund, { nextActionAt, fruitlessCount, retryingSince: null });
     return 'rest';
   }

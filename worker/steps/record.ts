@@ -2,6 +2,7 @@ import type { Prisma, Refund } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
 import type { ProcessorFailure, ProcessorRefund } from '../../shared/processors/processor.ts';
 import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/backoff.ts';
+import { isFlaggedForExtra } from '../../shared/refunds/flag.ts';
 import { releaseLease } from '../../shared/refunds/lease.ts';
 import { requestReview } from '../../shared/refunds/request-review.ts';
 import { holdsReservation, type RefundStatus } from '../../shared/refunds/states.ts';
@@ -141,8 +142,8 @@ export function mismatchOf(refund: Refund, found: ProcessorRefund): string | nul
 }
 
 /**
- * Keeps the refund's status and says why a person has to look; a reason that stands already is not told twice, unless
- * there are changes besides. It is tried again slowly, because what a person mends is often not mended here.
+ * Keeps the refund's status and says why a person has to look; a reason that stands already, or that has to wait for
+ * another one, is not told twice, unless there are changes besides. It is tried again slowly, because what a person mends is often not mended here.
  */
 export async function askPerson(
   context: RecordContext,
@@ -153,7 +154,8 @@ export async function askPerson(
   const { deps, refund } = context;
   const fruitlessCount = refund.fruitlessCount + 1;
   const nextActionAt = inFuture(deps, deps.settings.MISCONFIGURED_RETRY_MS);
-  if (refund.flagReason === reason && Object.keys(changes).length === 0) {
+  const isCovered = refund.flagReason === reason || isFlaggedForExtra(refund);
+  if (isCovered && Object.keys(changes).length === 0) {
     await releaseLease(deps, refund, { nextActionAt, fruitlessCount });
   } else {
     const flagged = { ...changes, fruitlessCount, nextActionAt, ...flag(deps, reason) };

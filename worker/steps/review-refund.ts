@@ -1,6 +1,7 @@
 import { markMisconfigured, throttleAccount } from '../../shared/accounts/account-trouble.ts';
 import type { Database, Refund } from '../../shared/db.ts';
 import type { ProcessorFailure, ProcessorRefund } from '../../shared/processors/processor.ts';
+import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/flag.ts';
 import { claimForReview, releaseReview } from '../../shared/refunds/lease.ts';
 import { wasForced, wasKept } from '../../shared/refunds/person-decisions.ts';
 import { referenceTo } from '../../shared/refunds/reference.ts';
@@ -106,14 +107,16 @@ async function reverse({ deps, refund }: StepContext, found: ProcessorRefund): P
 
 /**
  * Ends a review that moves nothing.
- * @param problem what a person has to look at; null when the processor and the record agree, which ends a flag.
+ * @param problem what a person has to look at; null when the processor and the record agree, which ends a flag of this
+ * refund's own.
  */
 async function endReview(context: StepContext, problem: string | null): Promise<StepResult> {
   const { deps, refund } = context;
-  if (problem === null && refund.flaggedAt !== null) {
+  if (problem === null && hasOwnFlag(refund)) {
     await note(context, 'review.agreed', { flaggedAt: null, flagReason: null }, {});
   }
-  if (problem !== null && problem !== refund.flagReason && !(await wasKept(deps.db, refund, problem))) {
+  const isCovered = problem === refund.flagReason || isFlaggedForExtra(refund);
+  if (problem !== null && !isCovered && !(await wasKept(deps.db, refund, problem))) {
     const flagged = { flaggedAt: deps.clock.now(), flagReason: problem };
     await note(context, 'review.flagged', flagged, { reason: problem });
     deps.log.warn({ refundId: refund.id, problem }, 'review.flagged');

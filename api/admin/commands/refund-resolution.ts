@@ -12,8 +12,8 @@ The processor is asked first. While it says otherwise, or cannot be asked, nothi
 the same, and only you know then that it is right: as completed, a customer may be told of money that never came; as failed
 or cancelled, the amount is free again and the customer may be paid twice. A completed refund is never forced.
 
---keep is for a refund that has ended here and that the processor tells differently: nothing moves, the flag goes, and the
-same problem is not shown again.
+--keep is for a refund that has ended here and that the processor tells differently, and for a flag about another refund
+under its name: nothing moves, the flag goes, and the same problem is not shown again.
 `;
 
 interface ResolveOptions {
