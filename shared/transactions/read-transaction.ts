@@ -36,10 +36,14 @@ export async function readTransaction(deps: Dependencies, key: TransactionKey): 
     .getTransaction(key.transactionId, { timeoutMs: deps.settings.TRANSACTION_READ_TIMEOUT_MS });
   switch (answer.kind) {
     case 'found': {
-      const transaction = asKnown(await recordTransaction(deps, key, answer.value, readAt));
-      if (transaction === null) throw new TypeError('A recorded transaction has no amount');
       await clearMisconfigured(deps, account);
-      return { kind: 'known', transaction };
+      const recorded = await recordTransaction(deps, key, answer.value, readAt);
+      // The row cannot hold an amount that is less than what is reserved; who waits is told all the same.
+      const { amount, currency, chargedAt } = answer.value;
+      return {
+        kind: 'known',
+        transaction: asKnown(recorded) ?? { ...recorded, amount, currency, chargedAt },
+      };
     }
     case 'not-found':
       return { kind: 'not-found', failure: answer.failure };

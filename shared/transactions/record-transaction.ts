@@ -2,15 +2,18 @@ import type { Clock } from '../clock.ts';
 import type { Database, DatabaseTransaction, Refund, Transaction } from '../db.ts';
 import { formatAmount } from '../money.ts';
 import { isLive, type ProcessorRefund, type ProcessorTransaction } from '../processors/processor.ts';
+import { surelyUnsent } from '../refunds/lease.ts';
 import { holdsReservation, refundStatuses } from '../refunds/states.ts';
 import { transition } from '../refunds/transition.ts';
 import { lockTransaction, pickTransactionKey, type TransactionKey, whereTransaction } from './reservation.ts';
 
 /**
  * Stores what the processor says of a payment. Refunds that were accepted while it could not be asked are held
- * against the facts here, before anything is sent: oldest first, those that do not fit fail.
+ * against the facts here, before anything is sent: oldest first, those that are surely not at the processor and do not
+ * fit fail, or are cancelled while they wait for approval.
  * @param readAt when the reading began; one that began before the last one that is stored is not stored.
- * @returns the payment as stored.
+ * @returns the payment as stored; still without its amount while more than that is reserved by refunds that are, or may
+ * be, at the processor.
  */
 export async function recordTransaction(
   deps: { db: Database; clock: Clock },
@@ -25,7 +28,7 @@ export async function recordTransaction(
     const known = await tx.transaction.findUniqueOrThrow({ where });
     if (known.fetchedAt !== null && known.fetchedAt > readAt) return known;
     const outside = await refundedOutside(tx, key, facts.refunds);
-    if (known.amount === null) await failUnfitting(tx, deps.clock, key, facts, outside);
+    if (known.amount === null) await failUnfitting(tx, deps.clock, known, facts, outside);
     const { reserved } = await tx.transaction.findUniqueOrThrow({ where });
     return await tx.transaction.update({ where, data: storable(facts, outside, reserved, readAt) });
   });
@@ -78,18 +81,20 @@ async function refundedOutside(
     .reduce((sum, { amount }) => sum + amount, 0n);
 }
 
+/** What is at the processor, or may be, keeps what it has reserved, and the others share what is left. */
 async function failUnfitting(
   tx: DatabaseTransaction,
   clock: Clock,
-  key: TransactionKey,
+  payment: Transaction,
   facts: ProcessorTransaction,
   outside: bigint,
 ): Promise<void> {
   const waiting = await tx.refund.findMany({
-    where: { ...pickTransactionKey(key), status: { in: ['pending', 'processing'] } },
+    where: { ...pickTransactionKey(payment), ...surelyUnsent, status: { in: ['pending', 'processing'] } },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
-  let left = facts.amount - outside;
+  const taken = waiting.reduce((others, { amount }) => others - amount, payment.reserved);
+  let left = facts.amount - outside - taken;
   for (const refund of waiting) {
     const problem = problemOf(refund, facts, left);
     if (problem === null) left -= refund.amount;
@@ -132,6 +137,7 @@ async function failUnsent(
       refund,
       from: 'pending',
       to: 'cancelled',
+      guard: surelyUnsent,
       changes,
       entry: { ...entry, type: 'refund.cancelled' },
     });
@@ -141,6 +147,7 @@ async function failUnsent(
     refund,
     from: 'processing',
     to: 'failed',
+    guard: surelyUnsent,
     changes,
     entry: { ...entry, type: 'refund.failed' },
   });

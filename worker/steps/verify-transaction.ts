@@ -1,7 +1,8 @@
+import type { Transaction } from '../../shared/db.ts';
 import { claimRefund, releaseLease } from '../../shared/refunds/lease.ts';
 import { recordTransaction } from '../../shared/transactions/record-transaction.ts';
-import { failed, record } from './record.ts';
-import type { StepContext, StepResult } from './step.ts';
+import { failed, record, retryPause } from './record.ts';
+import { inFuture, type StepContext, type StepResult } from './step.ts';
 import { recordMisconfigured, recordUnavailable } from './unsent.ts';
 
 /** Reads the payment of a refund that was accepted while its processor could not be asked; sends nothing. */
@@ -15,9 +16,7 @@ export async function verifyTransaction(context: StepContext): Promise<StepResul
   const answer = await processor.getTransaction(refund.transactionId, { timeoutMs });
   switch (answer.kind) {
     case 'found':
-      await recordTransaction(deps, refund, answer.value, readAt);
-      await releaseLease(deps, refund, { nextActionAt: deps.clock.now(), fruitlessCount: 0 });
-      return 'again';
+      return await goOn(claimed, await recordTransaction(deps, refund, answer.value, readAt));
     case 'not-found':
       return await record(claimed, [failed({ ...answer.failure, code: 'transaction_not_found' })]);
     case 'unavailable':
@@ -25,4 +24,19 @@ export async function verifyTransaction(context: StepContext): Promise<StepResul
     case 'misconfigured':
       return await recordMisconfigured(claimed, answer.failure);
   }
+}
+
+/**
+ * Lets the refund go on, unless it does not fit and has failed. A payment whose amount could not be stored would be read
+ * in a loop, so it is read again after a pause.
+ */
+async function goOn({ deps, refund }: StepContext, payment: Transaction): Promise<StepResult> {
+  if (payment.amount !== null) {
+    await releaseLease(deps, refund, { nextActionAt: deps.clock.now(), fruitlessCount: 0 });
+    return 'again';
+  }
+  const fruitlessCount = refund.fruitlessCount + 1;
+  const nextActionAt = inFuture(deps, retryPause(deps, fruitlessCount));
+  await releaseLease(deps, refund, { nextActionAt, fruitlessCount });
+  return 'rest';
 }

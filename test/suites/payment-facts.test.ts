@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Refund } from '../../shared/db.ts';
+import { lookBeforeSending } from '../../shared/refunds/look-before-sending.ts';
+import { resolveRefund } from '../../shared/refunds/resolve-refund.ts';
+import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { createdRefund } from '../harness/flagged-refunds.ts';
+import { newPayment } from '../harness/payments.ts';
+import { leftToRefund } from '../harness/reconciliation.ts';
+import { refundDirectly } from '../harness/refund-directly.ts';
+import { rowOf, timelineOf } from '../harness/refund-records.ts';
+import { useService } from '../harness/use-service.ts';
+import { waitFor } from '../harness/wait-for.ts';
+
+const hour = 3_600_000;
+
+// Nobody works but where a test does; what could not be done is not tried again by itself.
+const settings = {
+  RETRY_BASE_MS: hour,
+  RETRY_CAP_MS: hour,
+  SETTLEMENT_BASE_MS: hour,
+  SETTLEMENT_CAP_MS: hour,
+};
+const service = useService({ workers: 0, settings });
+
+beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
+afterEach(async () => {
+  await service.sandbox.clearFaults();
+  await service.sandbox.settings({ latencyMs: 0 });
+});
+
+describe('a payment that nobody could read when its refunds were accepted', () => {
+  /** Refunds of 60.00 each, of one payment of 100.00 that cannot be read now. */
+  async function unverified(processor: string, count: number): Promise<Refund[]> {
+    const transactionId = await newPayment(service, { processor });
+    await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
+    const refunds: Refund[] = [];
+    while (refunds.length < count) {
+      refunds.push(await createdRefund(service, processor, { transactionId, amount: 6_000 }));
+    }
+    await service.sandbox.clearFaults();
+    return refunds;
+  }
+
+  /** A person ends a flagged refund as completed, under the processor's id of a refund made by hand; without one, insisting. */
+  async function completeByHand({ id }: Refund, made: string | null): Promise<void> {
+    await service.deps.db.refund.update({
+      where: { id },
+      data: { flaggedAt: new Date(), flagReason: 'Look' },
+    });
+    const outcome = await resolveRefund(service.deps, await rowOf(service, id), 'cli:ada', {
+      status: 'completed',
+      reason: 'Made in the dashboard',
+      externalRefundId: made ?? `re_made_for_${id}`,
+      force: made === null,
+    });
+    expect(outcome).toMatchObject({ kind: 'done', refund: { status: 'completed' } });
+  }
+
+  /** Makes the refund due, and takes every step that is due; answers how often it was claimed. */
+  async function advanced({ id }: Refund): Promise<number> {
+    await service.deps.db.refund.update({ where: { id }, data: { nextActionAt: new Date(0) } });
+    const before = (await rowOf(service, id)).fencingToken;
+    await advanceRefund(service.deps, id);
+    return (await rowOf(service, id)).fencingToken - before;
+  }
+
+  const settled = { stripe: 'succeeded', braintree: 'settled' };
+
+  test.each(['stripe', 'braintree'] as const)(
+    'counts one that a person completed: what no longer fits fails, and is not read again (%s)',
+    async (processor) => {
+      const [first, second] = (await unverified(processor, 2)) as [Refund, Refund];
+      const { transactionId } = first;
+      const made = await refundDirectly(service, { processor, transactionId, amount: 6_000 });
+      await service.sandbox.driveRefund(made, { status: settled[processor] });
+      await completeByHand(first, made);
+      expect(await advanced(second)).toBe(1);
+      expect(await rowOf(service, second.id)).toMatchObject({
+        status: 'failed',
+        failureCode: 'amount_too_large',
+        attemptCount: 0,
+      });
+      expect(await service.sandbox.refunds({ processor, transactionId })).toHaveLength(1);
+      expect(await leftToRefund(service, transactionId)).toBe(4_000);
+    },
+  );
+
+  test('does not fail one whose fate is unknown, and leaves it what it has reserved', async () => {
+    const [doubtful, other] = (await unverified('stripe', 2)) as [Refund, Refund];
+    const { transactionId } = doubtful;
+    await refundDirectly(service, { processor: 'stripe', transactionId, amount: 5_000 });
+    await service.deps.db.$transaction((tx) => lookBeforeSending(tx, service.deps, doubtful, 'test'));
+    expect(await advanced(other)).toBe(1);
+    expect(await rowOf(service, other.id)).toMatchObject({ status: 'failed', attemptCount: 0 });
+    expect(await rowOf(service, doubtful.id)).toMatchObject({ status: 'processing', failureCode: null });
+    const row = await service.deps.db.transaction.findFirstOrThrow({ where: { transactionId } });
+    expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n, refundedOutside: 4_000n });
+  });
+
+  test('is not read in a loop while more is reserved than was paid', async () => {
+    const [first, second] = (await unverified('stripe', 2)) as [Refund, Refund];
+    await completeByHand(first, null);
+    await service.sandbox.settings({ latencyMs: 500 });
+    const advancing = advanced(second);
+    await waitFor('the reading', async () => (await rowOf(service, second.id)).claimedUntil !== null);
+    // While the payment is read, the refund is seen at the processor.
+    await service.deps.db.$transaction((tx) => lookBeforeSending(tx, service.deps, second, 'test'));
+    expect(await advancing).toBe(1);
+    const { status, nextActionAt, claimedUntil } = await rowOf(service, second.id);
+    expect([status, claimedUntil]).toEqual(['processing', null]);
+    expect(nextActionAt?.getTime()).toBeGreaterThan(Date.now());
+    expect(await timelineOf(service, second.id)).toEqual(['refund.created', 'lookup.requested']);
+  });
+
+  test('has nothing left when people completed more of it than was paid', async () => {
+    const refunds = await unverified('stripe', 2);
+    for (const refund of refunds) await completeByHand(refund, null);
+    const transactionId = refunds[0]?.transactionId ?? '';
+    expect(await leftToRefund(service, transactionId)).toBe(0);
+    const { status, body } = await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 100, reason: 'other' },
+    });
+    expect([status, body.error.code]).toEqual([409, 'refund_already_processed']);
+  });
+});
