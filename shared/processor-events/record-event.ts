@@ -34,7 +34,7 @@ export async function recordEvent(
     if (!(await insertEvent(tx, deps, account, event, subject, about))) return null;
     if (!about.some((refund) => isSame(refund, subject))) {
       // Before a refund's row, as everybody locks them.
-      await forgetTransactions(tx, account, subject.transactionIds);
+      await forgetTransactions(tx, deps.clock, account, subject.transactionIds);
     }
     for (const refund of about) await requestReview(tx, deps, refund);
     return about;

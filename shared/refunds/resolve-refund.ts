@@ -3,6 +3,7 @@ import type { DatabaseTransaction, Prisma, Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { isLive } from '../processors/processor.ts';
+import { forgetTransactions } from '../transactions/forget-transactions.ts';
 import { countRefundedOutside, lockTransaction } from '../transactions/reservation.ts';
 import { contradictionOf, type Evidence, gatherEvidence, type ResolvedStatus } from './evidence.ts';
 import { isFlaggedForExtra } from './flag.ts';
@@ -104,7 +105,7 @@ export async function keepRefund(
       entry: { type: keptEvent, actor, detail },
     });
     if (noted === null) return null;
-    await countRefundedOutside(tx, refund, 0n);
+    await forgetTransactions(tx, deps.clock, refund, [refund.transactionId]);
     // What is wrong with the refund itself had to wait for this flag. One that is not known there has nothing to be read.
     if (isFlaggedForExtra(refund) && refund.externalRefundId !== null) await requestReview(tx, deps, refund);
     await audit(tx, deps, refund, { actor, action: 'refund.kept', detail });
@@ -187,6 +188,7 @@ async function record(
   });
   if (moved === null) return null;
   await countRefundedOutside(tx, refund, movedAnyway(status, evidence));
+  await forgetTransactions(tx, deps.clock, refund, [refund.transactionId]);
   await audit(tx, deps, refund, { actor, action: 'refund.resolved', detail: { ...detail, as: status } });
   return moved;
 }

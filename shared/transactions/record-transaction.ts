@@ -11,7 +11,8 @@ import { lockTransaction, pickTransactionKey, type TransactionKey, whereTransact
  * Stores what the processor says of a payment. Refunds that were accepted while it could not be asked are held
  * against the facts here, before anything is sent: oldest first, those that are surely not at the processor and do not
  * fit fail, or are cancelled while they wait for approval.
- * @param readAt when the reading began; one that began before the last one that is stored is not stored.
+ * @param readAt when the reading began. One that began before the last one that is stored is not stored; one that began
+ * before the payment was last doubted is stored, and does not end the doubt.
  * @returns the payment as stored; still without its amount while more than that is reserved by refunds that are, or may
  * be, at the processor.
  */
@@ -30,7 +31,11 @@ export async function recordTransaction(
     const outside = await refundedOutside(tx, key, facts.refunds);
     if (known.amount === null) await failUnfitting(tx, deps.clock, known, facts, outside);
     const { reserved } = await tx.transaction.findUniqueOrThrow({ where });
-    return await tx.transaction.update({ where, data: storable(facts, outside, reserved, readAt) });
+    const isDoubted = known.doubtedAt !== null && readAt <= known.doubtedAt;
+    return await tx.transaction.update({
+      where,
+      data: storable(facts, outside, reserved, isDoubted ? null : readAt),
+    });
   });
 }
 
@@ -39,7 +44,7 @@ export async function recordTransaction(
  * less than they have reserved. The processor will refuse them then; as much as fits is stored, and the payment is
  * read again when it is next needed.
  */
-function storable(facts: ProcessorTransaction, outside: bigint, reserved: bigint, readAt: Date) {
+function storable(facts: ProcessorTransaction, outside: bigint, reserved: bigint, fetchedAt: Date | null) {
   const { amount, currency, chargedAt } = facts;
   if (amount < reserved) return { fetchedAt: null };
   const fits = outside <= amount - reserved;
@@ -48,7 +53,7 @@ function storable(facts: ProcessorTransaction, outside: bigint, reserved: bigint
     currency,
     chargedAt,
     refundedOutside: fits ? outside : amount - reserved,
-    fetchedAt: fits ? readAt : null,
+    fetchedAt: fits ? fetchedAt : null,
   };
 }
 

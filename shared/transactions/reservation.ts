@@ -35,9 +35,9 @@ export async function release(tx: DatabaseTransaction, key: TransactionKey, amou
 }
 
 /**
- * Counts what moved without a reservation, as far as the payment allows, until the payment is read again; which is due
- * from now on.
- * @param amount minor units; 0 when only the reading has become doubtful.
+ * Counts what moved without a reservation, as far as the payment allows, until the payment is read again. The caller
+ * sees to it that it is: `forgetTransactions`.
+ * @param amount minor units.
  */
 export async function countRefundedOutside(
   tx: DatabaseTransaction,
@@ -45,7 +45,7 @@ export async function countRefundedOutside(
   amount: bigint,
 ): Promise<void> {
   await tx.$executeRaw`
-    UPDATE transaction SET fetched_at = NULL, refunded_outside = LEAST(refunded_outside + ${amount}, amount - reserved)
+    UPDATE transaction SET refunded_outside = LEAST(refunded_outside + ${amount}, amount - reserved)
     WHERE ${isTransaction(key)}`;
 }
 

@@ -2,14 +2,18 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
 import { lookBeforeSending } from '../../shared/refunds/look-before-sending.ts';
 import { resolveRefund } from '../../shared/refunds/resolve-refund.ts';
+import { forgetTransactions } from '../../shared/transactions/forget-transactions.ts';
+import { readTransaction } from '../../shared/transactions/read-transaction.ts';
 import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
 import { createdRefund } from '../harness/flagged-refunds.ts';
 import { newPayment } from '../harness/payments.ts';
 import { leftToRefund } from '../harness/reconciliation.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf, timelineOf } from '../harness/refund-records.ts';
+import { webhookAbout } from '../harness/signed-webhooks.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
+import { useWebhooks } from '../harness/webhooks.ts';
 
 const hour = 3_600_000;
 
@@ -21,6 +25,7 @@ const settings = {
   SETTLEMENT_CAP_MS: hour,
 };
 const service = useService({ workers: 0, settings });
+const webhooks = useWebhooks(service);
 
 beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
 afterEach(async () => {
@@ -123,3 +128,25 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     expect([status, body.error.code]).toEqual([409, 'refund_already_processed']);
   });
 });
+
+test.each(['stripe', 'braintree'] as const)(
+  'a reading that began before news of a refund made elsewhere does not pass for one that came after it (%s)',
+  async (processor) => {
+    const { organizationId, environment, transactionId } = await createdRefund(service, processor);
+    const key = { organizationId, environment, processor, transactionId };
+    await forgetTransactions(service.deps.db, service.deps.clock, key, [transactionId]);
+    await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'delay', delayMs: 800 });
+    const early = readTransaction(service.deps, key);
+    await waitFor(
+      'the reading to be at the processor',
+      async () => (await service.sandbox.faults()).length === 0,
+    );
+    const externalRefundId = await refundDirectly(service, { processor, transactionId, amount: 4_000 });
+    const news = webhookAbout(processor, { externalRefundId, refundId: null, transactionId });
+    expect((await webhooks.send(processor, news)).status).toBe(200);
+    await early;
+    const row = await service.deps.db.transaction.findFirstOrThrow({ where: { transactionId } });
+    expect(row.fetchedAt).toBeNull();
+    expect(await leftToRefund(service, transactionId)).toBe(3_500);
+  },
+);

@@ -54,7 +54,7 @@ async function recordRejection(context: StepContext, failure: ProcessorFailure):
   }
   const result = await record(context, [failed(failure, { lastOutcome: 'rejected' })]);
   // A rejection often means that the payment is not what we believed.
-  await forgetTransactions(deps.db, refund, [refund.transactionId]);
+  await forgetTransactions(deps.db, deps.clock, refund, [refund.transactionId]);
   return result;
 }
 

@@ -7,7 +7,7 @@ import { wasForced, wasKept } from '../../shared/refunds/person-decisions.ts';
 import { referenceTo } from '../../shared/refunds/reference.ts';
 import type { RefundStatus } from '../../shared/refunds/states.ts';
 import { type Annotation, annotate, transition } from '../../shared/refunds/transition.ts';
-import { countRefundedOutside } from '../../shared/transactions/reservation.ts';
+import { forgetTransactions } from '../../shared/transactions/forget-transactions.ts';
 import { describe, mismatchOf, retryPause } from './record.ts';
 import { inFuture, type StepContext, type StepResult, worker } from './step.ts';
 
@@ -68,16 +68,16 @@ async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund):
 }
 
 async function recordReview(context: StepContext, found: ProcessorRefund): Promise<StepResult> {
-  const { refund } = context;
+  const { deps, refund } = context;
   const isGone = found.state === 'failed' || found.state === 'cancelled';
   if (refund.status === 'completed') {
     if (!isGone) return await endReview(context, mismatchOf(refund, found));
-    const insisted = await wasForced(context.deps.db, refund);
+    const insisted = await wasForced(deps.db, refund);
     return insisted ? await endReview(context, denial(found)) : await reverse(context, found);
   }
   if (isGone) return await endReview(context, null);
   // What moved there without a reservation here counts as refunded outside, once the payment is read again.
-  await countRefundedOutside(context.deps.db, refund, 0n);
+  await forgetTransactions(deps.db, deps.clock, refund, [refund.transactionId]);
   return await endReview(context, contradiction(refund.status, found));
 }
 
