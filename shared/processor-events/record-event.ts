@@ -88,7 +88,11 @@ async function insertEvent(
   return count === 1;
 }
 
-/** A refund that carries our id and another of the processor's was made elsewhere, of a copy of ours. */
+/**
+ * False for a refund that only carries our id, and was made elsewhere: one that has another of the processor's ids than
+ * ours, or the name of one that waits for approval and was never sent.
+ */
 function isSame(refund: Refund, { externalRefundId }: WebhookSubject): boolean {
+  if (refund.status === 'pending') return false;
   return refund.externalRefundId === null || refund.externalRefundId === externalRefundId;
 }

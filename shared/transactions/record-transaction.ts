@@ -67,7 +67,8 @@ export async function ensureTransaction(db: DatabaseTransaction, key: Transactio
 
 /**
  * The sum of the processor's live refunds that no reservation of ours stands for. A refund of ours is known by the
- * processor's id once that is on record, and by our name before; what else carries our name was made by somebody else.
+ * processor's id once that is on record, and by our name before, unless it waits for approval; what else carries our name
+ * was made by somebody else.
  */
 async function refundedOutside(
   tx: DatabaseTransaction,
@@ -78,9 +79,10 @@ async function refundedOutside(
   if (live.length === 0) return 0n;
   const ours = await tx.refund.findMany({
     where: { ...pickTransactionKey(key), status: { in: refundStatuses.filter(holdsReservation) } },
-    select: { id: true, externalRefundId: true },
+    select: { id: true, externalRefundId: true, status: true },
   });
-  const ourIds = new Set(ours.map(({ id, externalRefundId }) => externalRefundId ?? id));
+  const atProcessor = ours.filter(({ status }) => status !== 'pending');
+  const ourIds = new Set(atProcessor.map(({ id, externalRefundId }) => externalRefundId ?? id));
   return live
     .filter(({ id, refundId }) => !ourIds.has(id) && !(refundId !== null && ourIds.has(refundId)))
     .reduce((sum, { amount }) => sum + amount, 0n);
