@@ -211,20 +211,6 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
       expect.objectContaining({ refundId: null, externalRefundId, transactionId }),
     );
   });
-
-  test('of a refund that was made elsewhere under the name of ours tells them apart', async () => {
-    const refund = await completedRefund(processor);
-    const { transactionId } = refund;
-    const copyId = await refundDirectly(service, { processor, transactionId, amount: 100 });
-    const news = { externalRefundId: copyId, refundId: refund.id, transactionId };
-    expect(await webhooks.send(processor, webhookAbout(processor, news))).toMatchObject(received);
-    expect(await untilReviewed(refund.id)).toMatchObject({
-      status: 'completed',
-      externalRefundId: refund.externalRefundId,
-    });
-    const { fetchedAt } = await service.deps.db.transaction.findFirstOrThrow({ where: { transactionId } });
-    expect(fetchedAt).toBeNull();
-  });
 });
 
 test('of a payment known by its charge and by its intent, both are read anew', async () => {
