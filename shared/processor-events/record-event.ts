@@ -1,4 +1,3 @@
-import { commitKnowingly } from '../commit-knowingly.ts';
 import type { DatabaseTransaction, ProcessorAccount, Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { newId } from '../ids.ts';
@@ -19,7 +18,8 @@ export type EventOutcome = 'recorded' | 'duplicate' | 'unconcerned' | 'other-env
  * Takes what a processor told by itself, once, however often and in whatever order it is told. It moves nothing by
  * itself: a refund of the account that it is about is read again by a worker, and a payment that was refunded elsewhere
  * is read again before it is next used.
- * @throws what the database throws when it cannot be worked with; nothing is on record then.
+ * @throws what the database throws when it cannot be worked with. Where that was in the very moment of the commit the event
+ * may be on record; it is once, whichever it was, when the processor sends it again.
  */
 export async function recordEvent(
   deps: Dependencies,
@@ -29,7 +29,7 @@ export async function recordEvent(
   const { subject } = event;
   if (event.environment !== null && event.environment !== account.environment) return 'other-environment';
   if (subject === null) return 'unconcerned';
-  const refunds = await commitKnowingly(deps.db, async (tx) => {
+  const refunds = await deps.db.$transaction(async (tx) => {
     const about = await findRefunds(tx, account, subject);
     if (!(await insertEvent(tx, deps, account, event, subject, about))) return null;
     if (!about.some((refund) => isSame(refund, subject))) {

@@ -63,6 +63,27 @@ describe('without PostgreSQL', () => {
     },
     60_000,
   );
+
+  test('a webhook whose commit breaks off is put off with 503, and on record once when it is sent again', async () => {
+    const refund = await returnedRefund(service, 'stripe');
+    const webhook = webhookAbout('stripe', newsOf(refund));
+    await service.deps.db.$executeRaw`
+      CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql AS
+      'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`;
+    // A constraint that is deferred is checked by the commit, so that its connection ends there.
+    await service.deps.db.$executeRaw`
+      CREATE CONSTRAINT TRIGGER break_commit AFTER INSERT ON processor_event
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION end_connection()`;
+    const refused = await webhooks.send('stripe', webhook);
+    expect(refused).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
+    await waitFor('a connection', async () => {
+      await service.deps.db.$executeRaw`DROP FUNCTION IF EXISTS end_connection CASCADE`;
+      return true;
+    });
+    expect((await webhooks.send('stripe', webhook)).status).toBe(200);
+    await untilStatus(service, refund.id, 'failed');
+    expect(await service.deps.db.processorEvent.count({ where: { refundId: refund.id } })).toBe(1);
+  }, 60_000);
 });
 
 describe('with workers that are killed', () => {
