@@ -2,8 +2,8 @@ import type { Clock } from '../clock.ts';
 import type { Database, DatabaseTransaction, Refund, Transaction } from '../db.ts';
 import { formatAmount } from '../money.ts';
 import { isLive, type ProcessorRefund, type ProcessorTransaction } from '../processors/processor.ts';
-import { surelyUnsent } from '../refunds/lease.ts';
 import { holdsReservation, refundStatuses } from '../refunds/states.ts';
+import { surelyUnsent } from '../refunds/surely-unsent.ts';
 import { transition } from '../refunds/transition.ts';
 import { lockTransaction, pickTransactionKey, type TransactionKey, whereTransaction } from './reservation.ts';
 

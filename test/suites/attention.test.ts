@@ -236,7 +236,7 @@ test.each(['check', 'review', 'send', 'read'] as const)(
     const refund =
       call === 'review' ? await completedRefund(service, 'stripe') : await createdRefund(service, 'stripe');
     if (call === 'check') await advanceRefund(service.deps, refund.id);
-    if (call === 'read') await forgetTransactions(db, refund, [refund.transactionId]);
+    if (call === 'read') await forgetTransactions(db, service.deps.clock, refund, [refund.transactionId]);
     await markMisconfigured(service.deps, await loadAccount(db, stripeAccount()), {
       code: 'x',
       message: 'x',

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
-import { lookBeforeSending } from '../../shared/refunds/look-before-sending.ts';
+import { requestReview } from '../../shared/refunds/request-review.ts';
 import { resolveRefund } from '../../shared/refunds/resolve-refund.ts';
 import { forgetTransactions } from '../../shared/transactions/forget-transactions.ts';
 import { readTransaction } from '../../shared/transactions/read-transaction.ts';
@@ -94,7 +94,7 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     const [doubtful, other] = (await unverified('stripe', 2)) as [Refund, Refund];
     const { transactionId } = doubtful;
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 5_000 });
-    await service.deps.db.$transaction((tx) => lookBeforeSending(tx, service.deps, doubtful, 'test'));
+    await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, doubtful));
     expect(await advanced(other)).toBe(1);
     expect(await rowOf(service, other.id)).toMatchObject({ status: 'failed', attemptCount: 0 });
     expect(await rowOf(service, doubtful.id)).toMatchObject({ status: 'processing', failureCode: null });
@@ -109,12 +109,12 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     const advancing = advanced(second);
     await waitFor('the reading', async () => (await rowOf(service, second.id)).claimedUntil !== null);
     // While the payment is read, the refund is seen at the processor.
-    await service.deps.db.$transaction((tx) => lookBeforeSending(tx, service.deps, second, 'test'));
+    await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, second));
     expect(await advancing).toBe(1);
     const { status, nextActionAt, claimedUntil } = await rowOf(service, second.id);
     expect([status, claimedUntil]).toEqual(['processing', null]);
     expect(nextActionAt?.getTime()).toBeGreaterThan(Date.now());
-    expect(await timelineOf(service, second.id)).toEqual(['refund.created', 'lookup.requested']);
+    expect(await timelineOf(service, second.id)).toEqual(['refund.created']);
   });
 
   test('has nothing left when people completed more of it than was paid', async () => {
