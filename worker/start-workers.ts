@@ -12,7 +12,7 @@ import { advanceRefund } from './jobs/advance-refund.ts';
 import { expireAnswers } from './jobs/expire-answers.ts';
 import { expireEvents } from './jobs/expire-events.ts';
 import { reconcileOnSchedule } from './reconcile-on-schedule.ts';
-import { startSweeping } from './sweeping.ts';
+import { startSweeping } from './sweep.ts';
 
 /** How often the schedules are put in place again, for a store that was emptied. */
 const rescheduleMs = 60_000;

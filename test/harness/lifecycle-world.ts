@@ -7,7 +7,7 @@ import { approveRefund, rejectRefund } from '../../shared/refunds/approve-refund
 import { requestReview } from '../../shared/refunds/request-review.ts';
 import { resolveRefund } from '../../shared/refunds/resolve-refund.ts';
 import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
-import { sweep } from '../../worker/jobs/sweep.ts';
+import { sweep } from '../../worker/sweep.ts';
 import type { MovedRefund } from '../sandbox/clients.ts';
 import { type Ledger, readLedger } from './ledger.ts';
 import { ledgerViolations, orphanViolations } from './ledger-rules.ts';

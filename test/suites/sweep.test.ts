@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Prisma } from '../../shared/db.ts';
 import type { MaintenanceJob } from '../../shared/queues.ts';
-import { sweep } from '../../worker/jobs/sweep.ts';
-import { startSweeping } from '../../worker/sweeping.ts';
+import { startSweeping, sweep } from '../../worker/sweep.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { rowOf } from '../harness/refund-records.ts';

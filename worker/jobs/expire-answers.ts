@@ -1,6 +1,6 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
 import { answerKeptMs } from '../../shared/idempotency.ts';
-import { batchSize, inBatches } from './in-batches.ts';
+import { batchSize, inBatches } from '../in-batches.ts';
 
 /** A request that left its key behind without an answer or a refund has been dead for long by then. */
 const abandonedMs = 24 * 60 * 60 * 1000;

@@ -1,5 +1,5 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { batchSize, inBatches } from './in-batches.ts';
+import { batchSize, inBatches } from '../in-batches.ts';
 
 /** How long what a processor told is kept. What it led to stands in the refund's timeline, for good. */
 const eventKeptMs = 30 * 24 * 60 * 60 * 1000;
