@@ -97,6 +97,5 @@ const webhookEndpoint = z.discriminatedUnion('processor', [
 export const settingsChange = z.strictObject({
   autoSettleMs: milliseconds.nullable().optional(),
   latencyMs: milliseconds.optional(),
-  webhook: z.strictObject({ url: z.url(), secret }).nullable().optional(),
   webhooks: z.array(webhookEndpoint).optional(),
 });

@@ -54,9 +54,7 @@ export interface KeyedAnswer {
 export interface Settings {
   autoSettleMs: number | null;
   latencyMs: number;
-  /** A receiver of Stripe's events of both environments. */
-  webhook: { url: string; secret: string } | null;
-  /** Further receivers, each of the events of one account. */
+  /** Receivers, each of the events of one account. */
   webhooks: WebhookEndpoint[];
 }
 
@@ -68,7 +66,7 @@ export type WebhookEndpoint =
 type Entry = { payment: Payment } | { refund: Refund } | { keyed: KeyedAnswer } | { settings: Settings };
 
 export class Ledger {
-  #settings: Settings = { autoSettleMs: 1500, latencyMs: 0, webhook: null, webhooks: [] };
+  #settings: Settings = { autoSettleMs: 1500, latencyMs: 0, webhooks: [] };
   readonly #payments = new Map<string, Payment>();
   readonly #refunds = new Map<string, Refund>();
   readonly #refundsByPayment = new Map<string, Set<string>>();

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { braintreeNotifications, signedNotification } from './braintree/webhooks.ts';
-import type { Ledger, Refund, Settings, WebhookEndpoint } from './ledger.ts';
+import type { Ledger, Refund, WebhookEndpoint } from './ledger.ts';
 import type { Sandbox } from './state.ts';
 import { signedStripeEvent, stripeEvents } from './stripe/webhooks.ts';
 
@@ -29,7 +29,7 @@ export function startWebhooks(ledger: Ledger): Webhooks {
     const timer = setTimeout(async () => {
       timers.delete(timer);
       // An endpoint that was taken out of the settings meanwhile wants nothing more.
-      if (!endpointsOf(ledger.settings).some((one) => isDeepStrictEqual(one, endpoint))) return;
+      if (!ledger.settings.webhooks.some((one) => isDeepStrictEqual(one, endpoint))) return;
       if (!(await post(endpoint.url, signed(endpoint, payload), stopping.signal))) {
         deliver(endpoint, payload, attempt + 1);
       }
@@ -39,7 +39,7 @@ export function startWebhooks(ledger: Ledger): Webhooks {
 
   return {
     announce: (previous, refund, cause) => {
-      const endpoints = endpointsOf(ledger.settings).filter((endpoint) => concerns(endpoint, refund));
+      const endpoints = ledger.settings.webhooks.filter((endpoint) => concerns(endpoint, refund));
       if (endpoints.length === 0) return;
       const payloads =
         refund.processor === 'stripe'
@@ -52,14 +52,6 @@ export function startWebhooks(ledger: Ledger): Webhooks {
       for (const timer of timers) clearTimeout(timer);
     },
   };
-}
-
-function endpointsOf({ webhook, webhooks }: Settings): WebhookEndpoint[] {
-  if (webhook === null) return webhooks;
-  const both = (['test', 'live'] as const).map(
-    (environment) => ({ processor: 'stripe', environment, ...webhook }) as const,
-  );
-  return [...both, ...webhooks];
 }
 
 function concerns(endpoint: WebhookEndpoint, { processor, environment }: Refund): boolean {

@@ -27,11 +27,12 @@ describe('webhooks', () => {
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
     const { port } = receiver.address() as AddressInfo;
-    await control.settings({ webhook: { url: `http://127.0.0.1:${port}/`, secret } });
+    const url = `http://127.0.0.1:${port}/`;
+    await control.settings({ webhooks: [{ processor: 'stripe', environment: 'test', url, secret }] });
   });
 
   afterAll(async () => {
-    await control.settings({ webhook: null });
+    await control.settings({ webhooks: [] });
     receiver.closeAllConnections();
     await new Promise((resolve) => receiver.close(resolve));
   });

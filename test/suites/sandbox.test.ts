@@ -32,7 +32,7 @@ describe('the control API', () => {
     ['/faults', '{"processor":"stripe","operation":"*","kind":"explode"}'],
     ['/faults', '{"processor":"stripe","operation":"*","kind":"reset","times":0}'],
     ['/settings', '{"autoSettleMs":-1}'],
-    ['/settings', '{"webhook":{"url":"nowhere","secret":"s"}}'],
+    ['/settings', '{"webhooks":[{"processor":"stripe","environment":"test","url":"nowhere","secret":"s"}]}'],
     ['/settings', '{"autosettle":1}'],
   ])('answers 400 with a reason: %s %s', async (path, body) => {
     const response = await post(path, body);
@@ -74,7 +74,6 @@ describe('the control API', () => {
     expect(await control.settings({ latencyMs: 60 })).toEqual({
       autoSettleMs: null,
       latencyMs: 60,
-      webhook: null,
       webhooks: [],
     });
     const before = performance.now();
