@@ -6,6 +6,19 @@ import { newPayment } from './payments.ts';
 import { rowOf } from './refund-records.ts';
 import type { TestService } from './service.ts';
 
+const hourMs = 3_600_000;
+
+/** For a service where what is unknown is flagged at once, and nothing is tried or asked again by itself. */
+export const flagAtOnce = {
+  UNKNOWN_HORIZON_MS: 0,
+  LOOKUP_SETTLE_DELAY_MS: 0,
+  RETRY_BASE_MS: hourMs,
+  RETRY_CAP_MS: hourMs,
+  SETTLEMENT_BASE_MS: hourMs,
+  SETTLEMENT_CAP_MS: hourMs,
+  MISCONFIGURED_RETRY_MS: hourMs,
+};
+
 /** A creation that no worker has looked at yet; of 25.00 USD unless the body says otherwise. */
 export async function createdRefund(
   service: TestService,

@@ -11,7 +11,13 @@ import { readTransaction } from '../../shared/transactions/read-transaction.ts';
 import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
 import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
 import { auditOf } from '../harness/audit-log.ts';
-import { completedRefund, createdRefund, flaggedUnknown, reviewed } from '../harness/flagged-refunds.ts';
+import {
+  completedRefund,
+  createdRefund,
+  flagAtOnce,
+  flaggedUnknown,
+  reviewed,
+} from '../harness/flagged-refunds.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
@@ -24,17 +30,8 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const hour = 3_600_000;
 
-// No worker runs but where a test is one; what is unknown is flagged at once, and nothing is tried again by itself.
-const settings = {
-  UNKNOWN_HORIZON_MS: 0,
-  LOOKUP_SETTLE_DELAY_MS: 0,
-  RETRY_BASE_MS: hour,
-  RETRY_CAP_MS: hour,
-  SETTLEMENT_BASE_MS: hour,
-  SETTLEMENT_CAP_MS: hour,
-  MISCONFIGURED_RETRY_MS: hour,
-};
-const service = useService({ workers: 0, settings });
+// No worker runs but where a test is one.
+const service = useService({ workers: 0, settings: flagAtOnce });
 const admin = adminCliOf(service);
 
 beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));

@@ -4,7 +4,13 @@ import { contradictionOf, type Evidence, type ResolvedStatus } from '../../share
 import { keepRefund, type Resolution, resolveRefund } from '../../shared/refunds/resolve-refund.ts';
 import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
 import { auditOf } from '../harness/audit-log.ts';
-import { completedRefund, createdRefund, flaggedUnknown, reviewed } from '../harness/flagged-refunds.ts';
+import {
+  completedRefund,
+  createdRefund,
+  flagAtOnce,
+  flaggedUnknown,
+  reviewed,
+} from '../harness/flagged-refunds.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf, timelineOf } from '../harness/refund-records.ts';
@@ -12,18 +18,8 @@ import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 import { stripeClient } from '../sandbox/clients.ts';
 
-const hour = 3_600_000;
-
-// No worker runs but where a test is one; what is unknown is flagged at once, and nothing is tried again by itself.
-const settings = {
-  UNKNOWN_HORIZON_MS: 0,
-  LOOKUP_SETTLE_DELAY_MS: 0,
-  RETRY_BASE_MS: hour,
-  RETRY_CAP_MS: hour,
-  SETTLEMENT_BASE_MS: hour,
-  SETTLEMENT_CAP_MS: hour,
-};
-const service = useService({ workers: 0, settings });
+// No worker runs but where a test is one.
+const service = useService({ workers: 0, settings: flagAtOnce });
 
 beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
 afterEach(() => service.sandbox.clearFaults());
