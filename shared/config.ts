@@ -13,6 +13,15 @@ const optional = z
   .optional()
   .transform((value) => value ?? null);
 
+const hour = 60 * 60 * 1000;
+const lookbackMs = z.coerce
+  .number()
+  .int()
+  .min(hour, {
+    error: `must be at least ${hour} (an hour), because comparisons have to overlap: clocks differ, and refunds change later`,
+  })
+  .default(30 * day);
+
 const encryptionKey = z.string().refine((value) => Buffer.from(value, 'base64').length === 32, {
   error: 'must be 32 random bytes in base64: openssl rand -base64 32',
 });
@@ -57,7 +66,7 @@ const settingsSchema = z.object({
   UNAVAILABLE_HORIZON_MS: milliseconds(3 * day),
   UNKNOWN_HORIZON_MS: milliseconds(day),
   RECONCILIATION_INTERVAL_MS: milliseconds(day),
-  RECONCILIATION_LOOKBACK_MS: milliseconds(30 * day),
+  RECONCILIATION_LOOKBACK_MS: lookbackMs,
   SHUTDOWN_TIMEOUT_MS: count(25_000),
 });
 

@@ -51,6 +51,14 @@ describe('settings', () => {
     expect(message).not.toMatch(/hidden|99999999/);
   });
 
+  test('comparisons overlap by an hour at least', () => {
+    const overlapOf = (ms: number) => loadSettings({ RECONCILIATION_LOOKBACK_MS: `${ms}` });
+    expect(overlapOf(3_600_000).RECONCILIATION_LOOKBACK_MS).toBe(3_600_000);
+    for (const ms of [0, 3_599_999]) {
+      expect(messageOf(() => overlapOf(ms))).toMatch(/^RECONCILIATION_LOOKBACK_MS must be at least 3600000 /);
+    }
+  });
+
   test('both things that a service cannot do without are told at once', () => {
     expect(messageOf(() => loadServiceSettings({})).split('\n')).toEqual([
       expect.stringMatching(/^DATABASE_URL is required/),
