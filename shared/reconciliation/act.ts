@@ -1,11 +1,11 @@
 import type { DatabaseTransaction, Refund } from '../db.ts';
 import { newId } from '../ids.ts';
-import { keptEvent, wasExtraDealtWith } from '../refunds/person-decisions.ts';
+import { wasExtraDealtWith } from '../refunds/person-decisions.ts';
 import { requestReview } from '../refunds/request-review.ts';
-import { isTerminal } from '../refunds/states.ts';
 import { annotate } from '../refunds/transition.ts';
 import type { RunContext } from './ask-patiently.ts';
 import { type Difference, type DifferenceKind, differenceKinds } from './compare.ts';
+import { isLetStand } from './named-problem.ts';
 import { keepRun } from './run-record.ts';
 
 /**
@@ -13,7 +13,7 @@ import { keepRun } from './run-record.ts';
  * - `payment_read`: the payment was read again, so that what can still be refunded of it is right.
  * - `review_requested`: a worker reads the refund again and decides; what it cannot decide, it flags for a person.
  * - `flagged`: the refund is flagged for a person.
- * - `dealt_with`: an earlier run told it in the same words, and a person has let it stand since.
+ * - `dealt_with`: a person was told of it before, perhaps in other words, and has let it stand.
  * - `nothing`: nothing has to be done.
  */
 export type DifferenceAction = 'payment_read' | 'review_requested' | 'flagged' | 'dealt_with' | 'nothing';
@@ -84,7 +84,7 @@ async function act(
   refund: Refund,
 ): Promise<DifferenceAction> {
   const { deps } = context;
-  if (differenceKinds[difference.kind].needsPerson && (await isDealtWith(tx, context, difference, refund))) {
+  if (differenceKinds[difference.kind].needsPerson && (await isDealtWith(tx, difference, refund))) {
     return 'dealt_with';
   }
   if (difference.kind === 'extra_refund') return await flag(tx, context, difference, refund);
@@ -92,43 +92,30 @@ async function act(
   return 'review_requested';
 }
 
-/** True when a person was told the same before, in the same words, and has let it stand since. */
+/** True when a person has let the problem stand, and no review is due that may find another one. */
 async function isDealtWith(
   tx: DatabaseTransaction,
-  { account, run }: RunContext,
-  { kind, message, externalRefundId }: Difference,
-  { id, status, flaggedAt, reviewDueAt }: Refund,
+  difference: Difference,
+  { id, reviewDueAt }: Refund,
 ): Promise<boolean> {
-  if (kind === 'extra_refund') return await wasExtraDealtWith(tx, id, externalRefundId);
-  if (!isTerminal(status) || flaggedAt !== null || reviewDueAt !== null) return false;
-  const kept = await tx.refundEvent.findFirst({
-    where: { refundId: id, type: keptEvent },
-    orderBy: { seq: 'desc' },
-  });
-  if (kept === null) return false;
-  const told = await tx.reconciliationFinding.count({
-    where: {
-      refundId: id,
-      kind,
-      message,
-      run: { accountId: account.id, id: { not: run.id }, startedAt: { lte: kept.createdAt } },
-    },
-  });
-  return told > 0;
+  if (difference.kind === 'extra_refund') {
+    return await wasExtraDealtWith(tx, id, difference.externalRefundId);
+  }
+  return reviewDueAt === null && (await isLetStand(tx, id, difference));
 }
 
 /** One at a time: while a person has not dealt with one, the next is told by the report, and flagged by a later run. */
 async function flag(
   tx: DatabaseTransaction,
   { deps, run }: RunContext,
-  { message, externalRefundId }: Difference,
+  { kind, message, externalRefundId }: Difference,
   refund: Refund,
 ): Promise<DifferenceAction> {
   await annotate(tx, deps.clock, {
     refund,
     guard: { extraRefundId: null },
     changes: { flaggedAt: deps.clock.now(), flagReason: message, extraRefundId: externalRefundId },
-    entry: { type: flaggedEvent, actor: run.actor, detail: { reason: message } },
+    entry: { type: flaggedEvent, actor: run.actor, detail: { reason: message, kind, externalRefundId } },
   });
   return 'flagged';
 }

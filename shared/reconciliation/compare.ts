@@ -57,7 +57,7 @@ export interface Difference {
   kind: Exclude<DifferenceKind, 'made_elsewhere' | 'made_elsewhere_unrecorded'>;
   refundId: string;
   transactionId: string;
-  externalRefundId: string | null;
+  externalRefundId: string;
   /** The sentence for a person: what differs, and what to do. */
   message: string;
 }

@@ -3,6 +3,7 @@ import type { DatabaseTransaction, Prisma, Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { isLive } from '../processors/processor.ts';
+import { nameProblem } from '../reconciliation/named-problem.ts';
 import { forgetTransactions } from '../transactions/forget-transactions.ts';
 import { countRefundedOutside, lockTransaction } from '../transactions/reservation.ts';
 import { contradictionOf, type Evidence, gatherEvidence, type ResolvedStatus } from './evidence.ts';
@@ -95,9 +96,9 @@ export async function keepRefund(
   const claim = await takeFlagged(deps, loaded);
   if (claim.kind !== 'taken') return claim;
   const { refund } = claim;
-  const detail = { reason: words, ...problemOf(refund) };
   const kept = await deps.db.$transaction(async (tx) => {
     await lockTransaction(tx, refund);
+    const detail = { reason: words, ...problemOf(refund), ...(await nameProblem(tx, refund)) };
     const noted = await annotate(tx, deps.clock, {
       refund,
       guard: { fencingToken: refund.fencingToken, flagReason: refund.flagReason },

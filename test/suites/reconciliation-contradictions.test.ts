@@ -75,6 +75,17 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, at %s'
     expect(dealtWith).toMatchObject([{ kind: 'moved_after_end', action: 'dealt_with' }]);
     expect(dealtWith.some(needsPerson)).toBe(false);
     expect((await workWhatIsDue(service, refund)).flaggedAt).toBeNull();
+    const { detail } = await service.deps.db.refundEvent.findFirstOrThrow({
+      where: { refundId: refund.id, type: 'review.kept' },
+    });
+    const { externalRefundId } = refund;
+    expect(detail).toMatchObject({ kind: 'moved_after_end', externalRefundId });
+    const status = processor === 'stripe' ? 'pending' : 'settling';
+    await service.sandbox.driveRefund(externalRefundId ?? '', { status });
+    const inOtherWords = await findingsAbout(service, processor, { refundId: refund.id });
+    expect(inOtherWords).toMatchObject([{ kind: 'moved_after_end', action: 'dealt_with' }]);
+    expect(inOtherWords[0]?.message).not.toBe(dealtWith[0]?.message);
+    expect((await rowOf(service, refund.id)).reviewDueAt).toBeNull();
     await letFail(service, refund);
     await expectInvariants(service);
   });
