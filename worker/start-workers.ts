@@ -11,6 +11,7 @@ import {
 import { advanceRefund } from './jobs/advance-refund.ts';
 import { expireAnswers } from './jobs/expire-answers.ts';
 import { expireEvents } from './jobs/expire-events.ts';
+import { expireReconciliations } from './jobs/expire-reconciliations.ts';
 import { reconcileOnSchedule } from './reconcile-on-schedule.ts';
 import { startSweeping } from './sweep.ts';
 
@@ -23,6 +24,7 @@ const hourMs = 60 * 60 * 1000;
 const maintenance: Readonly<Record<MaintenanceJob, (deps: Dependencies) => Promise<void>>> = {
   'expire-answers': expireAnswers,
   'expire-events': expireEvents,
+  'expire-reconciliations': expireReconciliations,
 };
 
 const maintenanceJobs = Object.keys(maintenance) as MaintenanceJob[];
