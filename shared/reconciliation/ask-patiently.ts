@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { throttleAccount } from '../accounts/account-trouble.ts';
+import { markMisconfigured, throttleAccount } from '../accounts/account-trouble.ts';
 import type { ProcessorAccount, ReconciliationRun } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { CallOptions, Processor, ProcessorFailure, ReadResult } from '../processors/processor.ts';
@@ -26,7 +26,8 @@ const mostAttempts = 5;
 
 /**
  * Makes a read of the processor, again after growing pauses while it cannot be asked. It waits for as long as the account
- * is throttled, and throttles it, so that refunds and reconciliation share what the processor allows.
+ * is throttled, and throttles it, so that refunds and reconciliation share what the processor allows. Refused credentials
+ * are marked on the account.
  * @throws RunStoppedError when the processor cannot be asked, RunLostError when the lease was lost.
  */
 export async function askPatiently<T>(
@@ -40,7 +41,10 @@ export async function askPatiently<T>(
     await keepRun(deps.db, deps.settings, run);
     const answer = await read(options);
     if (answer.kind === 'found' || answer.kind === 'not-found') return answer;
-    if (answer.kind === 'misconfigured') throw stopped(answer.failure, 'refuses the credentials');
+    if (answer.kind === 'misconfigured') {
+      await markMisconfigured(deps, account, answer.failure);
+      throw stopped(answer.failure, 'refuses the credentials');
+    }
     if (answer.rateLimited) await throttleAccount(deps, account, answer.retryAfterMs);
     if (attempt === mostAttempts)
       throw stopped(answer.failure, `could not be asked in ${mostAttempts} attempts`);
@@ -66,9 +70,18 @@ async function waitForThrottle(context: RunContext): Promise<void> {
   await pause(context, waitMs, { code: 'throttled', message });
 }
 
-/** @throws RunStoppedError for a pause that is too long, and when the process is asked to end. */
-async function pause({ signal }: RunContext, ms: number, failure: ProcessorFailure): Promise<void> {
+/**
+ * Rests with a lease that lasts for the whole pause, however long the call before it took.
+ * @throws RunStoppedError for a pause that is too long, and when the process is asked to end, RunLostError when the lease
+ * was lost.
+ */
+async function pause(
+  { deps, run, signal }: RunContext,
+  ms: number,
+  failure: ProcessorFailure,
+): Promise<void> {
   if (ms > longestPauseMs) throw stopped(failure, `wants ${Math.ceil(ms / 1000)} seconds of rest`);
+  await keepRun(deps.db, deps.settings, run);
   await sleep(ms, undefined, { signal }).catch(() => {});
   stopIfAsked(signal);
 }

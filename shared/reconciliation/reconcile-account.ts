@@ -1,3 +1,4 @@
+import { clearMisconfigured, markMisconfigured } from '../accounts/account-trouble.ts';
 import { isUnusableCredentials } from '../accounts/connect.ts';
 import type { ProcessorAccount, ReconciliationRun } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -12,7 +13,7 @@ import { beginRun, finishRun, RunLostError } from './run-record.ts';
 
 /** What is to be reconciled, and for whom. */
 export interface ReconciliationRequest {
-  account: ProcessorAccount;
+  account: Pick<ProcessorAccount, 'id'>;
   window: RefundWindow;
   /** `worker` for the schedule, `cli:<user>` for administration. */
   actor: string;
@@ -24,18 +25,20 @@ export interface ReconciliationRequest {
  * Compares a processor account's refunds with ours over a window of time, acts where the evidence leaves one answer only,
  * and reports the rest. It never creates, cancels or sends anything; doing it twice is doing it once.
  * @returns the finished run, whose `failure` says why if it could not be brought to its end; null while another run of the
- * account is under way.
+ * account is under way, and for the schedule when the account is no longer due.
  * @throws RunLostError when it was too slow and somebody else has closed it, and what the database throws.
  */
 export async function reconcileAccount(
   deps: Dependencies,
-  { account, window, actor, signal }: ReconciliationRequest,
+  { account: { id }, window, actor, signal }: ReconciliationRequest,
 ): Promise<ReconciliationRun | null> {
-  const run = await beginRun(deps, account, window, actor);
+  const run = await beginRun(deps, { id }, window, actor);
   if (run === null) return null;
   const tally: Tally = { comparedCount: 0, sameIds: new Set() };
   try {
-    const processor = connect(deps, account);
+    // The caller may have learnt of the account long ago: its credentials may be others by now.
+    const account = await deps.db.processorAccount.findUniqueOrThrow({ where: { id } });
+    const processor = await connect(deps, account);
     await compareAll({ deps, account, processor, run, signal }, window, tally);
   } catch (error) {
     if (error instanceof RunLostError) throw error;
@@ -51,11 +54,12 @@ interface Tally {
   sameIds: Set<string>;
 }
 
-function connect(deps: Dependencies, account: ProcessorAccount): Processor {
+async function connect(deps: Dependencies, account: ProcessorAccount): Promise<Processor> {
   try {
     return deps.connections.connect(account);
   } catch (error) {
     if (!isUnusableCredentials(error)) throw error;
+    await markMisconfigured(deps, account, { code: 'credentials_unusable', message: error.message });
     throw new RunStoppedError(`The account cannot be used: ${error.message}`);
   }
 }
@@ -78,6 +82,7 @@ async function giveUp(
 async function compareAll(context: RunContext, window: RefundWindow, tally: Tally): Promise<void> {
   const elsewhere = new MadeElsewhere(context);
   for await (const page of listPages(context, window)) await comparePage(context, page, elsewhere, tally);
+  await clearMisconfigured(context.deps, context.account);
   for await (const batch of acceptedWithin(context.deps, context.account, window)) {
     for (const ours of batch) {
       if (tally.sameIds.has(ours.id)) continue;

@@ -2,8 +2,9 @@ import type { DatabaseTransaction, ProcessorAccount, ReconciliationRun } from '.
 import type { Dependencies } from '../dependencies.ts';
 import { newId } from '../ids.ts';
 import type { RefundWindow } from '../processors/processor.ts';
+import { isAccountDue, scheduleActor } from './schedule.ts';
 
-/** The longest pause that a run makes between two calls. */
+/** The longest pause that a run makes at a time. */
 export const longestPauseMs = 60_000;
 
 /** Time for writing down what a call said. */
@@ -21,7 +22,8 @@ export class RunLostError extends Error {
 /**
  * Begins to reconcile an account: one run at a time, across all processes. A run that was left behind by a process which
  * died is closed as failed.
- * @returns null while another run of the account is under way.
+ * @returns null while another run of the account is under way, and for the schedule when the account is no longer due:
+ * somebody else was faster, and is through already.
  */
 export async function beginRun(
   { db, clock, settings }: Pick<Dependencies, 'db' | 'clock' | 'settings'>,
@@ -32,6 +34,10 @@ export async function beginRun(
   const id = newId('rec');
   const now = clock.now();
   return await db.$transaction(async (tx) => {
+    // One after the other, so that whoever comes second sees the run of the first. It has to be asked before a run that
+    // was left behind is closed: closed as failed, it would be repeated after a pause only.
+    await tx.$executeRaw`SELECT id FROM processor_account WHERE id = ${account.id} FOR NO KEY UPDATE`;
+    if (actor === scheduleActor && !(await isAccountDue(tx, account, now, settings))) return null;
     await tx.$executeRaw`
       UPDATE reconciliation_run SET finished_at = ${now}, claimed_until = NULL,
         failure = 'Its process ended before it was through.'
@@ -80,7 +86,7 @@ export async function finishRun(
   return finished;
 }
 
-/** Longer than any pause with the call that follows it. */
+/** Longer than any step: the lease is taken anew before each pause and each call, so that only one of them has to fit. */
 function leaseMs({ PROCESSOR_TIMEOUT_MS }: Dependencies['settings']): number {
   return longestPauseMs + PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }

@@ -1,4 +1,4 @@
-import type { ProcessorAccount, ReconciliationRun } from '../db.ts';
+import type { DatabaseTransaction, Prisma, ProcessorAccount, ReconciliationRun } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RefundWindow } from '../processors/processor.ts';
 
@@ -8,26 +8,41 @@ export const scheduleActor = 'worker';
 /** The longest pause before a run that failed is repeated. */
 const longestRetryPauseMs = 15 * 60 * 1000;
 
-/** The accounts whose time has come. A run that began longer ago than the interval says nothing about that any more. */
+/** The accounts whose time has come, by their ids. */
 export async function findDueAccounts({
   db,
   clock,
   settings,
-}: Pick<Dependencies, 'db' | 'clock' | 'settings'>): Promise<ProcessorAccount[]> {
+}: Pick<Dependencies, 'db' | 'clock' | 'settings'>): Promise<Pick<ProcessorAccount, 'id'>[]> {
   const now = clock.now();
-  const recently = { gt: new Date(now.getTime() - settings.RECONCILIATION_INTERVAL_MS) };
   const accounts = await db.processorAccount.findMany({
-    include: {
-      reconciliations: {
-        where: { actor: scheduleActor, startedAt: recently },
-        orderBy: { startedAt: 'desc' },
-        take: 1,
-      },
-    },
+    select: { id: true, reconciliations: lastOnSchedule(now, settings) },
   });
   return accounts
     .filter(({ reconciliations }) => isDue(reconciliations[0] ?? null, now, settings))
-    .map(({ reconciliations: _, ...account }) => account);
+    .map(({ id }) => ({ id }));
+}
+
+/** Whether the time of one account has come. */
+export async function isAccountDue(
+  tx: DatabaseTransaction,
+  { id: accountId }: Pick<ProcessorAccount, 'id'>,
+  now: Date,
+  settings: Dependencies['settings'],
+): Promise<boolean> {
+  const { where, orderBy } = lastOnSchedule(now, settings);
+  const last = await tx.reconciliationRun.findFirst({ where: { ...where, accountId }, orderBy });
+  return isDue(last, now, settings);
+}
+
+/** The last run on schedule. One that began longer ago than the interval says nothing about what is due any more. */
+function lastOnSchedule(now: Date, { RECONCILIATION_INTERVAL_MS }: Dependencies['settings']) {
+  const recently = { gt: new Date(now.getTime() - RECONCILIATION_INTERVAL_MS) };
+  return {
+    where: { actor: scheduleActor, startedAt: recently },
+    orderBy: { startedAt: 'desc' },
+    take: 1,
+  } satisfies Prisma.ProcessorAccount$reconciliationsArgs;
 }
 
 /**

@@ -1,7 +1,10 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../shared/ids.ts';
+import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
+import { askPatiently } from '../../shared/reconciliation/ask-patiently.ts';
 import { reconcileAccount } from '../../shared/reconciliation/reconcile-account.ts';
-import { isDue, nextWindow } from '../../shared/reconciliation/schedule.ts';
+import { beginRun, finishRun, longestPauseMs } from '../../shared/reconciliation/run-record.ts';
+import { isDue, nextWindow, scheduleActor } from '../../shared/reconciliation/schedule.ts';
 import { newPayment } from '../harness/payments.ts';
 import {
   accountOf,
@@ -14,6 +17,7 @@ import {
 } from '../harness/reconciliation.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
 import { untilStatus } from '../harness/refund-records.ts';
+import { sandboxCredentials } from '../harness/service.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
@@ -134,6 +138,64 @@ describe('a run', () => {
     expect(dead).toMatchObject({ finishedAt: expect.any(Date), failure: expect.stringContaining('process') });
   });
 
+  test('on schedule is not made twice by somebody who learnt long ago that it is due', async () => {
+    const account = await accountOf(service, 'stripe');
+    const deps = { ...service.deps, settings: { ...service.settings, RECONCILIATION_INTERVAL_MS: day } };
+    const window = await nextWindow(deps, account);
+    const { signal } = new AbortController();
+    const run = () => reconcileAccount(deps, { account, window, actor: scheduleActor, signal });
+    const first = await run();
+    expect(first?.failure).toBeNull();
+    expect(await run()).toBeNull();
+
+    // A process that dies leaves it like this; that is made again at once, and not after a pause as one that failed.
+    await deps.db.reconciliationRun.update({
+      where: { id: first?.id ?? '' },
+      data: { finishedAt: null, claimedUntil: new Date(0) },
+    });
+    expect((await run())?.failure).toBeNull();
+    expect(await run()).toBeNull();
+  });
+
+  test.each([
+    ['the pause after a call that took its whole lease', null],
+    ['the rest that its account needs', 1_000],
+  ])('is not closed by another one during %s', async (_, throttledMs) => {
+    const account = await accountOf(service, 'stripe');
+    const processor = service.deps.connections.connect(account);
+    const window = await nextWindow(service.deps, account);
+    const run = await beginRun(service.deps, account, window, 'test');
+    if (run === null) throw new Error('Another run of the account is under way.');
+    const { signal } = new AbortController();
+    const { reconciliationRun, processorAccount } = service.deps.db;
+    let isUsedUp = false;
+    const useUpLease = async () => {
+      await reconciliationRun.update({ where: { id: run.id }, data: { claimedUntil: new Date(0) } });
+      isUsedUp = true;
+    };
+    if (throttledMs !== null) {
+      const throttledUntil = new Date(Date.now() + throttledMs);
+      await processorAccount.update({ where: { id: account.id }, data: { throttledUntil } });
+      await useUpLease();
+    }
+    let calls = 0;
+    const answer = askPatiently({ deps: service.deps, account, processor, run, signal }, async () => {
+      calls += 1;
+      if (calls > 1 || throttledMs !== null) return { kind: 'found', value: calls };
+      await useUpLease();
+      const failure = { code: 'test', message: 'not now' };
+      return { kind: 'unavailable', rateLimited: false, retryAfterMs: 1_000, failure };
+    });
+    const leased = await waitFor('the lease to be taken anew', async () => {
+      if (!isUsedUp) return null;
+      return await reconciliationRun.findFirst({ where: { id: run.id, claimedUntil: { gt: new Date() } } });
+    });
+    expect(calls).toBe(throttledMs === null ? 1 : 0);
+    expect(leased.claimedUntil?.getTime()).toBeGreaterThan(Date.now() + longestPauseMs);
+    await answer;
+    await finishRun(service.deps, run, 0, null);
+  });
+
   test('that somebody has closed meanwhile writes nothing more', async () => {
     const transactionId = await newPayment(service);
     await leftToRefund(service, transactionId);
@@ -164,10 +226,32 @@ describe('a run', () => {
     });
     const { run } = await reconcile(service, 'stripe', { environment: 'live' });
     expect(run.failure).toMatch(/^The account cannot be used: /);
+    expect((await accountOf(service, 'stripe', { environment: 'live' })).misconfiguredAt).not.toBeNull();
     await service.deps.db.processorAccount.update({
       where: { id: account.id },
-      data: { encryptedCredentials, updatedAt: new Date(updatedAt.getTime() + 2) },
+      data: { encryptedCredentials, updatedAt: new Date(updatedAt.getTime() + 2), misconfiguredAt: null },
     });
+  });
+
+  test('marks an account whose credentials the processor refuses, and takes the mark away when it lists again', async () => {
+    const { stripe } = sandboxCredentials('test', service.sandboxUrl);
+    const setKey = (secretKey: string) =>
+      setProcessorAccount(service.deps, {
+        organizationId: service.organization.id,
+        environment: 'test',
+        processor: 'stripe',
+        credentials: { ...stripe, secretKey },
+        actor: 'test',
+      });
+    await setKey('sk_test_invalid');
+    expect((await reconcile(service, 'stripe')).run.failure).toContain('refuses the credentials');
+    expect((await accountOf(service, 'stripe')).misconfiguredAt).not.toBeNull();
+
+    await setKey(stripe.secretKey);
+    const { id } = await accountOf(service, 'stripe');
+    await service.deps.db.processorAccount.update({ where: { id }, data: { misconfiguredAt: new Date() } });
+    expect((await reconcile(service, 'stripe')).run.failure).toBeNull();
+    expect((await accountOf(service, 'stripe')).misconfiguredAt).toBeNull();
   });
 
   test('begins as long before the last good one on schedule as refunds may change, and no other run counts', async () => {
@@ -228,7 +312,7 @@ describe('on schedule', () => {
   beforeAll(() => service.sandbox.settings({ autoSettleMs: 50 }));
 
   test.each(['stripe', 'braintree'] as const)(
-    'a late failure at %s is found and recorded though nobody asks, and once per interval',
+    'a late failure at %s is found and recorded though nobody asks',
     async (processor) => {
       const transactionId = await newPayment(service, { processor });
       const { body } = await service.call('POST', '/v1/refunds', {
@@ -237,16 +321,37 @@ describe('on schedule', () => {
       const refund = await untilStatus(service, body.data.id, 'completed');
       await letFail(service, refund);
       await untilStatus(service, refund.id, 'failed');
-      const account = await accountOf(service, processor);
-      const runs = await service.deps.db.reconciliationRun.findMany({
-        where: { accountId: account.id },
-        orderBy: { startedAt: 'asc' },
-      });
-      expect(runs.every(({ actor, failure }) => actor === 'worker' && failure === null)).toBe(true);
-      const pauses = runs.slice(1).map(({ startedAt }, index) => +startedAt - +(runs[index]?.startedAt ?? 0));
-      for (const pauseMs of pauses) expect(pauseMs).toBeGreaterThanOrEqual(400);
     },
   );
+});
+
+describe('on the schedule of several workers', () => {
+  const intervalMs = 1_000;
+  const service = useService({ workers: 4, settings: { RECONCILIATION_INTERVAL_MS: intervalMs } });
+  // While a worker compares an account, its list of those that are due grows old.
+  beforeAll(() => service.sandbox.settings({ latencyMs: 100 }));
+
+  test('each account is compared once per interval', async () => {
+    const { reconciliationRun, processorAccount } = service.deps.db;
+    const accounts = await processorAccount.findMany();
+    expect(accounts.length).toBeGreaterThan(2);
+    for (const { id: accountId } of accounts) {
+      const runs = await waitFor(
+        'an account to be compared often',
+        async () => {
+          const finished = await reconciliationRun.findMany({
+            where: { accountId, finishedAt: { not: null } },
+            orderBy: { startedAt: 'asc' },
+          });
+          return finished.length >= 4 ? finished : null;
+        },
+        { timeoutMs: 60_000 },
+      );
+      expect(runs.every(({ actor, failure }) => actor === 'worker' && failure === null)).toBe(true);
+      const pauses = runs.slice(1).map(({ startedAt }, index) => +startedAt - +(runs[index]?.startedAt ?? 0));
+      for (const pauseMs of pauses) expect(pauseMs).toBeGreaterThanOrEqual(intervalMs);
+    }
+  });
 });
 
 describe('a worker that is asked to end', () => {
