@@ -139,7 +139,7 @@ describe('a run', () => {
   });
 
   test('on schedule is not made twice by somebody who learnt long ago that it is due', async () => {
-    const account = await accountOf(service, 'stripe');
+    const account = await accountOf(service, 'stripe', { environment: 'live' });
     const deps = { ...service.deps, settings: { ...service.settings, RECONCILIATION_INTERVAL_MS: day } };
     const window = await nextWindow(deps, account);
     const { signal } = new AbortController();
