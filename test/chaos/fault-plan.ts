@@ -1,5 +1,5 @@
+import type { Random } from '../harness/random.ts';
 import { FAULT_KINDS, type FaultKind, OPERATIONS, type Operation } from '../sandbox/faults.ts';
-import type { Random } from './random.ts';
 import { longestSandboxFreezeMs, longestWorkerFreezeMs } from './settings.ts';
 
 /** What is done to the service or its surroundings; all of it follows from the seed. */

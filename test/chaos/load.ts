@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../harness/random.ts';
 import type { SandboxControl } from '../sandbox/clients.ts';
 import { runClient } from './client.ts';
 import type { Deployment } from './deployment.ts';
 import type { Diary } from './diary.ts';
 import { type Order, planOrder } from './orders.ts';
-import type { Random } from './random.ts';
 
 export interface LoadOptions {
   deployment: Deployment;

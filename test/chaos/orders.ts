@@ -1,5 +1,5 @@
 import type { Environment } from '../../shared/environment.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../harness/random.ts';
 
 /** A payment, and the refunds that are asked of it; all of it follows from the seed. */
 export interface Order {

@@ -1,7 +1,7 @@
+import type { Random } from '../harness/random.ts';
 import type { SandboxControl } from '../sandbox/clients.ts';
 import { FAULT_KINDS, type FaultKind, type Operation } from '../sandbox/faults.ts';
 import type { Storm } from './fault-plan.ts';
-import type { Random } from './random.ts';
 import { latestApplyMs } from './settings.ts';
 
 /** How many of an operation's requests meet a fault, all kinds together. */

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { openDatabase } from '../../shared/db.ts';
 import type { QueueBackend } from '../harness/backends.ts';
+import { Random } from '../harness/random.ts';
 import { type Deployment, deploy } from './deployment.ts';
 import { Diary } from './diary.ts';
 import { FaultInjector } from './fault-injector.ts';
@@ -9,7 +10,6 @@ import { judge } from './judge.ts';
 import { Load } from './load.ts';
 import { armProcessorFaults } from './processor-faults.ts';
 import { untilQuiet } from './quiet.ts';
-import { Random } from './random.ts';
 import { hasPassed, type Verdict } from './verdict.ts';
 
 /** Where the queues may be. */

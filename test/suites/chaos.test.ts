@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { planFaults } from '../chaos/fault-plan.ts';
 import { planOrder } from '../chaos/orders.ts';
-import { Random } from '../chaos/random.ts';
 import { runChaos } from '../chaos/run-chaos.ts';
 import { problemLines, verdictLine } from '../chaos/verdict.ts';
 import { queueBackends } from '../harness/backends.ts';
+import { Random } from '../harness/random.ts';
 
 describe.each(queueBackends)('while everything fails at random, queues on $name', ({ name }) => {
   test('no refund is lost, none moves twice, none is stuck, and nobody is told what is not true', async () => {

@@ -1,3 +1,5 @@
+import { Random } from '../harness/random.ts';
+
 /** What the processor does with the request that the combination is about, and what its caller gets to know of it. */
 export const answers = {
   ok: null,
@@ -117,21 +119,10 @@ function aroundAttempts(trace: readonly string[]): string[] {
 
 /** As many of the items as asked for, chosen by the seed alone. */
 export function slice<T>(items: readonly T[], count: number, seed: number): T[] {
-  const random = mulberry32(seed);
+  const random = new Random(seed);
   return items
-    .map((item) => ({ item, order: random() }))
+    .map((item) => ({ item, order: random.next() }))
     .sort((a, b) => a.order - b.order)
     .slice(0, count)
     .map(({ item }) => item);
-}
-
-/** A small generator of well-spread numbers in [0, 1). */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

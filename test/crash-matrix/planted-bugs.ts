@@ -1,5 +1,5 @@
-import { Prisma } from '../../../shared/db.ts';
-import type { Processor } from '../../../shared/processors/processor.ts';
+import { Prisma } from '../../shared/db.ts';
+import type { Processor } from '../../shared/processors/processor.ts';
 import type { Combination } from './combinations.ts';
 import type { Tampering } from './killable-dependencies.ts';
 import { replacing } from './replacing.ts';
@@ -34,10 +34,18 @@ export const plantedBugs: readonly PlantedBug[] = [
     symptom: /is reserved, 0 is live/,
   },
   {
-    name: 'a lookup that is believed before the processor can know',
+    name: 'a lookup that finds nothing, whatever there is',
     tampering: { processor: (processor) => replacing(processor, { findRefund: notFound }) },
     shows: ({ flow, processor, answer }) =>
       flow === 'refund' && processor === 'braintree' && /after applying/.test(answer),
+    symptom: /moved 2 times/,
+  },
+  {
+    name: 'a lookup that is believed before the processor can know',
+    tampering: { settings: { LOOKUP_SETTLE_DELAY_MS: 0 } },
+    // Stripe's idempotency keys stand behind the rule, so that it shows at Braintree alone.
+    shows: ({ flow, processor, answer }) =>
+      flow === 'refund' && processor === 'braintree' && answer === 'timeout and applied late',
     symptom: /moved 2 times/,
   },
 ];
@@ -45,7 +53,8 @@ export const plantedBugs: readonly PlantedBug[] = [
 const claimGuards: readonly [guard: string, without: string][] = [
   ['AND fencing_token = ', 'AND 0 <= '],
   ['(claimed_until IS NULL OR claimed_until <= clock_timestamp())', 'true'],
-  ['AND unknown_since IS NULL AND external_refund_id IS NULL AND cancel_requested_at IS NULL', ''],
+  ['AND cancel_requested_at IS NULL', ''],
+  ['external_refund_id IS NULL AND unknown_since IS NULL AND review_due_at IS NULL', 'true'],
 ];
 
 /** The same claim with its conditions taken out. */

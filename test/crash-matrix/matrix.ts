@@ -1,9 +1,10 @@
-import { postgresQueues } from '../backends.ts';
-import { startService, type TestOrganization, type TestService } from '../service.ts';
-import { waitFor } from '../wait-for.ts';
+import { postgresQueues } from '../harness/backends.ts';
+import { startService, type TestOrganization, type TestService } from '../harness/service.ts';
+import { waitFor } from '../harness/wait-for.ts';
 import { type Combination, crossed, flowNames, type Run, titleOf } from './combinations.ts';
 import { flows } from './flows.ts';
 import type { Tampering } from './killable-dependencies.ts';
+import { settleDelayMs } from './passing-time.ts';
 import { type Played, play, traceOf } from './play.ts';
 import type { Lane } from './stage.ts';
 
@@ -18,8 +19,8 @@ const mostTries = 3;
 export interface Result {
   combinations: number;
   checks: number;
-  /** Combinations whose point was not come by: on a busy machine a run may take another way. */
-  missed: number;
+  /** Titles of combinations whose point was not come by: on a busy machine a run may take another way. */
+  missed: string[];
   /** Each with the combination that it was found in. */
   violations: string[];
   elapsedMs: number;
@@ -50,7 +51,7 @@ export async function startMatrix(databaseUrl: string): Promise<Matrix> {
       RETRY_CAP_MS: 900_000,
       SETTLEMENT_BASE_MS: 20_000,
       SETTLEMENT_CAP_MS: 3_600_000,
-      LOOKUP_SETTLE_DELAY_MS: undefined,
+      LOOKUP_SETTLE_DELAY_MS: settleDelayMs,
       PROCESSOR_TIMEOUT_MS: 20_000,
       TRANSACTION_READ_TIMEOUT_MS: 10_000,
     },
@@ -107,10 +108,10 @@ export async function playAll(
   { tampering = {}, tell = () => {} }: PlayOptions = {},
 ): Promise<Result> {
   const since = performance.now();
-  const result: Result = { combinations: 0, checks: 0, missed: 0, violations: [], elapsedMs: 0 };
+  const result: Result = { combinations: 0, checks: 0, missed: [], violations: [], elapsedMs: 0 };
   await inLanes(matrix, tampering, combinations, async (lane, combination) => {
     const { wasReached, checks, violations } = await playUntilReached(lane, combination);
-    if (!wasReached) result.missed += 1;
+    if (!wasReached) result.missed.push(titleOf(combination));
     result.combinations += 1;
     result.checks += checks;
     result.elapsedMs = Math.round(performance.now() - since);

@@ -1,10 +1,16 @@
-import type { Prisma, Refund } from '../../../shared/db.ts';
-import { nextStep } from '../../../shared/refunds/next-step.ts';
+import type { Prisma, Refund } from '../../shared/db.ts';
+import { nextStep } from '../../shared/refunds/next-step.ts';
 
 /** One write as the database client gets it. */
 export type Write =
   | { kind: 'statement'; sql: Prisma.Sql }
-  | { kind: 'model'; model: string; method: string; data: Record<string, unknown> };
+  | {
+      kind: 'model';
+      model: string;
+      method: string;
+      data: Record<string, unknown>;
+      where: Record<string, unknown>;
+    };
 
 /**
  * What a write is, in the words of the crash points. An event of the timeline goes by its type; everything else is told by
@@ -20,6 +26,9 @@ export function nameOfWrite(write: Write, lastRead: Refund | null): { event: str
   if (known === undefined) throw new Error(`This statement has no name for its crash points: ${text}`);
   return { change: known[1](lastRead) };
 }
+
+/** That a refund has to be read again: the one write on it that needs no lease. */
+export const requestOfReview = 'request of a review';
 
 /** False for what only reads or locks. */
 export function isWriteStatement({ text }: Prisma.Sql): boolean {
@@ -41,7 +50,7 @@ const statements: readonly [pattern: RegExp, name: (lastRead: Refund | null) => 
 ];
 
 function nameOfModelWrite(
-  { model, method, data }: Extract<Write, { kind: 'model' }>,
+  { model, method, data, where }: Extract<Write, { kind: 'model' }>,
   lastRead: Refund | null,
 ): string {
   const columns = Object.keys(data);
@@ -51,7 +60,8 @@ function nameOfModelWrite(
       if (method === 'create') return 'the refund';
       if (has('status')) return 'the status';
       if (has('claimedUntil', 'nextActionAt')) return `release of the lease to ${stepOf(lastRead)}`;
-      if (has('nextActionAt', 'reviewDueAt')) return 'postponement';
+      if (has('reviewDueAt') && !('fencingToken' in where)) return requestOfReview;
+      if (has('wokenAt') && (has('nextActionAt') || has('reviewDueAt'))) return 'postponement';
       break;
     case 'transaction':
       if (method === 'update') return "the payment's facts";

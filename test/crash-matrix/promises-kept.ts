@@ -1,6 +1,6 @@
-import type { Refund } from '../../../shared/db.ts';
-import { holdsReservation } from '../../../shared/refunds/states.ts';
-import type { MovedRefund } from '../../sandbox/clients.ts';
+import type { Refund } from '../../shared/db.ts';
+import { holdsReservation } from '../../shared/refunds/states.ts';
+import type { MovedRefund } from '../sandbox/clients.ts';
 import type { Combination } from './combinations.ts';
 import { flows } from './flows.ts';
 import type { Stage } from './stage.ts';

@@ -1,6 +1,6 @@
-import { isDatabaseUnavailable } from '../../../shared/db.ts';
-import { advanceRefund } from '../../../worker/jobs/advance-refund.ts';
-import { sweep } from '../../../worker/sweep.ts';
+import { isDatabaseUnavailable } from '../../shared/db.ts';
+import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { sweep } from '../../worker/sweep.ts';
 import type { Mishap } from './combinations.ts';
 import { ProcessKilled } from './killable-process.ts';
 import type { Actor, Situation, Stage } from './stage.ts';

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Refund } from '../../../shared/db.ts';
+import type { Refund } from '../../shared/db.ts';
 
 /** What the code of a killed process meets wherever it reaches out: nothing leaves the process any more. */
 export class ProcessKilled extends Error {

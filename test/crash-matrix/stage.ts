@@ -1,14 +1,15 @@
-import type { Refund } from '../../../shared/db.ts';
-import type { Dependencies } from '../../../shared/dependencies.ts';
-import type { CallOptions, Processor } from '../../../shared/processors/processor.ts';
-import type { TransactionKey } from '../../../shared/transactions/reservation.ts';
-import type { MovedRefund } from '../../sandbox/clients.ts';
-import type { TestOrganization, TestService } from '../service.ts';
-import { waitFor } from '../wait-for.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Refund } from '../../shared/db.ts';
+import type { Dependencies } from '../../shared/dependencies.ts';
+import type { CallOptions, Processor } from '../../shared/processors/processor.ts';
+import type { TransactionKey } from '../../shared/transactions/reservation.ts';
+import type { TestOrganization, TestService } from '../harness/service.ts';
+import { waitFor } from '../harness/wait-for.ts';
+import type { MovedRefund } from '../sandbox/clients.ts';
 import { answers, type Run } from './combinations.ts';
 import { killable, type ProcessorCall, type Tampering, type WakeUps } from './killable-dependencies.ts';
 import { type Breakpoint, KillableProcess } from './killable-process.ts';
-import { letTimePass } from './passing-time.ts';
+import { letTimePass, settleDelayMs, timeUntilDueMs } from './passing-time.ts';
 import { replacing } from './replacing.ts';
 
 /** A process with what it works with. */
@@ -36,10 +37,20 @@ export interface Situation {
   wasSeenOpen: boolean;
 }
 
+/** A request that its processor applies late. */
+interface LateAnswer {
+  /** When it has surely been applied, as `performance.now()` tells it. */
+  appliedByMs: number;
+  /** How long it has been on its way, in the refund's time. */
+  outstandingMs: number;
+}
+
 /** Long enough for a sandbox on a busy machine, short enough to be waited for. */
 const shortTimeoutMs = 1_000;
 /** Later than any caller with the short timeout waits. */
 const holdMs = 1_300;
+/** The same for a request that is applied late, with time for a lookup before that. */
+const lateHoldMs = 3_000;
 
 /** The sandbox's name for it. */
 function operationOf(call: ProcessorCall, processor: Run['processor']): string {
@@ -65,6 +76,7 @@ export class Stage {
   readonly #actors: Actor[] = [];
   readonly #tampering: Tampering;
   #isLate = false;
+  #late: LateAnswer | null = null;
   #hurriedCall: ProcessorCall | null = null;
   lostJobs = 0;
   rounds = 0;
@@ -90,9 +102,9 @@ export class Stage {
   start(breakpoint: Breakpoint | null = null): Actor {
     const process = new KillableProcess(breakpoint);
     const { deps } = this.service;
-    const { statement, processor = (each: Processor) => each } = this.#tampering;
+    const { processor = (each: Processor) => each } = this.#tampering;
     const tampering = {
-      ...(statement === undefined ? {} : { statement }),
+      ...this.#tampering,
       processor: (connected: Processor) => this.#hurried(processor(connected)),
     };
     const actor = { process, deps: killable(deps, process, this.wakeUps, tampering) };
@@ -132,7 +144,8 @@ export class Stage {
   async fault(operation: string, kind: string): Promise<void> {
     const { processor } = this.run;
     const { transactionId } = this;
-    await this.service.sandbox.fault({ processor, operation, kind, transactionId, delayMs: holdMs });
+    const delayMs = kind === 'timeout-late-apply' ? lateHoldMs : holdMs;
+    await this.service.sandbox.fault({ processor, operation, kind, transactionId, delayMs });
   }
 
   /** Where the refund stands; null while there is none. */
@@ -167,10 +180,44 @@ export class Stage {
     return await this.service.sandbox.refunds({ processor, transactionId: this.transactionId });
   }
 
-  /** What is on the wire arrives before any time passes for the refund. */
+  /** What is on the wire arrives, also what is applied late. */
   async untilCallsHaveEnded(): Promise<void> {
+    await this.#untilNobodyWaits();
+    const late = await this.#outstanding();
+    if (late !== null) await this.#untilApplied(late);
+  }
+
+  /**
+   * Lets time pass until the refund is due. A request that is applied late is so as late as it may be: just before a
+   * lookup that finds nothing counts as proof, and after those before.
+   */
+  async letTimePass(refundId: string): Promise<void> {
+    await this.#untilNobodyWaits();
+    const { db } = this.service.deps;
+    const passedMs = await timeUntilDueMs(db, refundId);
+    const late = await this.#outstanding();
+    if (late !== null) {
+      late.outstandingMs += passedMs;
+      if (late.outstandingMs >= settleDelayMs) await this.#untilApplied(late);
+    }
+    await letTimePass(db, refundId, passedMs);
+    for (const { process } of this.#actors) if (process.isFrozen) process.sleptMs += passedMs;
+  }
+
+  async #untilNobodyWaits(): Promise<void> {
     await Promise.all(this.#actors.flatMap(({ process }) => [...process.calls]));
-    if (!this.#isLate || (await this.#isArmed())) return;
+  }
+
+  /** The request that the processor has and has not applied yet. */
+  async #outstanding(): Promise<LateAnswer | null> {
+    if (!this.#isLate || (await this.#isArmed())) return null;
+    this.#late ??= { appliedByMs: performance.now() + lateHoldMs, outstandingMs: 0 };
+    return this.#late;
+  }
+
+  async #untilApplied({ appliedByMs }: LateAnswer): Promise<void> {
+    // The sandbox of this process set its own timer for as long, before the request was known to be there.
+    await sleep(Math.max(0, appliedByMs - performance.now()));
     await waitFor('the late answer to be applied', async () => {
       const entries = await this.ledger();
       const isCancellation = this.run.flow.startsWith('cancellation');
@@ -179,12 +226,6 @@ export class Stage {
         : entries.length > 0;
     });
     this.#isLate = false;
-  }
-
-  async letTimePass(refundId: string): Promise<void> {
-    await this.untilCallsHaveEnded();
-    const passedMs = await letTimePass(this.service.deps.db, refundId);
-    for (const { process } of this.#actors) if (process.isFrozen) process.sleptMs += passedMs;
   }
 
   async #isArmed(): Promise<boolean> {

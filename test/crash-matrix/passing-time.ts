@@ -1,0 +1,44 @@
+import type { Database } from '../../shared/db.ts';
+
+/**
+ * How long after the end of an attempt a lookup that finds nothing is proof. It leaves time for the lookups before: those
+ * that come after the first pause, and after the lease of a worker that died.
+ */
+export const settleDelayMs = 60_000;
+
+/** More than the time after which the sweep wakes a refund once more. */
+const marginMs = 6_000;
+
+/** How many milliseconds it takes until a refund is due again and every lease on it is over. */
+export async function timeUntilDueMs(db: Database, refundId: string): Promise<number> {
+  const [found] = await db.$queryRaw<{ ms: number }[]>`
+    SELECT (extract(epoch FROM greatest(
+      interval '0', claimed_until - clock_timestamp(), coalesce(next_action_at, review_due_at) - clock_timestamp()
+    )) * 1000)::float8 AS ms
+    FROM refund WHERE id = ${refundId}`;
+  if (found === undefined) throw new Error(`There is no refund ${refundId}`);
+  return marginMs + found.ms;
+}
+
+/**
+ * Lets time pass for one refund and the account it goes through: instead of waiting, all its moments are moved into the
+ * past by as much.
+ */
+export async function letTimePass(db: Database, refundId: string, passedMs: number): Promise<void> {
+  await db.$executeRaw`
+    WITH passed AS (
+      SELECT id, organization_id, processor, ${passedMs} * interval '1 millisecond' AS time
+      FROM refund WHERE id = ${refundId}
+    ), rested AS (
+      UPDATE processor_account SET throttled_until = throttled_until - time FROM passed
+      WHERE processor_account.organization_id = passed.organization_id
+        AND processor_account.processor = passed.processor AND throttled_until IS NOT NULL
+    )
+    UPDATE refund SET
+      claimed_until = claimed_until - time, next_action_at = next_action_at - time,
+      review_due_at = review_due_at - time, woken_at = woken_at - time, last_sent_at = last_sent_at - time,
+      unknown_since = unknown_since - time, attempt_ended_at = attempt_ended_at - time,
+      retrying_since = retrying_since - time, accepted_at = accepted_at - time,
+      cancel_requested_at = cancel_requested_at - time, flagged_at = flagged_at - time
+    FROM passed WHERE refund.id = passed.id`;
+}
