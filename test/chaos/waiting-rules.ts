@@ -11,44 +11,65 @@ const writtenByNextClaim: ReadonlySet<string> = new Set([
   'lookup.unanswered',
 ]);
 
+/** How far the clocks of two processes, which both follow the database's, may be apart. */
+const clockToleranceMs = 100;
+
+/** The last attempt of a timeline as far as it has been read. */
+interface Attempt {
+  started: RefundEvent;
+  /** What its worker wrote down of an unknown outcome; null while nobody has. */
+  ended: RefundEvent | null;
+  /** Nothing is on record since it began, but for what a client asked. */
+  isOpen: boolean;
+  isFirst: boolean;
+}
+
 /**
  * Holds timelines against the times that keep workers apart; all processes here have the same clock. An attempt whose
  * outcome is not on record belongs to its worker until the lease is over, whether or not that worker still lives; and
- * no lookup proves within the settle delay that an attempt never arrived.
+ * no lookup proves that an attempt never arrived before the settle delay has passed since its end. One whose outcome is
+ * not on record ended with its lease at the latest.
  */
 export function waitingViolations(events: readonly RefundEvent[]): Violation[] {
   return [...groupBy(events, ({ refundId }) => refundId).values()].flatMap((timeline) => {
-    let attempts = 0;
-    let started: RefundEvent | null = null;
-    let isOpen = false;
+    let attempt: Attempt | null = null;
     const violations: Violation[] = [];
     for (const event of timeline) {
-      const tooSoon = started === null ? null : problemOf(event, started, isOpen, attempts);
+      const tooSoon = attempt === null ? null : problemOf(event, attempt);
       if (tooSoon !== null) violations.push({ kind: 'wrong', refundId: event.refundId, what: tooSoon });
-      if (event.type === 'attempt.started') {
-        attempts += 1;
-        started = event;
-      }
-      if (event.type !== 'cancel.requested') isOpen = event.type === 'attempt.started';
+      attempt = attemptAfter(event, attempt);
     }
     return violations;
   });
 }
 
-function problemOf(
-  event: RefundEvent,
-  started: RefundEvent,
-  isOpen: boolean,
-  attempts: number,
-): string | null {
-  const apartMs = event.createdAt.getTime() - started.createdAt.getTime();
-  const tell = (limit: string) => `${event.type} ${apartMs} ms after an attempt began, against ${limit}`;
+function attemptAfter(event: RefundEvent, attempt: Attempt | null): Attempt | null {
+  if (event.type === 'attempt.started') {
+    return { started: event, ended: null, isOpen: true, isFirst: attempt === null };
+  }
+  if (attempt === null || event.type === 'cancel.requested') return attempt;
+  return { ...attempt, isOpen: false, ended: event.type === 'attempt.unknown' ? event : attempt.ended };
+}
+
+function problemOf(event: RefundEvent, attempt: Attempt): string | null {
+  const tooSoon = (since: Date, limitMs: number, what: string) => {
+    const apartMs = event.createdAt.getTime() - since.getTime();
+    if (apartMs + clockToleranceMs >= limitMs) return null;
+    return `${event.type} ${apartMs} ms after an attempt ${what} of ${limitMs} ms`;
+  };
   // A worker whose later attempt is turned down looks for an earlier one under the same lease.
   const isOfNextClaim =
-    writtenByNextClaim.has(event.type) || (event.type === 'lookup.found' && attempts === 1);
-  if (isOpen && isOfNextClaim && apartMs < leaseMs) return tell(`a lease of ${leaseMs} ms`);
-  if (event.type === 'lookup.absent' && apartMs < settleDelayMs) {
-    return tell(`a settle delay of ${settleDelayMs} ms`);
-  }
-  return null;
+    writtenByNextClaim.has(event.type) || (event.type === 'lookup.found' && attempt.isFirst);
+  const { createdAt: startedAt } = attempt.started;
+  const stolen =
+    attempt.isOpen && isOfNextClaim ? tooSoon(startedAt, leaseMs, 'began, against a lease') : null;
+  if (stolen !== null || event.type !== 'lookup.absent') return stolen;
+  return attempt.ended === null
+    ? tooSoon(startedAt, leaseMs + settleDelayMs, 'began, against a lease and a settle delay')
+    : tooSoon(endOf(attempt.ended), settleDelayMs, 'ended, against a settle delay');
+}
+
+/** The writing down may have taken longer than the attempt. */
+function endOf({ detail }: RefundEvent): Date {
+  return new Date((detail as { endedAt: string }).endedAt);
 }

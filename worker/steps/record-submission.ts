@@ -75,14 +75,21 @@ async function recordUnknown(
 ): Promise<StepResult> {
   const { deps, refund } = context;
   const fruitlessCount = refund.fruitlessCount + 1;
+  const attemptEndedAt = await databaseNow(deps.db);
   const changes = {
     attemptAnswered: answered,
-    attemptEndedAt: await databaseNow(deps.db),
+    attemptEndedAt,
     fruitlessCount,
     nextActionAt: inFuture(deps, retryPause(deps, fruitlessCount)),
     ...stillUnknown(context, failure),
   };
   return await record(context, [
-    { to: 'processing', type: 'attempt.unknown', changes, detail: { ...failure } },
+    {
+      to: 'processing',
+      type: 'attempt.unknown',
+      changes,
+      // The settle delay counts from here; the writing may take longer.
+      detail: { ...failure, endedAt: attemptEndedAt.toISOString() },
+    },
   ]);
 }
