@@ -36,6 +36,9 @@ export interface Targets {
   redis: boolean;
 }
 
+/** Those that end by themselves: refused credentials would wait for a person, who is not part of a run. */
+export const passingFaults = FAULT_KINDS.filter((kind) => kind !== 'error-403');
+
 const processors = ['stripe', 'braintree'] as const;
 
 /** The faults of a run, without end: the same seed gives the same ones in the same order. */
@@ -88,7 +91,7 @@ function planStorm(random: Random): Storm {
   return {
     processor: random.pick(processors),
     operation: random.chance(0.4) ? 'refund.create' : random.pick([...OPERATIONS, '*']),
-    kind: random.pick(FAULT_KINDS),
+    kind: random.pick(passingFaults),
     times: random.between(3, 15),
   };
 }

@@ -1,7 +1,7 @@
 import type { Random } from '../harness/random.ts';
 import type { SandboxControl } from '../sandbox/clients.ts';
-import { FAULT_KINDS, type FaultKind, type Operation } from '../sandbox/faults.ts';
-import type { Storm } from './fault-plan.ts';
+import type { FaultKind, Operation } from '../sandbox/faults.ts';
+import { passingFaults, type Storm } from './fault-plan.ts';
 import { latestApplyMs } from './settings.ts';
 
 /** How many of an operation's requests meet a fault, all kinds together. */
@@ -29,8 +29,8 @@ export async function armProcessorFaults(control: SandboxControl, random: Random
     const late = { processor, operation: 'refund.create', kind: 'reset-late-apply', times: null };
     await control.fault({ ...late, probability: lateShare, delayMs: latestApplyMs });
     for (const [operation, share] of Object.entries(shares)) {
-      for (const kind of FAULT_KINDS) {
-        const probability = (share / FAULT_KINDS.length) * (0.5 + random.next());
+      for (const kind of passingFaults) {
+        const probability = (share / passingFaults.length) * (0.5 + random.next());
         const delayMs = delayOf(kind, random);
         await control.fault({ processor, operation, kind, times: null, probability, delayMs });
       }

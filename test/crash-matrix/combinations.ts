@@ -4,6 +4,7 @@ import { Random } from '../harness/random.ts';
 export const answers = {
   ok: null,
   rejected: null,
+  'credentials refused': 'error-403',
   '429': 'rate-limit',
   '500 not applied': 'error-500',
   '500 applied and replayed': 'error-500-after-apply',
@@ -20,6 +21,7 @@ export type Answer = keyof typeof answers;
 /** To reads nothing is applied. */
 export const answersToReads: readonly Answer[] = [
   'ok',
+  'credentials refused',
   '429',
   '500 not applied',
   'timeout before applying',

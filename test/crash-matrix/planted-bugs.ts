@@ -19,26 +19,26 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'a claim that is not guarded: neither lease, nor fencing token, nor what is unknown keep a worker off',
     tampering: { statement: (sql) => withoutGuards(sql) },
     shows: ({ flow, mishap }) => flow === 'refund' && mishap === 'two workers at once',
-    symptom: /moved 2 times|sends again/,
+    symptom: /more than one movement|sends again/,
   },
   {
     name: 'an unknown outcome that is taken for a rejection',
     tampering: { processor: rejectingUnknown },
     shows: ({ flow, answer }) => flow === 'refund' && /after applying|applied|malformed/.test(answer),
-    symptom: /failed, and moved/,
+    symptom: /failed and moved/,
   },
   {
     name: 'a reservation that is not given back',
     tampering: { statement: (sql) => (/reserved = reserved - /.test(sql.text) ? null : sql) },
     shows: ({ answer, isCancelled }) => answer === 'rejected' || isCancelled,
-    symptom: /is reserved, 0 is live/,
+    symptom: /reserved of .* its live refunds are 0/,
   },
   {
     name: 'a lookup that finds nothing, whatever there is',
     tampering: { processor: (processor) => replacing(processor, { findRefund: notFound }) },
     shows: ({ flow, processor, answer }) =>
       flow === 'refund' && processor === 'braintree' && /after applying/.test(answer),
-    symptom: /moved 2 times/,
+    symptom: /more than one movement/,
   },
   {
     name: 'a lookup that is believed before the processor can know',
@@ -46,7 +46,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     // Stripe's idempotency keys stand behind the rule, so that it shows at Braintree alone.
     shows: ({ flow, processor, answer }) =>
       flow === 'refund' && processor === 'braintree' && answer === 'timeout and applied late',
-    symptom: /moved 2 times/,
+    symptom: /more than one movement/,
   },
 ];
 

@@ -28,7 +28,7 @@ export interface Execution {
   finished: () => void;
 }
 
-export type Outage = 'error-500' | 'error-503' | 'rate-limit';
+export type Outage = 'error-403' | 'error-500' | 'error-503' | 'rate-limit';
 
 /** One processor's protocol. */
 export interface Gateway {
@@ -60,6 +60,7 @@ export function exchange(gateway: Gateway, call: Call, faults: Faults, latencyMs
 
 function strike(gateway: Gateway, call: Call, account: Account, fault: Fault, latencyMs: number): Delivery {
   switch (fault.kind) {
+    case 'error-403':
     case 'error-500':
     case 'error-503':
     case 'rate-limit':

@@ -10,6 +10,7 @@ export const OPERATIONS = [
 ] as const;
 
 export const FAULT_KINDS = [
+  'error-403',
   'error-500',
   'error-503',
   'error-500-after-apply',

@@ -22,6 +22,7 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
 
   const rateLimited = { kind: 'unavailable', rateLimited: true, retryAfterMs: isStripe ? 1_000 : null };
   const submissions: [kind: string, result: object, moves: boolean][] = [
+    ['error-403', { kind: 'misconfigured' }, false],
     ['error-500', { kind: 'unknown', answered: true }, false],
     ['error-500-after-apply', { kind: 'unknown', answered: true }, true],
     ['error-503', { kind: 'unknown', answered: isStripe }, false],

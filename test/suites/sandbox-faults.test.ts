@@ -20,6 +20,7 @@ const failureOf = (promise: Promise<unknown>): Promise<Failure> =>
 
 // kind, applied, what the Stripe SDK throws, what the Braintree SDK throws
 const FAULTS = [
+  ['error-403', false, { type: 'StripePermissionError', statusCode: 403 }, 'authorizationError'],
   ['error-500', false, { type: 'StripeAPIError', statusCode: 500 }, 'serverError'],
   ['error-503', false, { type: 'StripeAPIError', statusCode: 503 }, 'serviceUnavailableError'],
   ['error-500-after-apply', true, { type: 'StripeAPIError', statusCode: 500 }, 'serverError'],

@@ -32,6 +32,7 @@ const ROUTES: readonly [method: string, path: RegExp, action: Action][] = [
 ];
 
 const OUTAGE_STATUS: Readonly<Record<Outage, number>> = {
+  'error-403': 403,
   'error-500': 500,
   'error-503': 503,
   'rate-limit': 429,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Account, Answer, Call } from '../exchange.ts';
-import { errorAnswer } from './errors.ts';
+import { errorAnswer, forbiddenAnswer } from './errors.ts';
 
 /** The secret key is the account, as in Stripe; curl may send it as a basic user name. */
 export function authenticate(call: Call): Account | Answer {
@@ -14,8 +14,7 @@ export function authenticate(call: Call): Account | Answer {
     return errorAnswer(401, { type: 'invalid_request_error', message: `Invalid API Key provided: ${shown}` });
   }
   if (key.includes('forbidden')) {
-    const message = 'The provided key does not have the required permissions for this endpoint.';
-    return errorAnswer(403, { type: 'invalid_request_error', message });
+    return forbiddenAnswer();
   }
   const digest = createHash('sha256').update(key).digest('hex').slice(0, 16);
   return { environment: mode === 'live' ? 'live' : 'test', id: `stripe_${digest}` };

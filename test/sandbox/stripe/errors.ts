@@ -56,3 +56,8 @@ export function serverErrorAnswer(): Answer {
     message: 'An unknown error occurred (injected by the sandbox).',
   });
 }
+
+export function forbiddenAnswer(): Answer {
+  const message = 'The provided key does not have the required permissions for this endpoint.';
+  return errorAnswer(403, { type: 'invalid_request_error', message });
+}

@@ -4,7 +4,14 @@ import { namesOf, scopeOf } from '../payments.ts';
 import { randomId, type Sandbox } from '../state.ts';
 import { authenticate } from './authenticate.ts';
 import { createRefund } from './create-refund.ts';
-import { errorAnswer, jsonAnswer, type StripeErrorBody, StripeRefusal, serverErrorAnswer } from './errors.ts';
+import {
+  errorAnswer,
+  forbiddenAnswer,
+  jsonAnswer,
+  type StripeErrorBody,
+  StripeRefusal,
+  serverErrorAnswer,
+} from './errors.ts';
 import { parseForm } from './form.ts';
 import { once, type Worked } from './idempotency.ts';
 import { retrieveAccount, retrieveBalance, retrieveCharge, retrievePaymentIntent } from './payments.ts';
@@ -40,6 +47,7 @@ const ROUTES: readonly Route[] = [
 ];
 
 const OUTAGES: Readonly<Record<Outage, () => Answer>> = {
+  'error-403': forbiddenAnswer,
   'error-500': serverErrorAnswer,
   'error-503': () =>
     errorAnswer(503, apiError('Stripe is temporarily unavailable (injected by the sandbox).')),
