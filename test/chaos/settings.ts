@@ -17,11 +17,8 @@ export const latestApplyMs = 4_500;
 /** How long the sandbox is frozen at most; requests that wait there are applied when it goes on. */
 export const longestSandboxFreezeMs = 2_000;
 
-/**
- * How long a worker is frozen at most: until after its attempt has been taken for one that never happened. It must not
- * make that attempt then.
- */
-export const longestWorkerFreezeMs = leaseMs + settleDelayMs + 5_000;
+/** How long a worker is frozen at most: within this its attempt cannot yet be taken for one that never happened. */
+export const longestWorkerFreezeMs = leaseMs + settleDelayMs - 3_000;
 
 /** How long a request waits for a verdict at most. */
 const maxWaitMs = 2_000;
