@@ -3,6 +3,7 @@ import type pg from 'pg';
 /** What a database consists of, one sorted line per thing, so that two can be compared and the difference read. */
 export interface Catalog {
   columns: string[];
+  /** Without partial ones, which the schema cannot say and migrations make by hand. */
   indexes: string[];
   /** Primary, unique and foreign keys; CHECK constraints are not included. */
   keys: string[];
@@ -36,7 +37,8 @@ const columnsQuery = `
   where ${ownTables} and a.attnum > 0 and not a.attisdropped`;
 
 const indexesQuery = `
-  select indexdef as line from pg_indexes where schemaname = 'public' and tablename <> '_prisma_migrations'`;
+  select indexdef as line from pg_indexes where schemaname = 'public' and tablename <> '_prisma_migrations'
+    and indexdef not like '% WHERE %'`;
 
 const keysQuery = `
   select concat_ws(' ', c.relname, k.conname, pg_get_constraintdef(k.oid)) as line
