@@ -108,7 +108,7 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     await service.sandbox.settings({ latencyMs: 500 });
     const advancing = advanced(second);
     await waitFor('the reading', async () => (await rowOf(service, second.id)).claimedUntil !== null);
-    // While the payment is read, the refund is seen at the processor.
+    // While the payment is read, somebody says that the refund is at the processor.
     await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, second));
     expect(await advancing).toBe(1);
     const { status, nextActionAt, claimedUntil } = await rowOf(service, second.id);
