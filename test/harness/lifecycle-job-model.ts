@@ -56,7 +56,10 @@ export function crash(model: LifecycleModel, refund: ModelRefund, when: 'before'
   }
   beginCall(refund, call);
   refund.leased = true;
-  if (call === 'send') refund.unknown = true;
+  if (call === 'send') {
+    refund.unknown = true;
+    refund.endOnRecord = false;
+  }
   if (when === 'after') apply(model, refund, call);
 }
 
@@ -64,6 +67,11 @@ export function crash(model: LifecycleModel, refund: ModelRefund, when: 'before'
 function beginCall(refund: ModelRefund, call: JobCall): void {
   refund.resting = true;
   if (call === 'review') return;
+  // It has been seen there since: until the settle delay has passed again, a lookup that finds nothing proves nothing.
+  if (call === 'find' && refund.hasNews && (!refund.unknown || refund.endOnRecord)) {
+    refund.fresh = true;
+    refund.endOnRecord = true;
+  }
   refund.hasNews = false;
   if (call === 'find') refund.unknown = true;
   if (call !== 'send') return;
@@ -92,6 +100,7 @@ function send(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): voi
     delay(model, refund);
   } else if (trouble !== 'none') {
     refund.unknown = true;
+    refund.endOnRecord = true;
     suffer(model, refund);
   } else if (payment(model, refund).declines) {
     end(model, refund, 'failed');

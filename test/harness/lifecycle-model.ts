@@ -32,6 +32,8 @@ export interface ModelRefund {
   unknown: boolean;
   /** True while finding nothing proves nothing, because the last attempt was just made. */
   fresh: boolean;
+  /** False while the attempt of unknown fate is one whose worker died: nobody knows when it ended. */
+  endOnRecord: boolean;
   /** True while it belongs to a worker that died. */
   leased: boolean;
   /** True when nothing is due before its pause is over. */
@@ -112,6 +114,7 @@ export function create(model: LifecycleModel, index: number, amount: number, rea
     known: false,
     unknown: false,
     fresh: false,
+    endOnRecord: true,
     leased: false,
     resting: false,
     cancelWanted: false,

@@ -7,9 +7,9 @@ import { useDatabase } from '../harness/database.ts';
 import { madeBeforeTests } from '../harness/made-before-tests.ts';
 
 /** Combinations of a run that is not told otherwise by `MATRIX=<count>` or `MATRIX=full`: some 90 s on two cores. */
-const usualCount = 250;
+const usualCount = 120;
 /** Combinations that a planted bug has to show in. */
-const plantedCount = 16;
+const plantedCount = 12;
 
 const seed = Number(process.env.MATRIX_SEED ?? 1);
 const databaseUrl = useDatabase();
