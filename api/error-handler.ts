@@ -4,6 +4,7 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { isUnusableCredentials } from '../shared/accounts/connect.ts';
 import { isDatabaseUnavailable } from '../shared/db.ts';
 import { type ErrorCode, ServiceError } from '../shared/errors.ts';
+import { newRequestId } from '../shared/ids.ts';
 import { type Logger, warnSparingly } from '../shared/log.ts';
 import { redact } from '../shared/redact.ts';
 import { OverloadError } from './overload.ts';
@@ -55,7 +56,7 @@ export function answerClientError(error: Error, socket: Socket): void {
   const body = JSON.stringify(errorBody(new ServiceError('validation_error', message)));
   socket.end(
     'HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\n' +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `X-Request-Id: ${newRequestId()}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
 
