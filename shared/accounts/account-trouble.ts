@@ -1,6 +1,6 @@
 import type { ProcessorAccount } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { ProcessorFailure, ReadResult } from '../processors/processor.ts';
+import type { LookupResult, ProcessorFailure, ReadResult } from '../processors/processor.ts';
 
 /** How long an account rests when the processor asks for fewer requests and does not say for how long. */
 const defaultThrottleMs = 1_000;
@@ -36,7 +36,7 @@ export async function markMisconfigured(
 export async function noteTrouble(
   deps: Dependencies,
   account: ProcessorAccount,
-  answer: ReadResult<unknown>,
+  answer: ReadResult<unknown> | LookupResult,
 ): Promise<void> {
   if (answer.kind === 'misconfigured') await markMisconfigured(deps, account, answer.failure);
   if (answer.kind === 'unavailable' && answer.rateLimited) {

@@ -1,4 +1,10 @@
-import type { CancelResult, Processor, ReadResult, SubmissionResult } from '../processors/processor.ts';
+import type {
+  CancelResult,
+  LookupResult,
+  Processor,
+  ReadResult,
+  SubmissionResult,
+} from '../processors/processor.ts';
 
 /** A processor whose answers are watched for what they say of the account's credentials. */
 export interface WatchedProcessor {
@@ -7,7 +13,7 @@ export interface WatchedProcessor {
   hasAccepted(): boolean;
 }
 
-type Kind = (ReadResult<unknown> | SubmissionResult | CancelResult)['kind'];
+type Kind = (ReadResult<unknown> | LookupResult | SubmissionResult | CancelResult)['kind'];
 
 /** What only the processor itself can answer; a refusal may also come from the adapter, which has not called it then. */
 const accepting: ReadonlySet<Kind> = new Set(['found', 'accepted', 'mismatched', 'cancelled']);

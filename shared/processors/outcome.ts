@@ -3,6 +3,7 @@ import { DeadlineExceededError } from './deadline.ts';
 import { processorFailure } from './failure.ts';
 import type {
   CancelResult,
+  LookupResult,
   ProcessorFailure,
   ProcessorRefund,
   ReadResult,
@@ -55,11 +56,14 @@ export function asReadProblem(outcome: Outcome): ReadProblem {
   }
 }
 
-/**
- * The same for a lookup. That the payment itself is missing contradicts that it was refunded, and speaks for other
- * credentials or another mode; it does not prove that nothing moved.
- */
-export function asLookupProblem(outcome: Outcome): ReadProblem {
+/** The same for a lookup, which names nothing but the payment. */
+export function asLookupProblem(outcome: Outcome): Exclude<LookupResult, { kind: 'found' | 'not-found' }> {
+  const problem = asReadProblem(outcome);
+  return problem.kind === 'not-found' ? { ...problem, kind: 'payment-not-found' } : problem;
+}
+
+/** The same for a list, which names nothing that could be missing. */
+export function asListProblem(outcome: Outcome): ReadProblem {
   const problem = asReadProblem(outcome);
   return problem.kind === 'not-found' ? unavailable(problem.failure) : problem;
 }

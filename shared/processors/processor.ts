@@ -82,6 +82,14 @@ export type ReadResult<T> =
   | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
   | { kind: 'misconfigured'; failure: ProcessorFailure };
 
+/**
+ * The answer to a lookup. That the processor does not have the payment at all contradicts that it was refunded, and speaks
+ * for other credentials or another mode: it does not prove that nothing moved, as `not-found` does in its time.
+ */
+export type LookupResult =
+  | ReadResult<ProcessorRefund>
+  | { kind: 'payment-not-found'; failure: ProcessorFailure };
+
 /** The answer to a cancellation: only `cancelled` is the processor's confirmation. */
 export type CancelResult =
   | { kind: 'cancelled'; refund: ProcessorRefund }
@@ -175,7 +183,7 @@ export interface Processor {
   /** Sends a refund, in exactly one attempt to move money. */
   createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult>;
   /** Looks for a refund of ours that may or may not have been applied, by our own id. */
-  findRefund(reference: RefundReference, options: CallOptions): Promise<ReadResult<ProcessorRefund>>;
+  findRefund(reference: RefundReference, options: CallOptions): Promise<LookupResult>;
   /** Reads a refund by the processor's id. */
   getRefund(
     externalRefundId: string,

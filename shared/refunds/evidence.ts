@@ -2,7 +2,12 @@ import { isUnusableCredentials, loadAccount } from '../accounts/connect.ts';
 import { databaseNow, type Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { formatAmount } from '../money.ts';
-import { isLive, type Processor, type ProcessorRefund, type ReadResult } from '../processors/processor.ts';
+import {
+  isLive,
+  type Processor,
+  type ProcessorFailure,
+  type ProcessorRefund,
+} from '../processors/processor.ts';
 import { lookupConclusiveAt } from './lookup-proof.ts';
 import { referenceTo } from './reference.ts';
 import { isSurelyUnsent } from './surely-unsent.ts';
@@ -104,7 +109,7 @@ async function inconclusive(deps: Dependencies, refund: Refund): Promise<Evidenc
   return { kind: 'unclear', message };
 }
 
-function unclear({ failure }: Exclude<ReadResult<never>, { kind: 'found' }>): Evidence {
+function unclear({ failure }: { failure: ProcessorFailure }): Evidence {
   return { kind: 'unclear', message: `The processor could not say: ${failure.message}` };
 }
 

@@ -60,18 +60,16 @@ export async function claimRefund(
 const attemptStarted = Prisma.sql`attempt_count = attempt_count + 1, last_sent_at = clock_timestamp(),
     unknown_since = clock_timestamp(), attempt_answered = false, attempt_ended_at = NULL, last_outcome = 'unknown'`;
 
+const isDoubted = Prisma.sql`(review_due_at IS NOT NULL AND external_refund_id IS NULL)`;
+
 /**
  * News of a refund that is not known to be at the processor: something of it has been seen there. Its fate is unknown
  * from here on, and a lookup that finds nothing proves that only after the settle delay from now.
  */
 const doubtOfReview = Prisma.sql`
-    unknown_since = CASE WHEN ${isDoubted()} THEN coalesce(unknown_since, clock_timestamp()) ELSE unknown_since END,
-    attempt_ended_at = CASE WHEN ${isDoubted()} AND (unknown_since IS NULL OR attempt_ended_at IS NOT NULL)
+    unknown_since = CASE WHEN ${isDoubted} THEN coalesce(unknown_since, clock_timestamp()) ELSE unknown_since END,
+    attempt_ended_at = CASE WHEN ${isDoubted} AND (unknown_since IS NULL OR attempt_ended_at IS NOT NULL)
       THEN clock_timestamp() ELSE attempt_ended_at END`;
-
-function isDoubted(): Prisma.Sql {
-  return Prisma.sql`(review_due_at IS NOT NULL AND external_refund_id IS NULL)`;
-}
 
 /**
  * Claims a refund that has ended, to read it again from its processor. The review stays due at the end of the lease, so

@@ -11,11 +11,13 @@ import type { SupervisedProcess } from './supervised-process.ts';
 export class FaultInjector {
   /** How many of each were carried out. */
   readonly counts = new Map<string, number>();
+  /** Rejects when a fault cannot be carried out, or not be mended: nobody may wait for what stays away. */
+  readonly failed: Promise<never>;
   readonly #deployment: Deployment;
   readonly #say: (line: string) => void;
   readonly #stopping = new AbortController();
   readonly #underWay = new Map<string, Promise<unknown>>();
-  readonly #failures: unknown[] = [];
+  #tellFailure: (reason: unknown) => void = () => {};
   readonly #plan: Iterator<PlannedFault, never>;
   #next: PlannedFault;
   #ordersSince = 0;
@@ -26,6 +28,11 @@ export class FaultInjector {
     this.#say = say;
     this.#plan = plan;
     this.#next = plan.next().value;
+    this.failed = new Promise((_, reject) => {
+      this.#tellFailure = reject;
+    });
+    // Somebody may listen only later, or never.
+    this.failed.catch(() => {});
   }
 
   /** To be told of each order that comes in. */
@@ -43,8 +50,7 @@ export class FaultInjector {
    */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all(this.#underWay.values());
-    if (this.#failures.length > 0) throw this.#failures[0];
+    await Promise.race([Promise.all(this.#underWay.values()), this.failed]);
   }
 
   #begin(fault: Fault): void {
@@ -55,7 +61,7 @@ export class FaultInjector {
     if (busy) return;
     this.counts.set(nameOf(fault), (this.counts.get(nameOf(fault)) ?? 0) + 1);
     const done = this.#carryOut(fault)
-      .catch((error: unknown) => this.#failures.push(error))
+      .catch((error: unknown) => this.#tellFailure(error))
       .finally(() => this.#underWay.delete(fault.target));
     this.#underWay.set(fault.target, done);
   }

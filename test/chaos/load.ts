@@ -30,12 +30,12 @@ export class Load {
   }
 
   /**
-   * Lets orders come in until so many refunds are accepted; clients may still be waiting then.
+   * Lets orders come in until so many refunds are accepted, or the clients are to give up; some may still be waiting then.
    * @param onOrder is told of each order.
    */
   async run(refunds: number, onOrder: () => void): Promise<void> {
-    const { diary, random } = this.#options;
-    for (let number = 1; diary.acceptedCount < refunds; number += 1) {
+    const { diary, random, signal } = this.#options;
+    for (let number = 1; diary.acceptedCount < refunds && !signal.aborted; number += 1) {
       this.#begin(planOrder(random, number));
       onOrder();
       await sleep(random.between(0, 2 * pauseBetweenOrdersMs));

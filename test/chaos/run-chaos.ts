@@ -53,10 +53,10 @@ async function runOn(deployment: Deployment, options: ChaosOptions): Promise<Ver
   // Every client that waits listens to it.
   setMaxListeners(0, givingUp.signal);
   const load = new Load({ deployment, diary, random: randomFor(seed, 'load'), signal: givingUp.signal });
-  const faults = await disturb(deployment, options, load);
-  say(`faults are over, ${diary.acceptedCount} refunds are accepted`);
   const db = openDatabase(deployment.postgres.url, 2);
   try {
+    const faults = await disturb(deployment, options, load);
+    say(`faults are over, ${diary.acceptedCount} refunds are accepted`);
     const quiet = await untilQuiet(db, load.concluded(), patienceMs);
     givingUp.abort();
     await load.concluded();
@@ -64,6 +64,7 @@ async function runOn(deployment: Deployment, options: ChaosOptions): Promise<Ver
     const violations = await judge(deployment, db, diary);
     return { seed, acceptedCount: diary.acceptedCount, faults, violations, quiet };
   } finally {
+    givingUp.abort();
     await db.$disconnect();
   }
 }
@@ -82,7 +83,7 @@ async function disturb(
     redis: queues === 'redis',
   });
   const injector = new FaultInjector(deployment, plan, say);
-  await load.run(refunds, () => injector.noteOrder());
+  await Promise.race([load.run(refunds, () => injector.noteOrder()), injector.failed]);
   await injector.stop();
   await control.clearFaults();
   await deployment.ready();

@@ -1,19 +1,34 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** A TCP port of 127.0.0.1 that nothing listens on at the moment. */
+/**
+ * Below the ports that systems give to outgoing connections. One of those could take the port of a server that is down
+ * for a moment: also a client of that server, which keeps dialling and in the end answers its own call.
+ */
+const range = { from: 10_000, to: 32_000 };
+const mostTries = 50;
+
+/**
+ * A TCP port of 127.0.0.1 that nothing listens on at the moment.
+ * @throws Error when none was found.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  if (address === null || typeof address === 'string') throw new Error('The system named no free port.');
-  return address.port;
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const port = randomInt(range.from, range.to);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`No free port was found between ${range.from} and ${range.to}.`);
 }
 
-/** Several free ports, all different: asked one by one, the system may name the same port twice. */
+function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}
+
+/** Several free ports, all different: picked one by one, the same could be picked twice. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) ports.add(await freePort());

@@ -121,7 +121,7 @@ test('an amount that the processor tells differently, and a refund that it no lo
   await service.deps.db.$executeRaw`UPDATE refund SET amount = 2499 WHERE id = ${other.id}`;
   await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${gone.id}`;
   for (const { id } of [other, gone]) await reviewed(service, id);
-  expect(await listedAs(other)).toMatchObject({ why: expect.stringContaining('asked were 2499') });
+  expect(await listedAs(other)).toMatchObject({ why: expect.stringContaining('asked were 24.99 USD') });
   expect(await listedAs(gone)).toMatchObject({ why: expect.stringContaining('no longer knows re_gone') });
   await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${other.id}`;
   await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = ${known} WHERE id = ${gone.id}`;

@@ -48,7 +48,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
   test('a lookup for a payment that is not there proves nothing', async () => {
     const unknownId = variant.name === 'stripe' ? 'ch_missing' : 'missing';
     const answer = await processor.findRefund(referenceOf(submissionFor(unknownId)), options);
-    expect(answer).toMatchObject({ kind: 'unavailable' });
+    expect(answer).toMatchObject({ kind: 'payment-not-found' });
   });
 
   test.each([

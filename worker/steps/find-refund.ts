@@ -28,6 +28,8 @@ export async function findRefund(context: StepContext): Promise<StepResult> {
     case 'unavailable':
       if (answer.rateLimited) await throttleAccount(deps, context.account, answer.retryAfterMs);
       return await recordUnanswered(claimed, answer.failure, answer.retryAfterMs);
+    case 'payment-not-found':
+      return await recordUnanswered(claimed, answer.failure, null);
     case 'misconfigured':
       await markMisconfigured(deps, context.account, answer.failure);
       return await askPerson(

@@ -1,4 +1,4 @@
-import type { ProcessorRefund } from '../../shared/processors/processor.ts';
+import { isLive, type ProcessorRefund } from '../../shared/processors/processor.ts';
 import { hasOwnFlag } from '../../shared/refunds/flag.ts';
 import { releaseLease } from '../../shared/refunds/lease.ts';
 import { askPerson, mismatchOf, record, settled, settlementPause } from './record.ts';
@@ -9,7 +9,7 @@ import { inFuture, type StepContext, type StepResult } from './step.ts';
  * completed; one that moved nothing has ended, whatever amount it was made for.
  */
 export async function recordState(context: StepContext, found: ProcessorRefund): Promise<StepResult> {
-  if (found.state === 'failed' || found.state === 'cancelled') return await record(context, [settled(found)]);
+  if (!isLive(found)) return await record(context, [settled(found)]);
   const problem = mismatchOf(context.refund, found);
   if (problem !== null) return await askPerson(context, 'settlement.flagged', problem);
   if (found.state === 'completed') return await record(context, [settled(found)]);

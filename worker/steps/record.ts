@@ -1,5 +1,6 @@
 import type { Prisma, Refund } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
+import { formatAmount } from '../../shared/money.ts';
 import type { ProcessorFailure, ProcessorRefund } from '../../shared/processors/processor.ts';
 import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/backoff.ts';
 import { isFlaggedForExtra } from '../../shared/refunds/flag.ts';
@@ -138,7 +139,7 @@ export function failed(failure: ProcessorFailure, changes: RefundChanges = {}): 
 /** Why what the processor has is not what was asked; null when it is. */
 export function mismatchOf(refund: Refund, found: ProcessorRefund): string | null {
   if (found.amount === refund.amount && found.currency === refund.currency) return null;
-  return `The processor has ${found.amount} ${found.currency} under ${found.id}, asked were ${refund.amount} ${refund.currency}.`;
+  return `The processor has ${formatAmount(found.amount, found.currency)} under ${found.id}, asked were ${formatAmount(refund.amount, refund.currency)}.`;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { markMisconfigured, throttleAccount } from '../../shared/accounts/account-trouble.ts';
 import type { Database, Refund } from '../../shared/db.ts';
-import type { ProcessorFailure, ProcessorRefund } from '../../shared/processors/processor.ts';
+import { formatAmount } from '../../shared/money.ts';
+import { isLive, type ProcessorFailure, type ProcessorRefund } from '../../shared/processors/processor.ts';
 import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/flag.ts';
 import { claimForReview, releaseReview } from '../../shared/refunds/lease.ts';
 import { wasForced, wasKept } from '../../shared/refunds/person-decisions.ts';
@@ -34,6 +35,8 @@ export async function reviewRefund(context: StepContext): Promise<StepResult> {
       if (await isAnothers(deps.db, refund, answer.value)) return await endReview(claimed, absence(claimed));
       return await recordReview(claimed, answer.value);
     case 'not-found':
+    // Without its payment the processor cannot be asked for the refund, however often, and contradicts nothing.
+    case 'payment-not-found':
       return await endReview(claimed, absence(claimed));
     case 'unavailable':
       if (answer.rateLimited) await throttleAccount(deps, context.account, answer.retryAfterMs);
@@ -69,13 +72,12 @@ async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund):
 
 async function recordReview(context: StepContext, found: ProcessorRefund): Promise<StepResult> {
   const { deps, refund } = context;
-  const isGone = found.state === 'failed' || found.state === 'cancelled';
   if (refund.status === 'completed') {
-    if (!isGone) return await endReview(context, mismatchOf(refund, found));
+    if (isLive(found)) return await endReview(context, mismatchOf(refund, found));
     const insisted = await wasForced(deps.db, refund);
     return insisted ? await endReview(context, denial(found)) : await reverse(context, found);
   }
-  if (isGone) return await endReview(context, null);
+  if (!isLive(found)) return await endReview(context, null);
   // What moved there without a reservation here counts as refunded outside, once the payment is read again.
   await forgetTransactions(deps.db, deps.clock, refund, [refund.transactionId]);
   return await endReview(context, contradiction(refund.status, found));
@@ -149,5 +151,5 @@ function denial(found: ProcessorRefund): string {
 }
 
 function contradiction(status: RefundStatus, found: ProcessorRefund): string {
-  return `It is ${status} here, and the processor has ${found.id} as ${found.processorStatus}: ${found.amount} ${found.currency} have moved or may yet move.`;
+  return `It is ${status} here, and the processor has ${found.id} as ${found.processorStatus}: ${formatAmount(found.amount, found.currency)} have moved or may yet move.`;
 }

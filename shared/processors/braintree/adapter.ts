@@ -14,6 +14,7 @@ import {
   type CallOptions,
   type CancelResult,
   isLive,
+  type LookupResult,
   type Processor,
   type ProcessorRefund,
   type ProcessorTransaction,
@@ -98,7 +99,7 @@ export class BraintreeProcessor implements Processor {
    * Walks the refunds of the sale, which are up to date, unlike a search index. A void carries no trace of who made
    * it; but if the sale is voided, the customer has what a refund of the whole was to give.
    */
-  async findRefund(reference: RefundReference, options: CallOptions): Promise<ReadResult<ProcessorRefund>> {
+  async findRefund(reference: RefundReference, options: CallOptions): Promise<LookupResult> {
     const { refundId, transactionId, amount, currency } = reference;
     const failure = processorFailure('not_found', `The payment ${transactionId} has no refund ${refundId}.`);
     if (!isTransactionId(transactionId)) return { kind: 'not-found', failure };

@@ -1,5 +1,5 @@
 import { UnexpectedAnswerError } from '../answer.ts';
-import { asLookupProblem } from '../outcome.ts';
+import { asListProblem } from '../outcome.ts';
 import type { CallOptions, ListedRefund, ReadResult, RefundPage, RefundWindow } from '../processor.ts';
 import type { BraintreeClient, TransactionSearch } from './client.ts';
 import { outcomeOf } from './map-error.ts';
@@ -69,7 +69,7 @@ async function goOn(
     const next: RefundPage['next'] = isComplete ? null : (callOptions) => goOn(connect, left, callOptions);
     return { kind: 'found', value: { refunds, next } };
   } catch (error) {
-    return asLookupProblem(outcomeOf(error));
+    return asListProblem(outcomeOf(error));
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type CallOptions,
   type CancelResult,
   isLive,
+  type LookupResult,
   type Processor,
   type ProcessorRefund,
   type ProcessorTransaction,
@@ -92,7 +93,7 @@ export class StripeProcessor implements Processor {
   async findRefund(
     { refundId, transactionId }: RefundReference,
     options: CallOptions,
-  ): Promise<ReadResult<ProcessorRefund>> {
+  ): Promise<LookupResult> {
     const failure = processorFailure('not_found', `The payment ${transactionId} has no refund ${refundId}.`);
     if (!isPaymentId(transactionId)) return { kind: 'not-found', failure };
     try {

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { UnexpectedAnswerError } from '../answer.ts';
-import { asLookupProblem } from '../outcome.ts';
+import { asListProblem } from '../outcome.ts';
 import type { CallOptions, ReadResult, RefundPage, RefundWindow } from '../processor.ts';
 import { outcomeOf } from './map-error.ts';
 import { readListedPage } from './replies.ts';
@@ -30,7 +30,7 @@ export async function listRefunds(
     const { refunds, hasMore } = readListedPage(reply);
     return { kind: 'found', value: { refunds, next: nextPage(stripe, window, refunds.at(-1)?.id, hasMore) } };
   } catch (error) {
-    return asLookupProblem(outcomeOf(error));
+    return asListProblem(outcomeOf(error));
   }
 }
 
