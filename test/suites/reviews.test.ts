@@ -123,6 +123,25 @@ test('a review that waits for credentials is made as soon as they are mended', a
   await untilStatus(service, refund.id, 'failed');
 });
 
+test.each(['stripe', 'braintree'])(
+  'a review ends of a refund that failed because %s does not have its payment',
+  async (processor) => {
+    const transactionId = processor === 'stripe' ? 'ch_missing' : 'missing';
+    await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'error-503' });
+    await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 2_500, reason: 'other', processor, currency: 'usd' },
+    });
+    const { id } = await service.deps.db.refund.findFirstOrThrow({ where: { transactionId } });
+    await untilStatus(service, id, 'failed');
+    await askForReview(service, id);
+    expect(await untilReviewed(id)).toMatchObject({
+      status: 'failed',
+      failureCode: 'transaction_not_found',
+      flaggedAt: null,
+    });
+  },
+);
+
 test('news that comes while a refund is being read is not lost', async () => {
   const refund = await completedRefund('stripe');
   await service.sandbox.settings({ latencyMs: 400 });
