@@ -132,7 +132,16 @@ export class OwnPostgres {
     const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(parent)], { encoding: 'utf8' });
     // The parent first: stopped, it makes no further children; continued last, it finds all of them alive.
     const pids = [parent, ...children.trim().split(/\s+/).map(Number)];
-    for (const pid of signal === 'SIGSTOP' ? pids : pids.toReversed()) process.kill(pid, signal);
+    for (const pid of signal === 'SIGSTOP' ? pids : pids.toReversed()) signalIfAlive(pid, signal);
+  }
+}
+
+/** A connection's process may end at any moment, also between being listed and being signalled. */
+function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 
