@@ -336,7 +336,9 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       return refund.flaggedAt === null ? null : refund;
     });
     expect(flagged.status).toBe('processing');
-    expect(flagged.flagReason).toContain('2500');
+    expect(flagged.flagReason).toBe(
+      `The processor has 25.00 USD under ${flagged.externalRefundId}, asked were 24.99 USD.`,
+    );
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${body.data.id}`;
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
     await untilStatus(service, body.data.id, 'completed');

@@ -104,7 +104,7 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, at %s'
     expect(findings[0]?.message).toMatch(/24\.00 USD.*25\.00 USD/);
     expect(await rowOf(service, refund.id)).toMatchObject({
       status: 'completed',
-      flagReason: expect.stringContaining('2500'),
+      flagReason: expect.stringContaining('25.00 USD'),
     });
     await setAmount(2_500n);
     await expectInvariants(service);
