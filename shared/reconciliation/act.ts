@@ -92,16 +92,16 @@ async function act(
   return 'review_requested';
 }
 
-/** True when a person has let the problem stand, and no review is due that may find another one. */
+/** True when a person has let the problem stand. */
 async function isDealtWith(
   tx: DatabaseTransaction,
   difference: Difference,
-  { id, reviewDueAt }: Refund,
+  { id }: Refund,
 ): Promise<boolean> {
   if (difference.kind === 'extra_refund') {
     return await wasExtraDealtWith(tx, id, difference.externalRefundId);
   }
-  return reviewDueAt === null && (await isLetStand(tx, id, difference));
+  return await isLetStand(tx, id, difference);
 }
 
 /** One at a time: while a person has not dealt with one, the next is told by the report, and flagged by a later run. */

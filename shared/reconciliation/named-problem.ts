@@ -1,39 +1,36 @@
 import type { DatabaseTransaction, Refund } from '../db.ts';
 import { keptEvent } from '../refunds/person-decisions.ts';
-import { type DifferenceKind, differenceKinds } from './compare.ts';
+import type { Difference } from './compare.ts';
 
 // What a person has decided is read from the refund's timeline, which nobody can change and which outlasts the findings.
 
 /** The event of a worker that flags a refund after a review, always for the refund's own sake. */
-const reviewFlaggedEvent = 'review.flagged';
+export const reviewFlaggedEvent = 'review.flagged';
 
-/** A difference for a person, by what stays the same when its words change. */
-export interface NamedProblem {
-  kind: DifferenceKind;
-  /** The processor's refund that it is about. */
-  externalRefundId: string;
-}
+/**
+ * A difference by what stays the same when its words change. Reconciliation and reviews call a problem by the same name,
+ * so that what a person has let stand is silent in both.
+ */
+export type NamedProblem = Pick<Difference, 'kind' | 'externalRefundId'>;
 
-const kindsForPeople = Object.entries(differenceKinds)
-  .filter(([, { needsPerson }]) => needsPerson)
-  .map(([kind]) => kind);
-
-/** What a refund's flag is about, as reconciliation has told it; null when it has told nothing of it. */
+/** What a refund's flag is about; null when it is not for what the processor has of a refund that has ended here. */
 export async function nameProblem(
   tx: DatabaseTransaction,
-  { id: refundId, extraRefundId }: Pick<Refund, 'id' | 'extraRefundId'>,
+  { id: refundId, flagReason, extraRefundId }: Pick<Refund, 'id' | 'flagReason' | 'extraRefundId'>,
 ): Promise<NamedProblem | null> {
   if (extraRefundId !== null) return { kind: 'extra_refund', externalRefundId: extraRefundId };
-  // A worker has flagged it, after a review that a run may have asked for.
-  const found = await tx.reconciliationFinding.findFirst({
-    where: { refundId, action: 'review_requested', kind: { in: kindsForPeople } },
-    orderBy: { run: { startedAt: 'desc' } },
+  const flagged = await tx.refundEvent.findFirst({
+    where: { refundId, type: reviewFlaggedEvent, detail: { path: ['reason'], equals: flagReason ?? '' } },
+    orderBy: { seq: 'desc' },
   });
-  if (found === null || found.externalRefundId === null) return null;
-  return { kind: found.kind as DifferenceKind, externalRefundId: found.externalRefundId };
+  const { kind, externalRefundId } = (flagged?.detail ?? {}) as Partial<NamedProblem>;
+  return kind === undefined || externalRefundId === undefined ? null : { kind, externalRefundId };
 }
 
-/** True when a person has let this problem stand, and no review has flagged the refund again since. */
+/**
+ * True when a person has let this problem stand and nothing has happened since that makes it another one: no review has
+ * flagged the refund again, and its status is the same.
+ */
 export async function isLetStand(
   tx: DatabaseTransaction,
   refundId: string,
@@ -44,7 +41,14 @@ export async function isLetStand(
     { detail: { path: ['externalRefundId'], equals: externalRefundId } },
   ];
   const last = await tx.refundEvent.findFirst({
-    where: { refundId, OR: [{ type: keptEvent, AND: isAboutIt }, { type: reviewFlaggedEvent }] },
+    where: {
+      refundId,
+      OR: [
+        { type: keptEvent, AND: isAboutIt },
+        { type: reviewFlaggedEvent },
+        { previousStatus: { not: null } },
+      ],
+    },
     orderBy: { seq: 'desc' },
   });
   return last?.type === keptEvent;

@@ -5,16 +5,6 @@ import type { DatabaseTransaction, Refund } from '../db.ts';
 /** The event of a person who lets a contradiction stand. */
 export const keptEvent = 'review.kept';
 
-/** True when a person has seen exactly this problem and let it stand; the next one is told again. */
-export async function wasKept(
-  db: DatabaseTransaction,
-  { id }: Pick<Refund, 'id'>,
-  problem: string,
-): Promise<boolean> {
-  const where = { refundId: id, type: keptEvent, detail: { path: ['problem'], equals: problem } };
-  return (await db.refundEvent.count({ where })) > 0;
-}
-
 /** True when a person has decided about a flag for this other refund under the refund's name. */
 export async function wasExtraDealtWith(
   db: DatabaseTransaction,

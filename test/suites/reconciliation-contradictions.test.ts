@@ -52,6 +52,12 @@ async function findTwice(processor: ProcessorName, refundId: string) {
   return second;
 }
 
+/** A worker reads the refund again, as after a webhook or a recheck. */
+async function read(refund: Pick<Refund, 'id'>): Promise<Refund> {
+  await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, refund));
+  return await workWhatIsDue(service, refund);
+}
+
 /** A person has looked at the refund, and lets it stand. */
 async function letStand(id: string): Promise<void> {
   const { kind } = await keepRefund(service.deps, await rowOf(service, id), 'cli:somebody', 'It may stand.');
@@ -89,6 +95,48 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, at %s'
     expect((await rowOf(service, refund.id)).reviewDueAt).toBeNull();
     await letFail(service, refund);
     await expectInvariants(service);
+  });
+
+  test('a refund that failed here and moved there, whoever finds it first', async () => {
+    const refund = await completedRefund(service, processor);
+    const { id: refundId, externalRefundId } = refund;
+    await letFail(service, refund);
+    expect((await read(refund)).status).toBe('failed');
+    await settle(service, refund);
+    // No run has told of it when the person decides.
+    expect((await read(refund)).flaggedAt).not.toBeNull();
+    await letStand(refundId);
+    const dealtWith = [{ kind: 'moved_after_end', externalRefundId, action: 'dealt_with' }];
+    const timeline = await timelineOf(service, refundId);
+    expect(await findTwice(processor, refundId)).toMatchObject(dealtWith);
+    const status = processor === 'stripe' ? 'pending' : 'settling';
+    await service.sandbox.driveRefund(externalRefundId ?? '', { status });
+    expect((await read(refund)).flaggedAt).toBeNull();
+    await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, refund));
+    expect(await findTwice(processor, refundId)).toMatchObject(dealtWith);
+    expect(await timelineOf(service, refundId)).toEqual(timeline);
+    await letFail(service, refund);
+    await expectInvariants(service);
+  });
+
+  test('what has failed since they let its amount stand, when that moves after all', async () => {
+    const refund = await completedRefund(service, processor);
+    const { id: refundId, transactionId } = refund;
+    await service.deps.db.transaction.updateMany({ where: { transactionId }, data: { reserved: 2_400n } });
+    await service.deps.db.refund.update({ where: { id: refundId }, data: { amount: 2_400n } });
+    expect((await read(refund)).flaggedAt).not.toBeNull();
+    await letStand(refundId);
+    const found = { kind: 'amount_differs', action: 'dealt_with' };
+    expect(await findTwice(processor, refundId)).toMatchObject([found]);
+    await letFail(service, refund);
+    expect((await read(refund)).status).toBe('failed');
+    await settle(service, refund);
+    expect(await findTwice(processor, refundId)).toMatchObject([{ ...found, action: 'review_requested' }]);
+    expect((await rowOf(service, refundId)).flagReason).toContain('It is failed here');
+    await letStand(refundId);
+    expect(await findTwice(processor, refundId)).toMatchObject([found]);
+    expect((await read(refund)).flaggedAt).toBeNull();
+    await letFail(service, refund);
   });
 
   test('a refund of another amount than was asked, which stays completed', async () => {
@@ -173,11 +221,6 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, also a
     });
     expect(found).toMatchObject({ kind: 'extra_refund', action: 'flagged' });
     return { accepted, extra, message: found.message };
-  }
-
-  async function read(refund: Pick<Refund, 'id'>): Promise<Refund> {
-    await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, refund));
-    return await workWhatIsDue(service, refund);
   }
 
   test('a second refund under the name of ours, until they decide, whatever is read of ours meanwhile', async () => {

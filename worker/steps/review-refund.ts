@@ -1,10 +1,16 @@
 import { markMisconfigured, throttleAccount } from '../../shared/accounts/account-trouble.ts';
-import type { Database, Refund } from '../../shared/db.ts';
+import type { Database, Prisma, Refund } from '../../shared/db.ts';
 import { formatAmount } from '../../shared/money.ts';
 import { isLive, type ProcessorFailure, type ProcessorRefund } from '../../shared/processors/processor.ts';
+import { compare } from '../../shared/reconciliation/compare.ts';
+import {
+  isLetStand,
+  type NamedProblem,
+  reviewFlaggedEvent,
+} from '../../shared/reconciliation/named-problem.ts';
 import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/flag.ts';
 import { claimForReview, releaseReview } from '../../shared/refunds/lease.ts';
-import { wasForced, wasKept } from '../../shared/refunds/person-decisions.ts';
+import { wasForced } from '../../shared/refunds/person-decisions.ts';
 import { referenceTo } from '../../shared/refunds/reference.ts';
 import type { RefundStatus } from '../../shared/refunds/states.ts';
 import { type Annotation, annotate, transition } from '../../shared/refunds/transition.ts';
@@ -32,12 +38,12 @@ export async function reviewRefund(context: StepContext): Promise<StepResult> {
       : await processor.getRefund(refund.externalRefundId, reference, options);
   switch (answer.kind) {
     case 'found':
-      if (await isAnothers(deps.db, refund, answer.value)) return await endReview(claimed, absence(claimed));
+      if (await isAnothers(deps.db, refund, answer.value)) return await endAbsent(claimed);
       return await recordReview(claimed, answer.value);
     case 'not-found':
     // Without its payment the processor cannot be asked for the refund, however often, and contradicts nothing.
     case 'payment-not-found':
-      return await endReview(claimed, absence(claimed));
+      return await endAbsent(claimed);
     case 'unavailable':
       if (answer.rateLimited) await throttleAccount(deps, context.account, answer.retryAfterMs);
       await releaseReview(
@@ -73,14 +79,18 @@ async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund):
 async function recordReview(context: StepContext, found: ProcessorRefund): Promise<StepResult> {
   const { deps, refund } = context;
   if (refund.status === 'completed') {
-    if (isLive(found)) return await endReview(context, mismatchOf(refund, found));
+    if (isLive(found)) return await endReview(context, mismatchOf(refund, found), found);
     const insisted = await wasForced(deps.db, refund);
-    return insisted ? await endReview(context, denial(found)) : await reverse(context, found);
+    return insisted ? await endReview(context, denial(found), found) : await reverse(context, found);
   }
-  if (!isLive(found)) return await endReview(context, null);
+  if (!isLive(found)) return await endReview(context, null, found);
   // What moved there without a reservation here counts as refunded outside, once the payment is read again.
   await forgetTransactions(deps.db, deps.clock, refund, [refund.transactionId]);
-  return await endReview(context, contradiction(refund.status, found));
+  return await endReview(context, contradiction(refund.status, found), found);
+}
+
+async function endAbsent(context: StepContext): Promise<StepResult> {
+  return await endReview(context, absence(context), null);
 }
 
 /** The money came back: the client must not believe in it any longer, and it can be refunded again. */
@@ -111,27 +121,41 @@ async function reverse({ deps, refund }: StepContext, found: ProcessorRefund): P
  * Ends a review that moves nothing.
  * @param problem what a person has to look at; null when the processor and the record agree, which ends a flag of this
  * refund's own.
+ * @param found what the processor has; null for nothing.
  */
-async function endReview(context: StepContext, problem: string | null): Promise<StepResult> {
+async function endReview(
+  context: StepContext,
+  problem: string | null,
+  found: ProcessorRefund | null,
+): Promise<StepResult> {
   const { deps, refund } = context;
   if (problem === null && hasOwnFlag(refund)) {
     await note(context, 'review.agreed', { flaggedAt: null, flagReason: null }, {});
   }
   const isCovered = problem === refund.flagReason || isFlaggedForExtra(refund);
-  if (problem !== null && !isCovered && !(await wasKept(deps.db, refund, problem))) {
-    const flagged = { flaggedAt: deps.clock.now(), flagReason: problem };
-    await note(context, 'review.flagged', flagged, { reason: problem });
-    deps.log.warn({ refundId: refund.id, problem }, 'review.flagged');
-  }
+  if (problem !== null && !isCovered) await flag(context, problem, compare(found, refund, deps.clock.now()));
   await releaseReview(deps.db, refund, null);
   return 'rest';
+}
+
+/**
+ * Shows a problem to a person, unless one has let it stand.
+ * @param name what reconciliation calls it, so that a decision about it holds there, too.
+ */
+async function flag(context: StepContext, problem: string, name: NamedProblem | null): Promise<void> {
+  const { deps, refund } = context;
+  if (name !== null && (await isLetStand(deps.db, refund.id, name))) return;
+  const flagged = { flaggedAt: deps.clock.now(), flagReason: problem };
+  const named = name === null ? {} : { kind: name.kind, externalRefundId: name.externalRefundId };
+  await note(context, reviewFlaggedEvent, flagged, { reason: problem, ...named });
+  deps.log.warn({ refundId: refund.id, problem }, 'review.flagged');
 }
 
 async function note(
   { deps, refund }: StepContext,
   type: string,
   changes: Annotation['changes'],
-  detail: { reason?: string },
+  detail: Prisma.InputJsonObject,
 ): Promise<void> {
   const { fencingToken } = refund;
   const entry = { type, actor: worker, detail };
