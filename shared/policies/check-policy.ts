@@ -2,6 +2,7 @@ import { chooseAccount } from '../accounts/choose-account.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Environment } from '../environment.ts';
 import { ServiceError } from '../errors.ts';
+import { refusedCredentials } from '../refunds/refusals.ts';
 import { readTransaction } from '../transactions/read-transaction.ts';
 import { decidePolicy } from './decide.ts';
 import { unknownTransaction } from './evaluate.ts';
@@ -17,8 +18,8 @@ export interface PolicyQuestion {
 
 /**
  * Answers whether a payment may be refunded; nothing is changed. A payment that nobody knows is not eligible.
- * @throws ServiceError processor_error when the processor cannot be asked and nothing is stored, besides what
- * `chooseAccount` throws.
+ * @throws ServiceError when nothing is stored: service_unavailable while the processor cannot be asked, and processor_error
+ * when it refuses the account's credentials; besides what `chooseAccount` throws.
  */
 export async function checkPolicy(deps: Dependencies, question: PolicyQuestion): Promise<PolicyVerdict> {
   const { organizationId, environment, transactionId, amount } = question;
@@ -39,10 +40,12 @@ export async function checkPolicy(deps: Dependencies, question: PolicyQuestion):
     case 'not-found':
       return unknownTransaction(transactionId, 'api');
     case 'unreachable':
-    case 'misconfigured':
       throw new ServiceError(
-        'processor_error',
-        `${processor} cannot be asked about this transaction: ${reading.failure.message}`,
+        'service_unavailable',
+        `${processor} cannot be asked about this transaction; repeat in a few seconds. It last said: ${reading.failure.message}`,
+        { retryAfterSeconds: 5 },
       );
+    case 'misconfigured':
+      throw refusedCredentials(processor, reading.failure);
   }
 }

@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import { formatAmount } from '../money.ts';
+import type { ProcessorFailure } from '../processors/processor.ts';
 
 /** 409: the payment has been refunded in full. */
 export function nothingLeft(): ServiceError {
@@ -19,5 +20,13 @@ export function currencyMismatch(currency: string): ServiceError {
   return new ServiceError(
     'validation_error',
     `currency: the transaction is in ${currency.toUpperCase()}; pass "currency": "${currency}".`,
+  );
+}
+
+/** 502: nobody can be asked about the payment until the organization's account has other credentials. */
+export function refusedCredentials(processor: string, { message }: ProcessorFailure): ServiceError {
+  return new ServiceError(
+    'processor_error',
+    `${processor} refuses the credentials of the organization's account; set new ones. It said: ${message}`,
   );
 }

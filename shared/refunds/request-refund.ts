@@ -12,7 +12,7 @@ import { asKnown, type KnownTransaction, readTransaction } from '../transactions
 import { ensureTransaction } from '../transactions/record-transaction.ts';
 import { remainingOf, reserve, type TransactionKey, whereTransaction } from '../transactions/reservation.ts';
 import type { InitiatedBy, RefundReason } from './reasons.ts';
-import { currencyMismatch, nothingLeft, tooLittleLeft } from './refusals.ts';
+import { currencyMismatch, nothingLeft, refusedCredentials, tooLittleLeft } from './refusals.ts';
 import { initialStatus } from './states.ts';
 import { appendEvent } from './transition.ts';
 
@@ -83,10 +83,7 @@ async function readPayment(
     case 'not-found':
       throw new ServiceError('processor_error', reading.failure.message);
     case 'misconfigured':
-      throw new ServiceError(
-        'processor_error',
-        `${processor} refuses the credentials of the organization's account; set new ones. It said: ${reading.failure.message}`,
-      );
+      throw refusedCredentials(processor, reading.failure);
   }
 }
 

@@ -54,6 +54,12 @@ const cancel = async (id: string, options = {}) =>
   await service.call('POST', `/v1/refunds/${id}/cancel`, options);
 const list = async (query: string) => await service.call('GET', `/v1/refunds?${query}`);
 const check = async (body: object) => await service.call('POST', '/v1/policies/check', { body });
+/** Asks about a payment that was never read, while every call to its processor is struck. */
+const checkWhile = async (kind: string) => {
+  const transactionId = await payment();
+  await service.sandbox.fault({ processor: 'stripe', operation: '*', kind, times: null });
+  return await check({ transactionId }).finally(() => service.sandbox.clearFaults());
+};
 const wrongKey = `svc_test_${'x'.repeat(32)}`;
 const day = 24 * 60 * 60 * 1000;
 const daysAgo = (days: number) => new Date(Date.now() - days * day).toISOString();
@@ -408,6 +414,28 @@ const rows: Row[] = [
     ask: async () => await check({ transactionId: 'ch_missing2' }),
     expected: ({ body: { data } }) =>
       expect(data).toMatchObject({ eligible: false, maxAmount: null, deadline: null, conditions: [] }),
+  },
+  {
+    endpoint: 'check',
+    condition: 'the processor cannot be asked, and the answer says when to repeat',
+    status: 503,
+    code: 'service_unavailable',
+    ask: async () => await checkWhile('error-503'),
+    expected: ({ body, headers }) => {
+      expect(headers['retry-after']).toBe('5');
+      expect(body.error.message).toMatch(/stripe cannot be asked .* repeat/);
+    },
+  },
+  {
+    endpoint: 'check',
+    condition: "the processor refuses the account's credentials, and repeating is no use",
+    status: 502,
+    code: 'processor_error',
+    ask: async () => await checkWhile('error-403'),
+    expected: ({ body, headers }) => {
+      expect(headers['retry-after']).toBeUndefined();
+      expect(body.error.message).toMatch(/stripe refuses the credentials .* set new ones/);
+    },
   },
   ...[
     {},

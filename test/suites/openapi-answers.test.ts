@@ -45,9 +45,9 @@ const faulty = async () => {
   return await create(await payment()).finally(() => fault.mockRestore());
 };
 
-const silent = async (ask: () => Promise<ApiAnswer>) => {
+const silent = async (ask: () => Promise<ApiAnswer>, kind = 'error-503') => {
   for (const processor of ['stripe', 'braintree']) {
-    await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
+    await service.sandbox.fault({ processor, operation: '*', kind, times: null });
   }
   return await ask().finally(() => service.sandbox.clearFaults());
 };
@@ -108,7 +108,7 @@ test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>(
   [
     'checkPolicy',
     502,
-    async () => await silent(() => post('/v1/policies/check', { transactionId: 'ch_silent' })),
+    async () => await silent(() => post('/v1/policies/check', { transactionId: 'ch_silent' }), 'error-403'),
   ],
   [
     'checkPolicy',
