@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import {
   type Migration,
   migrationsPath,
+  newMigrationName,
   readMigrations,
   readSnapshot,
   schemaPath,
@@ -32,8 +33,12 @@ async function main(): Promise<void> {
   const schema = readFileSync(schemaPath, 'utf8');
   if (values.check) return check(migrations, schema);
   if (values.amend) return amend(migrations, schema);
-  const [name] = positionals;
-  if (name === undefined || !/^[a-z0-9_]+$/.test(name)) throw new UsageError(usage);
+  const [what] = positionals;
+  if (what === undefined) throw new UsageError(usage);
+  const name = newMigrationName(what, new Date());
+  if (name === null) {
+    throw new UsageError(`A name has letters, digits, - and _ only, which ${what} has not.\n\n${usage}`);
+  }
   return add(name, migrations, schema);
 }
 
@@ -55,8 +60,7 @@ async function add(name: string, migrations: readonly Migration[], schema: strin
     // For a migration that is all SQL, such as a new CHECK constraint.
     console.log('schema.prisma has no change for the database: the migration is empty, for you to fill.');
   }
-  const stamp = new Date().toISOString().replaceAll(/[-T:]|\..*$/g, '');
-  write(`${stamp}_${name}`, `${script.trimEnd()}\n\n${marker}\n`.trimStart(), schema);
+  write(name, `${script.trimEnd()}\n\n${marker}\n`.trimStart(), schema);
 }
 
 async function amend(migrations: readonly Migration[], schema: string): Promise<void> {

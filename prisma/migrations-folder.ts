@@ -33,6 +33,17 @@ export function readMigrations(): Migration[] {
     .map((name) => ({ name, script: readFileSync(join(migrationsPath, name, 'migration.sql'), 'utf8') }));
 }
 
+/**
+ * The folder of a new migration: when it is written, and what it does.
+ * @param what words of letters, digits, `-` and `_`.
+ * @returns null for words that no folder can be named after.
+ */
+export function newMigrationName(what: string, writtenAt: Date): string | null {
+  if (!/^[a-z0-9_-]+$/i.test(what)) return null;
+  const stamp = writtenAt.toISOString().replaceAll(/[-T:]|\..*$/g, '');
+  return `${stamp}_${what.toLowerCase().replaceAll('-', '_')}`;
+}
+
 /** Reads the schema that a migration leads to. */
 export function readSnapshot(migrationName: string): string {
   return readFileSync(join(migrationsPath, migrationName, snapshotFile), 'utf8');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { migrate } from '../../prisma/migrate.ts';
-import { readMigrations, schemaPath } from '../../prisma/migrations-folder.ts';
+import { newMigrationName, readMigrations, schemaPath } from '../../prisma/migrations-folder.ts';
 import { schemaDifference } from '../../prisma/schema-difference.ts';
 import { readCatalog } from '../harness/catalog.ts';
 import { startProcess } from '../harness/child-process.ts';
@@ -27,6 +27,14 @@ describe('the migrations', () => {
   test('change nothing in a database that has them all', async () => {
     expect(await migrate(migratedUrl())).toEqual([]);
   });
+});
+
+test('a new migration is named after the words that a person gives it, also with hyphens', () => {
+  const writtenAt = new Date('2026-11-21T05:11:31.123Z');
+  expect(newMigrationName('what-changes', writtenAt)).toBe('20261121051131_what_changes');
+  expect(newMigrationName('Add_extra2', writtenAt)).toBe('20261121051131_add_extra2');
+  for (const words of ['', '../up', 'two words', 'a/b'])
+    expect(newMigrationName(words, writtenAt)).toBeNull();
 });
 
 describe('two processes that migrate at the same time', () => {
