@@ -101,13 +101,17 @@ function placeOf({ organizationId, environment, processor }: Place): string {
   return `${organizationId}/${environment}/${processor}`;
 }
 
-/** What to do about a refund; the cause comes before the refund itself, because mending it may be enough. */
+/**
+ * What to do about a refund, `...` being for the person to fill in; the cause comes before the refund itself, because mending
+ * it may be enough.
+ */
 function nextCommand(refund: Refund, isRefused: boolean): string {
   const { id, status } = refund;
-  if (status === 'pending') return `refund ${isFlaggedForExtra(refund) ? 'reject' : 'approve'} ${id}`;
-  if (isFlaggedForExtra(refund)) return `refund resolve ${id} --keep`;
-  if (isRefused) return setCommand(refund);
-  return isTerminal(status) ? `refund resolve ${id} --keep` : `refund resolve ${id} --as ...`;
+  const isExtra = isFlaggedForExtra(refund);
+  if (status === 'pending') return isExtra ? `refund reject ${id} --reason '...'` : `refund approve ${id}`;
+  if (isRefused && !isExtra) return setCommand(refund);
+  const decision = isExtra || isTerminal(status) ? '--keep' : '--as ...';
+  return `refund resolve ${id} ${decision} --reason '...'`;
 }
 
 function setCommand({ organizationId, environment, processor }: Place): string {

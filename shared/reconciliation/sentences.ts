@@ -1,6 +1,7 @@
 import type { Refund } from '../db.ts';
 import { formatAmount } from '../money.ts';
 import type { ListedRefund, ProcessorRefund } from '../processors/processor.ts';
+import { isTerminal } from '../refunds/states.ts';
 
 type Ours = Pick<Refund, 'id' | 'processor' | 'externalRefundId' | 'amount' | 'currency' | 'status'>;
 
@@ -49,8 +50,8 @@ export function extraSentence(ours: Ours, theirs: ProcessorRefund): string {
     ours.status === 'pending' ? 'It has never been sent' : `It is on record as ${ours.externalRefundId}`;
   const advice =
     ours.status === 'pending'
-      ? `Reject it, unless the customer is to get the money twice: npm run -s admin -- refund reject ${ours.id}`
-      : `Find out who made the other one, and whether the customer has the money twice. ${lookAt(ours)}`;
+      ? `Reject it, unless the customer is to get the money twice: npm run -s admin -- refund reject ${ours.id} --reason '...'`
+      : `Find out who made the other one, and whether the customer has the money twice. ${lookAt(ours, true)}`;
   return `${inOurs(ours)} and ${inTheirs(ours, theirs)} under its name. ${known}. ${advice}`;
 }
 
@@ -82,6 +83,11 @@ function inTheirs({ processor }: Ours, { id, amount, currency, processorStatus }
   return `${processor} has ${id} of ${formatAmount(amount, currency)} as ${processorStatus}`;
 }
 
-function lookAt({ id }: Ours): string {
-  return `Look at it with: npm run -s admin -- refund show ${id}, and end it with: npm run -s admin -- refund resolve ${id}`;
+/** The command that ends it takes a decision and a reason; `...` is for the person to fill in. */
+function lookAt({ id, status }: Ours, mayBeKept = isTerminal(status)): string {
+  const decision = mayBeKept ? '--keep' : '--as ...';
+  return (
+    `Look at it with: npm run -s admin -- refund show ${id}, and end it with: ` +
+    `npm run -s admin -- refund resolve ${id} ${decision} --reason '...'`
+  );
 }

@@ -68,14 +68,16 @@ test('an outcome that is unknown for too long is listed with since when, why, an
   expect(await listedAs(flagged)).toMatchObject({
     since: flagged.flaggedAt,
     why: expect.stringContaining('outcome at the processor is unknown'),
-    next: `refund resolve ${flagged.id} --as ...`,
+    next: `refund resolve ${flagged.id} --as ... --reason '...'`,
   });
   await service.deps.db.processorAccount.updateMany({
     where: { organizationId: service.organization.id, processor: 'braintree', environment: 'test' },
     data: { misconfiguredAt: new Date() },
   });
   const { stdout } = await admin(['refund', 'attention']);
-  expect(stdout).toMatch(new RegExp(`^${flagged.id} .* refund resolve ${flagged.id} --as \\.\\.\\.$`, 'm'));
+  expect(stdout).toMatch(
+    new RegExp(`^${flagged.id} .* refund resolve ${flagged.id} --as \\.\\.\\. --reason '\\.\\.\\.'$`, 'm'),
+  );
   expect(stdout).toMatch(
     /^acc_\S+ .* account set --organization \S+ --environment test --processor braintree$/m,
   );
@@ -133,7 +135,7 @@ test('a contradiction after the end is listed until the processor agrees again',
   await reviewed(service, refund.id);
   expect(await listedAs(refund)).toMatchObject({
     why: expect.stringContaining('no longer knows re_gone'),
-    next: `refund resolve ${refund.id} --keep`,
+    next: `refund resolve ${refund.id} --keep --reason '...'`,
   });
   const { externalRefundId } = refund;
   await service.deps.db

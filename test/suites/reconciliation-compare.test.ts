@@ -126,8 +126,23 @@ describe('what a person reads', () => {
     const found = compare(null, ours(), now);
     expect(found).toMatchObject({ refundId: 'ref_1', transactionId: 'ch_1', externalRefundId: 're_1' });
     expect(found?.message).toMatch(
-      /re_1, which stripe does not have.*credentials.*refund show ref_1, .*refund resolve ref_1$/,
+      /re_1, which stripe does not have.*credentials.*refund show ref_1, .*refund resolve ref_1 --keep --reason '\.\.\.'$/,
     );
+  });
+
+  test.each([
+    ['what has ended is kept', theirs({ amount: 2_501n }), ours(), 'resolve ref_1 --keep'],
+    [
+      'what has not is ended',
+      theirs({ amount: 2_501n }),
+      ours({ status: 'processing' }),
+      'resolve ref_1 --as ...',
+    ],
+    ['another one is kept', theirs({ id: 're_2' }), ours({ status: 'processing' }), 'resolve ref_1 --keep'],
+    ['what waits is rejected', theirs(), ours({ status: 'pending', externalRefundId: null }), 'reject ref_1'],
+  ])('names a command with all that it requires: %s', (_, there, here, command) => {
+    const message = compare(there, here, now)?.message ?? '';
+    expect(message.endsWith(`npm run -s admin -- refund ${command} --reason '...'`), message).toBe(true);
   });
 });
 

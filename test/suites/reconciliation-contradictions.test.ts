@@ -239,7 +239,7 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, also a
   test('a second refund under the name of one that is processing, which goes on after they let it stand', async () => {
     const { accepted } = await withExtra();
     const { refunds } = await readAttention(service.deps.db, service.organization.id);
-    const next = `refund resolve ${accepted.id} --keep`;
+    const next = `refund resolve ${accepted.id} --keep --reason '...'`;
     expect(refunds.find(({ refund }) => refund.id === accepted.id)).toMatchObject({ next });
     await letStand(accepted.id);
     const dealtWith = { kind: 'extra_refund', action: 'dealt_with' };
