@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { freePort } from '../harness/free-port.ts';
+import { freePort, freePorts } from '../harness/free-port.ts';
 
 /** True when nothing listens on a port of this machine's address. */
 export async function isFree(port: number, host: string): Promise<boolean> {
@@ -24,6 +24,14 @@ export async function pickPort(...preferred: (number | null)[]): Promise<number>
     if (port !== null && (await isFree(port, '127.0.0.1'))) return port;
   }
   return await freePort();
+}
+
+/** The free ones of the ports that would be nice to have on 127.0.0.1, and then a few others. */
+export async function* candidatePorts(...preferred: (number | null)[]): AsyncGenerator<number> {
+  for (const port of preferred) {
+    if (port !== null && (await isFree(port, '127.0.0.1'))) yield port;
+  }
+  yield* await freePorts(3);
 }
 
 /** The port of an address that was noted earlier; null when there is none. */

@@ -1,16 +1,18 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Settings } from '../../shared/config.ts';
+import { freePort } from '../harness/free-port.ts';
 import { claimDataDir } from './claim.ts';
 import { connectWebhooks } from './connect-webhooks.ts';
 import { type DevDatabase, openDevDatabase } from './database.ts';
 import { type DevFile, readDevFile, writeDevFile } from './dev-file.ts';
 import { readEncryptionKey } from './encryption-key.ts';
-import { isFree, pickPort, portOf } from './ports.ts';
+import { candidatePorts, isFree, portOf } from './ports.ts';
 import { type KeptProgram, keepRunning, prefixOf } from './program.ts';
 import { waitUntilReady } from './ready.ts';
 import { type Seed, seed } from './seed.ts';
 import { StartError } from './start-error.ts';
+import { type RunningSandbox, startSandbox } from './start-sandbox.ts';
 
 export interface StackOptions {
   settings: Settings;
@@ -58,7 +60,7 @@ async function start(options: StackOptions, teardown: Teardown): Promise<Omit<St
   const dataDir = resolve(settings.DATA_DIR);
   mkdirSync(dataDir, { recursive: true });
   teardown.push(claimDataDir(dataDir));
-  const apiPort = settings.PORT === 0 ? await pickPort() : settings.PORT;
+  const apiPort = settings.PORT === 0 ? await freePort() : settings.PORT;
   await requireFree(apiPort, settings.HOST);
 
   const remembered = readDevFile(dataDir);
@@ -67,29 +69,66 @@ async function start(options: StackOptions, teardown: Teardown): Promise<Omit<St
   teardown.push(() => database.stop());
   signal.throwIfAborted();
 
-  const sandboxPort = await pickPort(portOf(remembered?.sandboxUrl), settings.PORT === 0 ? null : 4010);
-  const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
-  const seeded = await seed({ databaseUrl: database.url, encryptionKey, sandboxUrl, remembered });
+  const programs = superviseIn(options, teardown);
+  const sandbox = await startSandbox({
+    ports: candidatePorts(portOf(remembered?.sandboxUrl), settings.PORT === 0 ? null : 4010),
+    launch: (port) => programs.keep('sandbox', options.env, sandboxArgs(dataDir, port)),
+    signal,
+  });
+  const seeded = await seed({
+    databaseUrl: database.url,
+    encryptionKey,
+    sandboxUrl: sandbox.url,
+    remembered,
+  });
   signal.throwIfAborted();
+  const place = { dataDir, apiPort, sandbox, database, encryptionKey };
+  return await startPrograms(options, place, seeded, programs);
+}
 
-  const place = { dataDir, apiPort, sandboxPort, sandboxUrl, database, encryptionKey };
-  return await startPrograms(options, place, seeded, teardown);
+const entries = {
+  api: 'api/main.ts',
+  worker: 'worker/main.ts',
+  sandbox: 'test/sandbox/main.ts',
+};
+
+interface Programs {
+  /** Starts a program and keeps it running until everything is torn down. */
+  keep: (name: keyof typeof entries, env: NodeJS.ProcessEnv, args?: string[]) => KeptProgram;
+  /** Called from then on when one runs again under a new process id. */
+  onRestart: (() => void) | null;
+}
+
+function superviseIn({ say }: StackOptions, teardown: Teardown): Programs {
+  const programs: Programs = {
+    keep(name, env, args = []) {
+      const program = { name, entry: entries[name], args, env, showsOutput: name !== 'sandbox' };
+      const kept = keepRunning(program, { say, onRestart: () => programs.onRestart?.() });
+      teardown.push(() => kept.stop(graceMs[name]));
+      return kept;
+    },
+    onRestart: null,
+  };
+  return programs;
+}
+
+function sandboxArgs(dataDir: string, port: number): string[] {
+  return ['--port', String(port), '--data-file', join(dataDir, 'sandbox.journal')];
 }
 
 interface Place {
   dataDir: string;
   apiPort: number;
-  sandboxPort: number;
-  sandboxUrl: string;
+  sandbox: RunningSandbox;
   database: DevDatabase;
   encryptionKey: string;
 }
 
 async function startPrograms(
-  { settings, env, say, signal }: StackOptions,
-  { dataDir, apiPort, sandboxPort, sandboxUrl, database, encryptionKey }: Place,
+  { settings, env, signal }: StackOptions,
+  { dataDir, apiPort, sandbox, database, encryptionKey }: Place,
   { organizationId, keys, owner }: Seed,
-  teardown: Teardown,
+  programs: Programs,
 ): Promise<Omit<Stack, 'stop'>> {
   const serviceEnv = {
     ...env,
@@ -98,36 +137,24 @@ async function startPrograms(
     PORT: String(apiPort),
     DATA_DIR: dataDir,
   };
-  let onRestart = () => {};
-  const keep = (name: keyof typeof graceMs, entry: string, args: string[] = []) => {
-    const program = { name, entry, args, env: serviceEnv, showsOutput: name !== 'sandbox' };
-    const kept = keepRunning(program, { say, onRestart: () => onRestart() });
-    teardown.push(() => kept.stop(graceMs[name]));
-    return kept;
-  };
-  const sandboxArgs = ['--port', String(sandboxPort), '--data-file', join(dataDir, 'sandbox.journal')];
-  const sandbox = keep('sandbox', 'test/sandbox/main.ts', sandboxArgs);
-  const worker = keep('worker', 'worker/main.ts');
-  const api = keep('api', 'api/main.ts');
+  const worker = programs.keep('worker', serviceEnv);
+  const api = programs.keep('api', serviceEnv);
 
   const apiUrl = `http://${reachableHost(settings.HOST)}:${apiPort}`;
-  await Promise.all([
-    waitUntilReady(`${sandboxUrl}/_sandbox/health`, [sandbox], signal),
-    waitUntilReady(`${apiUrl}/readyz`, [api, worker], signal),
-  ]);
-  await connectWebhooks({ databaseUrl: database.url, organizationId, sandboxUrl, apiUrl });
+  await waitUntilReady(`${apiUrl}/readyz`, [api, worker], signal);
+  await connectWebhooks({ databaseUrl: database.url, organizationId, sandboxUrl: sandbox.url, apiUrl });
   const description = (): DevFile => ({
     apiUrl,
     organizationId,
     keys,
     dashboard: { url: `${apiUrl}/dashboard`, ...owner },
-    sandboxUrl,
+    sandboxUrl: sandbox.url,
     databaseUrl: database.url,
     redisUrl: settings.REDIS_URL,
-    processes: pids(api, worker, sandbox),
+    processes: pids(api, worker, sandbox.program),
   });
-  onRestart = () => writeDevFile(dataDir, description());
-  onRestart();
+  programs.onRestart = () => writeDevFile(dataDir, description());
+  programs.onRestart();
   return { dataDir, description };
 }
 

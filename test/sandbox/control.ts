@@ -23,7 +23,7 @@ const DEFAULT_LATE_MS = 1_000;
 type Handler = (sandbox: Sandbox, call: Call, id: string) => unknown;
 
 const ROUTES: readonly [method: string, path: RegExp, handle: Handler][] = [
-  ['GET', /^\/_sandbox\/health$/, () => ({ ok: true })],
+  ['GET', /^\/_sandbox\/health$/, () => ({ ok: true, pid: process.pid })],
   ['POST', /^\/_sandbox\/transactions$/, createTransaction],
   ['POST', /^\/_sandbox\/transactions\/([^/]+)$/, changeTransaction],
   ['GET', /^\/_sandbox\/refunds$/, listRefunds],

@@ -1,12 +1,15 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { settingNames } from '../../shared/config.ts';
 import type { PublicRefund } from '../../shared/refunds/refund.ts';
 import { type DevFile, readDevFile } from '../dev/dev-file.ts';
+import { type KeptProgram, keepRunning } from '../dev/program.ts';
+import { startSandbox } from '../dev/start-sandbox.ts';
 import { type StartedProcess, startProcess } from '../harness/child-process.ts';
 import { freePort } from '../harness/free-port.ts';
+import { useSandbox } from '../harness/use-sandbox.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
 const startTimeoutMs = 60_000;
@@ -147,6 +150,51 @@ describe('npm run dev', () => {
     expect((await call('/readyz')).status).toBe(200);
   });
 });
+
+describe('the sandbox of npm run dev', () => {
+  const { sandbox: another } = useSandbox();
+  const programs: KeptProgram[] = [];
+  const lines: string[] = [];
+  const startOn = (ports: number[]) =>
+    startSandbox({
+      // Free when they were looked at, and taken by the time the sandbox has started.
+      ports: candidates(ports),
+      launch(port) {
+        const args = ['--port', String(port)];
+        const program = { name: 'sandbox', entry: 'test/sandbox/main.ts', args, env: process.env };
+        const kept = keepRunning(
+          { ...program, showsOutput: false },
+          { say: (line) => lines.push(line), onRestart: () => {} },
+        );
+        programs.push(kept);
+        return kept;
+      },
+      signal: new AbortController().signal,
+    });
+
+  afterEach(async () => {
+    await Promise.all(programs.splice(0).map((program) => program.stop(1_000)));
+  });
+
+  test('moves on when another one has got its port, and leaves that one alone', async () => {
+    const free = await freePort();
+    const { url, program } = await startOn([another.port, free]);
+    expect(url).toBe(`http://127.0.0.1:${free}`);
+    expect(await (await fetch(`${url}/_sandbox/health`)).json()).toEqual({ ok: true, pid: program.pid() });
+    expect(programs).toHaveLength(2);
+    expect((await fetch(`${another.url}/_sandbox/health`)).status).toBe(200);
+  });
+
+  test('is not started again for ever when it gets none', async () => {
+    await expect(startOn([another.port])).rejects.toThrow('the reason stands above');
+    expect(lines.join('\n')).toContain('EADDRINUSE');
+    expect(programs.map((program) => isAlive(program.pid()))).toEqual([false]);
+  });
+});
+
+async function* candidates(ports: number[]): AsyncGenerator<number> {
+  yield* ports;
+}
 
 test('npm run demo brings a refund through at each processor, and leaves nothing behind', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'refund-demo-test-'));

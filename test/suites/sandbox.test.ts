@@ -16,7 +16,10 @@ describe('the control API', () => {
     fetch(`${sandbox.url}/_sandbox${path}`, { method: 'POST', body });
 
   test('is healthy', async () => {
-    expect(await (await fetch(`${sandbox.url}/_sandbox/health`)).json()).toEqual({ ok: true });
+    expect(await (await fetch(`${sandbox.url}/_sandbox/health`)).json()).toEqual({
+      ok: true,
+      pid: process.pid,
+    });
   });
 
   test.each([
