@@ -128,8 +128,9 @@ export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): Servi
 }
 
 const missing = {
+  // The angle brackets keep the example from being masked as if it had a password.
   DATABASE_URL:
-    'DATABASE_URL is required: the PostgreSQL to work on, such as postgresql://user:password@host:5432/refunds',
+    'DATABASE_URL is required: the PostgreSQL to work on, such as postgresql://<user>:<password>@host:5432/refunds',
   ENCRYPTION_KEY:
     'ENCRYPTION_KEY is required: 32 random bytes in base64 that encrypt processor credentials (openssl rand -base64 32)',
 };

@@ -5,7 +5,8 @@ import { InvalidCredentialsError } from './processor.ts';
 /** A credential: text without blanks, so that a careless copy is noticed here and not as an error of the processor. */
 export const secretText = z
   .string('is required')
-  .regex(/^[\x21-\x7e]{1,255}$/, 'has to be 1 to 255 characters without blanks');
+  .regex(/^[\x21-\x7e]{1,255}$/, 'has to be 1 to 255 characters without blanks')
+  .refine((text) => !text.endsWith('...'), 'is the placeholder of an example; put the real one in its place');
 
 /**
  * Reads credentials that a person supplied.

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { findRedisServer } from '../harness/redis.ts';
 import { queueNames, runChaos } from './run-chaos.ts';
 import { hasPassed, problemLines, verdictLine } from './verdict.ts';
 
@@ -16,6 +17,9 @@ const refunds = wholeNumber('refunds', values.refunds);
 const seed = wholeNumber('seed', values.seed);
 const queues =
   queueNames.find((name) => name === values.queues) ?? refuse(`--queues is ${queueNames.join(' or ')}`);
+if (queues === 'redis' && findRedisServer() === null) {
+  refuse('There is no redis-server on PATH. Install it, or do without: npm run chaos -- --queues postgres');
+}
 
 /** So many problems are told in full; there may be thousands. */
 const mostTold = 30;

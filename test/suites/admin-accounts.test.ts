@@ -59,6 +59,25 @@ describe('processor accounts', () => {
     expect(refused.stderr).not.toContain('NoSuchSecret');
   });
 
+  test.each([
+    ['stripe', 'secretKey', { secretKey: 'sk_test_...' }],
+    ['stripe', 'webhookSecret', { secretKey, webhookSecret: 'whsec_...' }],
+    ['braintree', 'merchantId', { merchantId: '...', publicKey: 'public', privateKey: 'private' }],
+    ['braintree', 'publicKey', { merchantId: 'merchant', publicKey: '...', privateKey: 'private' }],
+    ['braintree', 'privateKey', { merchantId: 'merchant', publicKey: 'public', privateKey: '...' }],
+  ])('a placeholder of the examples is not stored: %s, %s', async (processor, field, credentials) => {
+    const accounts = () => service.deps.db.processorAccount.findMany({ orderBy: { id: 'asc' } });
+    const before = await accounts();
+    const refused = await admin(
+      ['account', 'set', ...accountOf('test', processor)],
+      JSON.stringify(credentials),
+    );
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    const problem = `${field}: is the placeholder of an example; put the real one in its place.`;
+    expect(onlyLine(refused.stderr)).toBe(problem);
+    expect(await accounts()).toEqual(before);
+  });
+
   test('credentials that are not JSON are refused without a word of them', async () => {
     for (const input of [`{"secretKey": ${secretKey}}`, secretKey, '']) {
       const refused = await admin(['account', 'set', ...accountOf('test', 'stripe')], input);

@@ -4,6 +4,7 @@ import { planOrder } from '../chaos/orders.ts';
 import { runChaos } from '../chaos/run-chaos.ts';
 import { problemLines, verdictLine } from '../chaos/verdict.ts';
 import { queueBackends } from '../harness/backends.ts';
+import { startProcess } from '../harness/child-process.ts';
 import { Random } from '../harness/random.ts';
 
 describe.each(queueBackends)('while everything fails at random, queues on $name', ({ name }) => {
@@ -15,6 +16,12 @@ describe.each(queueBackends)('while everything fails at random, queues on $name'
     expect(verdict.faults.size).toBeGreaterThan(10);
   }, 300_000);
 });
+
+test('without redis-server it says in one line what to do', async () => {
+  const chaos = startProcess('test/chaos/main.ts', { env: { PATH: '/nowhere' } });
+  expect(await chaos.exited).toEqual({ code: 2, signal: null });
+  expect(chaos.output()).toMatch(/^There is no redis-server on PATH\. .* --queues postgres\n$/);
+}, 60_000);
 
 test('the same seed plans the same orders and the same faults, another one others', () => {
   const targets = { apis: ['api-1', 'api-2'], workers: ['worker-1'], redis: true };

@@ -70,7 +70,8 @@ describe('settings', () => {
 describe.each(['api/main.ts', 'worker/main.ts'])('%s in production', (entry) => {
   test('without DATABASE_URL says so in one line and ends', async () => {
     const { code, output } = await run(entry, { ENCRYPTION_KEY: encryptionKey });
-    expect(output).toMatch(/^DATABASE_URL is required: .+\n$/);
+    expect(output).toMatch(/^DATABASE_URL is required: .+ postgresql:.+@host:5432\/refunds\n$/);
+    expect(output).not.toContain('redacted');
     expect(code).toBe(1);
     expect(output).not.toContain(encryptionKey);
   });

@@ -8,7 +8,7 @@ import { isTransactionId } from './ids.ts';
 
 const credentialsInput = z.strictObject({
   // It becomes part of a path.
-  merchantId: z.string('is required').regex(/^[A-Za-z0-9_-]{1,64}$/, 'has to be letters and digits'),
+  merchantId: secretText.regex(/^[A-Za-z0-9_-]{1,64}$/, 'has to be letters and digits'),
   // It is separated from the private key by a colon.
   publicKey: secretText.refine((key) => !key.includes(':'), 'has to be without a colon'),
   privateKey: secretText,
