@@ -20,6 +20,9 @@ be read by every user of the machine and stay in the shell's history. They are s
   stripe     {"secretKey": "sk_test_...", "webhookSecret": "whsec_..."}
   braintree  {"merchantId": "...", "publicKey": "...", "privateKey": "..."}
 
+"apiBase": "http://127.0.0.1:4010" besides points either at the sandbox; without it the account is the real one's, also on
+npm run dev.
+
 webhookSecret is the signing secret of the webhook endpoint at Stripe, and may be left out until there is one; until then
 no webhook of the account is taken.
 
