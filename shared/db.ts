@@ -5,6 +5,7 @@ import { StrictClient } from './strict-client.ts';
 export type {
   ApiKey,
   IdempotencyKey,
+  Invitation,
   Organization,
   ProcessorAccount,
   ProcessorEvent,
@@ -13,7 +14,9 @@ export type {
   Refund,
   RefundEvent,
   Role,
+  Session,
   Transaction,
+  User,
 } from '../prisma/generated/client.ts';
 export { Prisma };
 

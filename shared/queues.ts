@@ -33,7 +33,12 @@ export function refundQueueName(processor: string): string {
 export const maintenanceQueueName = 'maintenance';
 
 /** Jobs of the maintenance queue. */
-export type MaintenanceJob = 'expire-answers' | 'expire-events' | 'expire-reconciliations';
+export type MaintenanceJob =
+  | 'expire-answers'
+  | 'expire-events'
+  | 'expire-reconciliations'
+  | 'expire-sessions'
+  | 'expire-invitations';
 
 /** What is kept of finished jobs: nothing of the good ones, the last failures for people to look at. */
 const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 500 } };

@@ -5,7 +5,7 @@ import { credentialContext } from '../../shared/accounts/connect.ts';
 import { createApiKey, generateApiKey, revokeApiKey } from '../../shared/organizations/api-keys.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
-import { createUser } from '../../shared/organizations/users.ts';
+import { createUser } from '../../shared/people/users.ts';
 import { adminCli, type CliResult } from '../harness/admin-cli.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { type Canary, findCanaries, newCanary, newCard } from '../harness/canaries.ts';
@@ -81,7 +81,10 @@ const owned: Record<string, { canary: Canary; columns: readonly string[] }> = {
 const sealedColumns = [
   'public.api_key.hash',
   'public.idempotency_key.fingerprint',
+  'public.invitation.token_hash',
+  'public.lockout.subject',
   'public.processor_account.encrypted_credentials',
+  'public.session.hash',
 ];
 
 const forbidden: Canary[] = [...Object.values(secrets), ...Object.values(cards)];
