@@ -50,9 +50,12 @@ export function requireVisitor(scope: FastifyInstance, deps: Dependencies): void
 
 function toSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const asksForPage = request.method === 'GET' || request.method === 'HEAD';
-  const address = asksForPage ? `/dashboard/sign-in?next=${encodeURIComponent(request.url)}` : '/dashboard/sign-in';
+  const address = asksForPage
+    ? `/dashboard/sign-in?next=${encodeURIComponent(request.url)}`
+    : '/dashboard/sign-in';
   // A part of a page that is refreshed must not be replaced by the sign-in page.
-  if (request.headers['hx-request'] === 'true') return reply.code(401).header('hx-redirect', address).send('');
+  if (request.headers['hx-request'] === 'true')
+    return reply.code(401).header('hx-redirect', address).send('');
   return reply.redirect(address, 303);
 }
 
@@ -71,7 +74,8 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
       isId('org', organizationId) && isEnvironment(environment)
         ? await findMembership(deps.db, visitor.user.id, organizationId)
         : null;
-    if (membership === null || !isEnvironment(environment)) throw new ServiceError('not_found', 'No such page.');
+    if (membership === null || !isEnvironment(environment))
+      throw new ServiceError('not_found', 'No such page.');
     const { role, organizationName } = membership;
     const required = request.routeOptions.config.role ?? 'owner';
     if (!mayAct(role, required)) {

@@ -30,7 +30,15 @@ function sendError(request: FastifyRequest, reply: FastifyReply, error: ServiceE
   return sendPage(reply, <ErrorPage error={error} message={message} requestId={request.id} />);
 }
 
-function ErrorPage({ error, message, requestId }: { error: ServiceError; message: string; requestId: string }) {
+function ErrorPage({
+  error,
+  message,
+  requestId,
+}: {
+  error: ServiceError;
+  message: string;
+  requestId: string;
+}) {
   return (
     <Gate title={titles[error.code] ?? 'This did not work'}>
       <p>{message}</p>

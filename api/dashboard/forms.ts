@@ -32,7 +32,7 @@ export function entered(body: unknown, field: string): string {
  */
 export function problemsOf(error: unknown, fields: readonly string[]): FormProblems {
   if (!(error instanceof ServiceError) || error.status >= 500) throw error;
-  const [, name = '', text = ''] = /^([A-Za-z]+): ([^]*)$/.exec(error.message) ?? [];
+  const [, name = '', text = ''] = /^([A-Za-z]+): (.*)$/s.exec(error.message) ?? [];
   if (!fields.includes(name)) return { form: error.message };
   return { [name]: `${text.charAt(0).toUpperCase()}${text.slice(1)}` };
 }

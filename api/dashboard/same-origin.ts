@@ -13,7 +13,10 @@ export function refuseOtherSites(scope: FastifyInstance): void {
     const { origin, 'sec-fetch-site': site } = headers;
     const isOwn = site === undefined ? hostOf(origin) === host : site === 'same-origin';
     if (isOwn) return;
-    throw new ServiceError('insufficient_scope', 'This form was not sent from the dashboard. Open the page again and repeat.');
+    throw new ServiceError(
+      'insufficient_scope',
+      'This form was not sent from the dashboard. Open the page again and repeat.',
+    );
   });
 }
 

@@ -91,7 +91,11 @@ async function restore(deps: Dependencies, sid: string): Promise<Session | null>
 }
 
 /** Begins a session for somebody who has shown who they are. Whatever session the browser had before is over. */
-export async function beginSession(request: FastifyRequest, reply: FastifyReply, userId: string): Promise<void> {
+export async function beginSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  userId: string,
+): Promise<void> {
   const { 'user-agent': userAgent = 'An unknown browser' } = request.headers;
   Object.assign(request.session, { userId, userAgent, ip: request.ip });
   // Under another id, so that nobody who knew the one before knows this one.

@@ -14,3 +14,8 @@ const managed: Readonly<Record<Role, readonly Role[]>> = {
 export function managedRoles(acting: Role): readonly Role[] {
   return managed[acting];
 }
+
+/** True when somebody with this role may do what takes at least the other one: each may do what those after it may. */
+export function mayAct(role: Role, required: Role): boolean {
+  return roles.indexOf(role) <= roles.indexOf(required);
+}

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { Context } from '../access.ts';
 import { mayAct } from '../../../shared/people/roles.ts';
+import type { Context } from '../access.ts';
 import { Document } from './document.tsx';
 import { CsrfField } from './form.tsx';
 
@@ -72,7 +72,7 @@ export function Frame({ context, title, room, actions, children }: FrameProps) {
 function EnvironmentSwitch({ context, room }: { context: Context; room: Room }) {
   const path = rooms.find((each) => each.room === room)?.path ?? '';
   return (
-    <div class="switch" role="group" aria-label="Environment">
+    <nav class="switch" aria-label="Environment">
       {(['test', 'live'] as const).map((environment) => (
         <a
           key={environment}
@@ -82,7 +82,7 @@ function EnvironmentSwitch({ context, room }: { context: Context; room: Room }) 
           {environment === 'test' ? 'Test' : 'Live'}
         </a>
       ))}
-    </div>
+    </nav>
   );
 }
 

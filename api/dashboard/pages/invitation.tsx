@@ -31,7 +31,8 @@ export function invitationPages(scope: Api, deps: ApiDependencies): void {
       await acceptAsUser(deps, { token, userId: visitor.user.id });
     } else {
       const form = readForm(formSchema, request.body);
-      if (form.kind === 'invalid') return await show(deps, request, reply.code(400), invitation, form.problems);
+      if (form.kind === 'invalid')
+        return await show(deps, request, reply.code(400), invitation, form.problems);
       try {
         const { userId } = await acceptAsNewPerson(deps, { token, password: form.value.password });
         await beginSession(request, reply, userId);
@@ -121,7 +122,11 @@ function SignInFirst({ signedInAs, address }: { signedInAs: string | null; addre
           : `You are signed in as ${signedInAs}. Sign out, and open the link again with the invited address.`}
       </p>
       {signedInAs === null ? (
-        <a class="button" data-kind="primary" href={`${dashboardPath}/sign-in?next=${encodeURIComponent(address)}`}>
+        <a
+          class="button"
+          data-kind="primary"
+          href={`${dashboardPath}/sign-in?next=${encodeURIComponent(address)}`}
+        >
           Sign in
         </a>
       ) : (

@@ -37,7 +37,9 @@ function Organizations({ visitor, memberships }: { visitor: Visitor; memberships
     <Gate title="Your organizations">
       {memberships.length === 0 ? (
         <Empty title="You are in no organization">
-          <p>Ask an owner or admin of yours to invite {visitor.user.email}, and open the link that you get.</p>
+          <p>
+            Ask an owner or admin of yours to invite {visitor.user.email}, and open the link that you get.
+          </p>
         </Empty>
       ) : (
         <ul class="stack-tight">

@@ -44,7 +44,8 @@ function SetUp({ body, problems }: { body: unknown; problems: FormProblems }) {
   return (
     <Gate title="Set up the refund service">
       <p class="muted">
-        Nobody can sign in yet. This makes your organization and you its owner; you invite the others afterwards.
+        Nobody can sign in yet. This makes your organization and you its owner; you invite the others
+        afterwards.
       </p>
       <form method="post" action={path} class="card stack">
         <FormNotice problems={problems} />
@@ -59,7 +60,12 @@ function SetUp({ body, problems }: { body: unknown; problems: FormProblems }) {
           }
           problem={problems.code}
         >
-          <input {...inputProps('code', problems.code)} required autocomplete="off" value={entered(body, 'code')} />
+          <input
+            {...inputProps('code', problems.code)}
+            required
+            autocomplete="off"
+            value={entered(body, 'code')}
+          />
         </Field>
         <Field name="organizationName" label="Organization" problem={problems.organizationName}>
           <input

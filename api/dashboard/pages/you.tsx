@@ -1,7 +1,12 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { changePassword } from '../../../shared/people/password-change.ts';
-import { listSessions, revokeOtherSessions, revokeSession, type SessionSummary } from '../../../shared/people/sessions.ts';
+import {
+  listSessions,
+  revokeOtherSessions,
+  revokeSession,
+  type SessionSummary,
+} from '../../../shared/people/sessions.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { type Visitor, visitorOf } from '../access.ts';
@@ -20,7 +25,12 @@ const passwordSchema = z.object({ current: z.string(), next: z.string() });
 
 /** `/dashboard/you`: what concerns a person alone: the password, and where one is signed in. */
 export function youPages(scope: Api, deps: ApiDependencies): void {
-  const show = async (reply: FastifyReply, visitor: Visitor, current: string | undefined, state: Pick<YouProps, 'done' | 'problems'>) => {
+  const show = async (
+    reply: FastifyReply,
+    visitor: Visitor,
+    current: string | undefined,
+    state: Pick<YouProps, 'done' | 'problems'>,
+  ) => {
     const sessions = await listSessions(deps, visitor.user.id);
     return sendPage(reply, <You visitor={visitor} sessions={sessions} current={current} {...state} />);
   };
