@@ -8,6 +8,9 @@ const locksFromFailure = 5;
 const firstLockSeconds = 30;
 const longestLockSeconds = 60 * 60;
 
+/** Far beyond the longest lock, and few enough for any number of failures to be reckoned with. */
+const mostDoublings = 20;
+
 /** After so long without a failure the next one is the first of a new row. */
 export const failuresKeptMs = 24 * 60 * 60 * 1000;
 
@@ -34,10 +37,9 @@ export async function countAttempt(
       failures = CASE WHEN known.last_failed_at < ${forgottenBefore} THEN 1 ELSE known.failures + 1 END,
       last_failed_at = ${now},
       locked_until = CASE
-        WHEN known.last_failed_at < ${forgottenBefore} OR known.failures + 1 < ${locksFromFailure}::int THEN NULL
-        ELSE ${now} + make_interval(secs => least(${longestLockSeconds}::float8,
-          -- A power that is far beyond the longest lock, and never too large for a number.
-          ${firstLockSeconds}::float8 * power(2, least(known.failures + 1 - ${locksFromFailure}::int, 20))))
+        WHEN known.last_failed_at < ${forgottenBefore} OR known.failures + 1 < ${locksFromFailure} THEN NULL
+        ELSE ${now}::timestamptz + make_interval(secs => least(${longestLockSeconds}::float8,
+          ${firstLockSeconds}::float8 * power(2, least(known.failures + 1 - ${locksFromFailure}, ${mostDoublings}))))
       END
     WHERE known.locked_until IS NULL OR known.locked_until <= ${now}`;
   if (counted === 1) return { kind: 'counted' };
