@@ -70,6 +70,7 @@ export async function transition(
     ...(isTerminal(to) ? { flaggedAt: null, flagReason: null } : {}),
     ...changes,
     status: to,
+    ...(to === 'completed' ? { completedAt: now } : {}),
     updatedAt: now,
     wokenAt: null,
     ...(to === 'processing' ? {} : { nextActionAt: null, claimedUntil: null }),
