@@ -108,6 +108,14 @@ export class RefundQueues {
     await this.#maintenance.getJobCountByTypes('waiting');
   }
 
+  /**
+   * Hands BullMQ's own object of every queue to `use`, for a board that shows what is in them. They hold the jobs of
+   * all organizations together.
+   */
+  map<Result>(use: (queue: Queue) => Result): Result[] {
+    return [...this.#queues.values(), this.#maintenance].map(use);
+  }
+
   async close(): Promise<void> {
     await Promise.allSettled([...this.#queues.values(), this.#maintenance].map((queue) => queue.close()));
     this.#connection.close();
