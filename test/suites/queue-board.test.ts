@@ -19,7 +19,6 @@ const queue = `${prefix}/api/queues/:queueName`;
 const table: Record<string, 'read' | 'operate' | 'nobody'> = {
   [`GET ${prefix}`]: 'read',
   [`GET ${prefix}/`]: 'read',
-  [`GET ${prefix}/metrics-history`]: 'read',
   [`GET ${prefix}/job-schedulers`]: 'read',
   [`GET ${prefix}/queue/:queueName`]: 'read',
   [`GET ${prefix}/queue/:queueName/:jobId`]: 'read',
@@ -39,6 +38,8 @@ const table: Record<string, 'read' | 'operate' | 'nobody'> = {
   [`PUT ${queue}/promote`]: 'operate',
   [`PUT ${queue}/:jobId/retry`]: 'operate',
   [`PUT ${queue}/:jobId/promote`]: 'operate',
+  // It shows what this service keeps no record of.
+  [`GET ${prefix}/metrics-history`]: 'nobody',
   [`PUT ${prefix}/api/queues/pause`]: 'nobody',
   [`PUT ${prefix}/api/queues/resume`]: 'nobody',
   [`POST ${queue}/add`]: 'nobody',

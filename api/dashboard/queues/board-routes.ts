@@ -4,7 +4,6 @@ export type BoardAccess = 'none' | 'read' | 'operate';
 /** Pages, files and answers of the board that change nothing. */
 const readable: ReadonlySet<string> = new Set([
   '/',
-  '/metrics-history',
   '/job-schedulers',
   '/queue/:queueName',
   '/queue/:queueName/:jobId',

@@ -1,6 +1,6 @@
 /**
- * The Content-Security-Policy of the board. All of it comes from this host; the one style that its scripts put into the
- * page is known by its hash: it hides the scroll bars of lists, and is always the same text.
+ * The Content-Security-Policy of the board. All of it comes from this host. The one style that its scripts put into the
+ * page, the colors of a logo, is always the same text and is known by its hash.
  */
 export const boardContentSecurityPolicy = [
   "default-src 'self'",

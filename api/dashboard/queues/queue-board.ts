@@ -87,10 +87,7 @@ function refuseUnlessAllowed(request: FastifyRequest, access: BoardAccess): void
   const demanded = accessDemanded(request.method, pathOf(request.routeOptions.url ?? ''));
   if (access === 'none') throw new ServiceError('insufficient_scope', 'You may not see the queues.');
   if (demanded === null) {
-    throw new ServiceError(
-      'insufficient_scope',
-      'The queues take no such order; failed jobs can be retried.',
-    );
+    throw new ServiceError('insufficient_scope', 'On this board jobs can only be retried and promoted.');
   }
   if (demanded === 'read') return;
   if (access !== 'operate') {
