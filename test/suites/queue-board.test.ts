@@ -65,6 +65,8 @@ const rows = Object.entries(table).map(([route, whose]) => {
   return { route, method: method as NonNullable<InjectOptions['method']>, url, whose };
 });
 
+const named = (some: typeof rows) => some.map((row) => [row.route, row] as const);
+
 const registered = noteRegisteredRoutes();
 
 /** Sends what a page of the board sends. */
@@ -137,7 +139,7 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     expect([...names].toSorted()).toEqual(Object.keys(table).toSorted());
   });
 
-  test.each(rows)('$route is answered to nobody who may see nothing', async ({ method, url }) => {
+  test.each(named(rows))('%s is answered to nobody who may see nothing', async (_route, { method, url }) => {
     board.setAccess('none');
     const answer = await ask(board, method, urlWith(url, jobId));
     expect({ status: answer.statusCode, code: answer.json().error.code }).toEqual({
@@ -156,7 +158,7 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
   const others = rows.filter(({ whose }) => whose !== 'read');
   const nobodys = rows.filter(({ whose }) => whose === 'nobody');
 
-  test.each(readable)('$route is answered to a viewer and to an operator', async ({ url }) => {
+  test.each(named(readable))('%s is answered to a viewer and to an operator', async (_route, { url }) => {
     for (const access of ['read', 'operate'] satisfies BoardAccess[]) {
       board.setAccess(access);
       expect((await ask(board, 'GET', urlWith(url, jobId))).statusCode).toBe(200);
@@ -177,8 +179,8 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     expect(await jobsOf(board, 'refunds-stripe', 'failed')).toHaveLength(1);
   }
 
-  test.each(others)('$route is refused to a viewer', (row) => expectRefused('read', row));
-  test.each(nobodys)('$route is refused to an operator', (row) => expectRefused('operate', row));
+  test.each(named(others))('%s is refused to a viewer', (_route, row) => expectRefused('read', row));
+  test.each(named(nobodys))('%s is refused to an operator', (_route, row) => expectRefused('operate', row));
 
   test('a page of another site orders nothing in the name of an operator', async () => {
     const forged: Record<string, string>[] = [
