@@ -5,6 +5,7 @@ import type { BoardAccess } from '../../api/dashboard/queues/board-routes.ts';
 import { registerQueueBoard } from '../../api/dashboard/queues/queue-board.ts';
 import { answerErrors } from '../../api/error-handler.ts';
 import { acceptJsonOnly } from '../../api/json-body.ts';
+import { answerUnknownRoutes } from '../../api/unknown-routes.ts';
 import { openLog } from '../../shared/log.ts';
 import {
   maintenanceQueueName,
@@ -55,9 +56,10 @@ export async function startBoard(
       open.push(openWorker(settings, name, 1, handle, log));
     }
   }
-  const app = Fastify({ exposeHeadRoutes: true });
+  const app = Fastify();
   answerErrors(app, log);
   acceptJsonOnly(app);
+  const answerOtherMethods = answerUnknownRoutes(app);
   await app.register(helmet);
   await registerQueueBoard(
     app,
@@ -69,6 +71,7 @@ export async function startBoard(
       },
     },
   );
+  answerOtherMethods();
   return {
     app,
     queues,

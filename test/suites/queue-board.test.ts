@@ -257,6 +257,16 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     });
   });
 
+  test('what the board does not have is unknown', async () => {
+    for (const [method, path] of [
+      ['GET', '/nothing'],
+      ['GET', '/static/nothing.js'],
+      ['DELETE', '/api/queues'],
+    ] as const) {
+      expect((await ask(board, method, `${prefix}${path}`)).statusCode, path).toBe(404);
+    }
+  });
+
   test('the page names files of this host only, and all of them are there', async () => {
     const page = await ask(board, 'GET', prefix);
     expect(page.headers['content-security-policy']).toMatch(/^default-src 'self';/);
