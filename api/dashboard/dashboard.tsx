@@ -10,8 +10,11 @@ import { organizationPages } from './pages/organizations.tsx';
 import { setUpPages } from './pages/set-up.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
 import { youPages } from './pages/you.tsx';
+import { dashboardPath } from './paths.ts';
+import { boardAccess } from './queues/board-access.ts';
+import { registerQueueBoard } from './queues/queue-board.ts';
 import { refuseOtherSites } from './same-origin.ts';
-import { dashboardPath, keepSessions, requireCsrfToken } from './session.ts';
+import { keepSessions, requireCsrfToken } from './session.ts';
 
 /** Registers the pages for people, all of them under `/dashboard`. */
 export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> {
@@ -28,6 +31,11 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       await signInPages(open, deps);
       setUpPages(open, deps);
       invitationPages(open, deps);
+    });
+    await scope.register(async (inside: Api) => {
+      requireVisitor(inside, deps);
+      // Its pages come from a library and know no token of ours; what they send has to come from them.
+      await registerQueueBoard(inside, deps, { allow: (request) => boardAccess(deps.db, request) });
     });
     await scope.register(async (inside: Api) => {
       requireVisitor(inside, deps);

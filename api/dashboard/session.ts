@@ -8,6 +8,7 @@ import { ServiceError } from '../../shared/errors.ts';
 import { endSession, loadSession, saveSession } from '../../shared/people/sessions.ts';
 import type { Visitor } from './access.ts';
 import { entered } from './forms.ts';
+import { dashboardPath } from './paths.ts';
 
 declare module 'fastify' {
   interface Session {
@@ -19,9 +20,6 @@ declare module 'fastify' {
     storedId?: string;
   }
 }
-
-/** Everything that is reached with the cookie begins with it. */
-export const dashboardPath = '/dashboard';
 
 const cookieLifeMs = 7 * 24 * 60 * 60 * 1000;
 

@@ -5,6 +5,7 @@ import { ServiceError } from '../errors.ts';
 import { lockOrganization } from '../organizations/find-organization.ts';
 import { type Acting, actorOf, readRole, requireManaging } from './acting.ts';
 import { normalizeEmail } from './email.ts';
+import { roles } from './roles.ts';
 import { closeInvitations } from './users.ts';
 
 /** The organizations of a person, by name. */
@@ -31,6 +32,17 @@ export async function findMembership(
     FROM membership JOIN organization ON organization.id = membership.organization_id
     WHERE membership.user_id = ${userId} AND membership.organization_id = ${organizationId}`;
   return row ?? null;
+}
+
+/** The role that somebody has in every organization that there is, the least of them; null for who is missing in one. */
+export async function leastRoleInAll(db: Database, userId: string): Promise<Role | null> {
+  const [row] = await db.$queryRaw<{ isMissing: boolean; roles: Role[] }[]>`
+    SELECT bool_or(membership.role IS NULL) AS "isMissing",
+      array_agg(DISTINCT membership.role::text) FILTER (WHERE membership.role IS NOT NULL) AS roles
+    FROM organization LEFT JOIN membership
+      ON membership.organization_id = organization.id AND membership.user_id = ${userId}`;
+  if (row === undefined || row.isMissing !== false) return null;
+  return roles.findLast((role) => row.roles.includes(role)) ?? null;
 }
 
 /** A member as the others see it. */

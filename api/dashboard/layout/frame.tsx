@@ -1,17 +1,17 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../shared/people/roles.ts';
 import type { Context } from '../access.ts';
+import { dashboardPath } from '../paths.ts';
 import { Document } from './document.tsx';
 import { CsrfField } from './form.tsx';
 
 /** The rooms of the dashboard, in the order in which they are shown. */
-export type Room = 'overview' | 'refunds' | 'policies' | 'queues' | 'settings';
+export type Room = 'overview' | 'refunds' | 'policies' | 'settings';
 
 const rooms: readonly { room: Room; label: string; path: string; key: string }[] = [
   { room: 'overview', label: 'Overview', path: '', key: 'o' },
   { room: 'refunds', label: 'Refunds', path: '/refunds', key: 'r' },
   { room: 'policies', label: 'Policies', path: '/policies', key: 'p' },
-  { room: 'queues', label: 'Queues', path: '/queues', key: 'q' },
   { room: 'settings', label: 'Settings', path: '/settings', key: 's' },
 ];
 
@@ -54,6 +54,11 @@ export function Frame({ context, title, room, actions, children }: FrameProps) {
                 </a>
               </li>
             ))}
+            <li>
+              <a href={`${dashboardPath}/queues`} data-key="q" title="Queues (g q)">
+                Queues
+              </a>
+            </li>
           </ul>
         </nav>
         <main class="main" id="main">

@@ -7,8 +7,9 @@ import type { Api } from '../../route.ts';
 import { type FormProblems, problemsOf, readForm } from '../forms.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
+import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import { beginSession, dashboardPath, signedIn } from '../session.ts';
+import { beginSession, signedIn } from '../session.ts';
 
 const path = `${dashboardPath}/invitation/:token`;
 const formSchema = z.object({ password: z.string() });

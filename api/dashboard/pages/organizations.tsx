@@ -6,8 +6,8 @@ import { type Visitor, visitorOf } from '../access.ts';
 import { CsrfField } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { Empty } from '../layout/notice.tsx';
+import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import { dashboardPath } from '../session.ts';
 
 interface Membership {
   /** The organization's. */

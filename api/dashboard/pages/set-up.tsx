@@ -5,8 +5,9 @@ import type { Api } from '../../route.ts';
 import { entered, type FormProblems, problemsOf, readForm } from '../forms.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
+import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import { beginSession, dashboardPath } from '../session.ts';
+import { beginSession } from '../session.ts';
 
 const path = `${dashboardPath}/set-up`;
 const fields = ['code', 'organizationName', 'email', 'password'] as const;

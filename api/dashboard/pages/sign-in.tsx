@@ -9,8 +9,9 @@ import { entered, type FormProblems } from '../forms.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { Notice } from '../layout/notice.tsx';
+import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import { beginSession, dashboardPath, signedIn } from '../session.ts';
+import { beginSession, signedIn } from '../session.ts';
 
 const formSchema = z.object({ email: z.string().max(400), password: z.string().max(400) });
 const querySchema = z.object({ next: z.string().optional(), done: z.string().optional() });

@@ -16,8 +16,8 @@ import { CsrfField, Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { Notice } from '../layout/notice.tsx';
 import { Moment } from '../layout/values.tsx';
+import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import { dashboardPath } from '../session.ts';
 
 const path = `${dashboardPath}/you`;
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });

@@ -4,11 +4,11 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { ServiceError } from '../../../shared/errors.ts';
 import type { RefundQueues } from '../../../shared/queues.ts';
+import { isSameOrigin } from '../same-origin.ts';
 import { describeForUi, markReadOnly } from './board-answers.ts';
 import { boardError } from './board-errors.ts';
 import { accessDemanded, type BoardAccess } from './board-routes.ts';
 import { boardContentSecurityPolicy, selfContained } from './entry-page.ts';
-import { isSameOrigin } from './same-origin.ts';
 
 const prefix = '/dashboard/queues';
 
