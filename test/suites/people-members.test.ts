@@ -135,7 +135,9 @@ describe('an organization keeps an owner', () => {
     const owners = [owner, await add('owner'), await add('owner')];
     const { done, refusals } = await outcomesOf(owners.map((each) => remove(each, each)));
     expect(done).toBe(2);
-    expect(refusals).toMatchObject([{ code: 'validation_error', message: /only owner/ }]);
+    expect(refusals).toMatchObject([
+      { code: 'validation_error', message: expect.stringMatching(/only owner/) },
+    ]);
     expect(await listMembers(people.deps.db, organizationId)).toMatchObject([{ role: 'owner' }]);
   });
 

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Role } from '../../../shared/db.ts';
+import { findOrganization } from '../../../shared/organizations/find-organization.ts';
 import { addMember, findMember, listMembers, removeMember } from '../../../shared/people/members.ts';
 import { resetPassword } from '../../../shared/people/password-change.ts';
 import { roles } from '../../../shared/people/roles.ts';
@@ -78,6 +79,7 @@ function passwordOption(): Option {
 
 async function listUsers({ organization, json }: Owner & { json?: true }): Promise<void> {
   await withDependencies(async ({ db }) => {
+    await findOrganization(db, organization);
     const members = await listMembers(db, organization);
     if (json) return printJson(members);
     if (members.length === 0) return explain('The organization has no member yet.');
