@@ -63,7 +63,7 @@ export async function startBoard(
   await app.register(helmet);
   await registerQueueBoard(
     app,
-    { queues },
+    { queues, log },
     {
       allow: async () => {
         if (state.access instanceof Error) throw state.access;

@@ -3,7 +3,8 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { ServiceError } from '../../../shared/errors.ts';
-import type { RefundQueues } from '../../../shared/queues.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+import { answerErrors } from '../../error-handler.ts';
 import { isSameOrigin } from '../same-origin.ts';
 import { describeForUi, markReadOnly } from './board-answers.ts';
 import { boardError } from './board-errors.ts';
@@ -28,11 +29,12 @@ export interface QueueBoardOptions {
  * Serves the board of the queues at /dashboard/queues. What anybody may do there is in board-routes.ts; everything else
  * that the board can do is refused here, whatever its pages offer.
  *
- * `app` needs an error handler for ServiceError, and may not have `reply.view` or `reply.sendFile`: the board brings its own.
+ * `app` answers a ServiceError. It may want no CSRF token, which the pages of the board do not send, and have neither
+ * `reply.view` nor `reply.sendFile`: the board brings its own.
  */
 export async function registerQueueBoard(
   app: FastifyInstance,
-  { queues }: { queues: RefundQueues },
+  { queues, log }: Pick<ApiDependencies, 'queues' | 'log'>,
   { allow }: QueueBoardOptions,
 ): Promise<void> {
   const board = new FastifyAdapter().setBasePath(prefix);
@@ -49,6 +51,7 @@ export async function registerQueueBoard(
   });
   await app.register(
     async (scope) => {
+      answerErrors(scope, log);
       answerLikeThisService(scope, app);
       guard(scope, allow);
       scope.addHook('onSend', async (_request, reply, payload) => {
@@ -61,11 +64,16 @@ export async function registerQueueBoard(
   );
 }
 
-/** The board has an error handler of its own, which tells what is internal; a handler of the route goes before it. */
+/**
+ * The board has an error handler of its own, which tells what is internal; a handler of the route goes before it. Its
+ * pages get what `app` makes of an error, which may be a page as well, and its scripts JSON.
+ */
 function answerLikeThisService(scope: FastifyInstance, app: FastifyInstance): void {
   scope.addHook('onRoute', (route: RouteOptions) => {
-    route.errorHandler = (error, request, reply) => app.errorHandler(boardError(error), request, reply);
-    if (pathOf(route.url).startsWith('/api/')) route.handlerTimeout = answerTimeoutMs;
+    const isForScripts = pathOf(route.url).startsWith('/api/');
+    const { errorHandler } = isForScripts ? scope : app;
+    route.errorHandler = (error, request, reply) => errorHandler(boardError(error), request, reply);
+    if (isForScripts) route.handlerTimeout = answerTimeoutMs;
   });
 }
 
