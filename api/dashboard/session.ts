@@ -4,7 +4,6 @@ import csrf from '@fastify/csrf-protection';
 import session, { type SessionStore } from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest, Session } from 'fastify';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { ServiceError } from '../../shared/errors.ts';
 import { endSession, loadSession, saveSession } from '../../shared/people/sessions.ts';
 import type { Visitor } from './access.ts';
 import { entered } from './forms.ts';
@@ -119,15 +118,12 @@ async function findUser({ db }: Dependencies, id: string): Promise<Visitor['user
 /** Refuses what was not sent from a form of the session's own pages. */
 export function requireCsrfToken(scope: FastifyInstance): void {
   scope.addHook('preHandler', (request, reply, done) => {
-    if (request.method === 'GET' || request.method === 'HEAD') return done();
-    scope.csrfProtection(request, reply, (error?: Error) =>
-      done(
-        error === undefined
-          ? undefined
-          : new ServiceError('insufficient_scope', 'The form is too old. Open the page again and repeat.', {
-              cause: error,
-            }),
-      ),
-    );
+    if (request.method === 'GET' || request.method === 'HEAD') done();
+    else scope.csrfProtection(request, reply, done);
   });
+}
+
+/** True for the refusal of a form that brought no token of its session. */
+export function isCsrfRefusal(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('FST_CSRF_');
 }
