@@ -7,7 +7,6 @@ import {
   readCompletionTimes,
   readFailureCodes,
   readGroups,
-  readMoneyPerDay,
 } from './overview-queries.ts';
 import { type OverviewDays, type OverviewWindow, windowOf } from './overview-window.ts';
 
@@ -43,7 +42,7 @@ export interface Overview {
 const failureCodesShown = 10;
 
 /**
- * Reads the overview of an organization in one environment: four queries of one snapshot, whatever there is to tell.
+ * Reads the overview of an organization in one environment: three queries of one snapshot, whatever there is to tell.
  * @param options `days` of the window, which ends at `now`; `currency` of the money per day, lowercase, null for the one
  * with most refunds.
  */
@@ -56,19 +55,12 @@ export async function readOverview(
   return await db.$transaction(
     async (tx) => {
       const groups = await readGroups(tx, owner, window);
-      const money = moneyOf(groups);
-      const currency = options.currency ?? money[0]?.currency ?? null;
-      const amounts = currency === null ? [] : await readMoneyPerDay(tx, owner, window, currency);
-      const completion = await readCompletionTimes(tx, owner, window);
-      const failureCodes = await readFailureCodes(tx, owner, window, failureCodesShown);
       return {
-        ...countsOf(groups, window),
         window,
-        money,
-        currency,
-        moneyPerDay: perDay(window, amounts, amountsOf).map(([day, amounts]) => ({ day, amounts })),
-        completion,
-        failureCodes,
+        ...countsOf(groups, window),
+        ...moneyOf(groups, window, options.currency),
+        completion: await readCompletionTimes(tx, owner, window),
+        failureCodes: await readFailureCodes(tx, owner, window, failureCodesShown),
       };
     },
     // Without it, a refund that moves between two queries would be counted in one way here and in another there.
@@ -77,13 +69,12 @@ export async function readOverview(
 }
 
 function countsOf(groups: readonly GroupRow[], window: OverviewWindow) {
-  const dayRows = groups.flatMap((row) => (row.day === null ? [] : [{ ...row, day: row.day }]));
-  const counts = countByStatus(dayRows);
+  const counts = countByStatus(groups.filter(({ day }) => day !== null));
   return {
     total: refundStatuses.reduce((sum, status) => sum + counts[status], 0),
     counts,
     outcomes: outcomesOf(counts),
-    perDay: perDay(window, dayRows, countByStatus).map(([day, counts]) => ({ day, counts })),
+    perDay: perDay(window, groups, countByStatus).map(([day, counts]) => ({ day, counts })),
     byProcessor: countBy(groups, ({ processor }) => processor).map(([processor, counts]) => ({
       processor,
       counts,
@@ -105,14 +96,18 @@ function outcomesOf(counts: StatusCounts): Overview['outcomes'] {
   }));
 }
 
-function moneyOf(groups: readonly GroupRow[]): Overview['money'] {
-  return [...groupBy(groups, ({ currency }) => currency)]
+function moneyOf(groups: readonly GroupRow[], window: OverviewWindow, chosen: string | null) {
+  const money = [...groupBy(groups, ({ currency }) => currency)]
     .map(([currency, rows]) => ({
       currency,
       count: rows.reduce((sum, { count }) => sum + count, 0),
       amounts: amountsOf(rows),
     }))
     .sort((a, b) => b.count - a.count || (a.currency < b.currency ? -1 : 1));
+  const currency = chosen ?? money[0]?.currency ?? null;
+  const inCurrency = groups.filter((row) => row.currency !== null && row.currency === currency);
+  const moneyPerDay = perDay(window, inCurrency, amountsOf).map(([day, amounts]) => ({ day, amounts }));
+  return { money, currency, moneyPerDay };
 }
 
 function countBy(
@@ -124,30 +119,33 @@ function countBy(
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-function perDay<Row extends { day: string }, Sum>(
+function perDay<Sum>(
   { days }: OverviewWindow,
-  rows: readonly Row[],
-  sum: (rows: readonly Row[]) => Sum,
+  groups: readonly GroupRow[],
+  sum: (rows: readonly GroupRow[]) => Sum,
 ): [string, Sum][] {
-  const byDay = groupBy(rows, ({ day }) => day);
+  const byDay = groupBy(groups, ({ day }) => day);
   return days.map((day) => [day, sum(byDay.get(day) ?? [])]);
 }
 
-function countByStatus(rows: readonly { status: RefundStatus; count: number }[]): StatusCounts {
+function countByStatus(rows: readonly GroupRow[]): StatusCounts {
   const counts: StatusCounts = { pending: 0, processing: 0, completed: 0, failed: 0, cancelled: 0 };
   for (const { status, count } of rows) counts[status] += count;
   return counts;
 }
 
-function amountsOf(rows: readonly { status: RefundStatus; amount: string }[]): StatusAmounts {
+function amountsOf(rows: readonly GroupRow[]): StatusAmounts {
   const amounts: StatusAmounts = { pending: 0n, processing: 0n, completed: 0n, failed: 0n, cancelled: 0n };
   for (const { status, amount } of rows) amounts[status] += BigInt(amount);
   return amounts;
 }
 
 /** The rows by their key; those without one belong to another grouping. */
-function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string | null): Map<string, Row[]> {
-  const groups = new Map<string, Row[]>();
+function groupBy(
+  rows: readonly GroupRow[],
+  keyOf: (row: GroupRow) => string | null,
+): Map<string, GroupRow[]> {
+  const groups = new Map<string, GroupRow[]>();
   for (const row of rows) {
     const key = keyOf(row);
     if (key === null) continue;
