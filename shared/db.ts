@@ -40,6 +40,9 @@ export function openDatabase(databaseUrl: string, poolSize: number): Database {
     statement_timeout: 9_000,
     idle_in_transaction_session_timeout: 15_000,
     keepAlive: true,
+    // The driver writes and reads times without their offset, and means UTC: in a database, or for a role, whose time zone
+    // is another one, every time would be shifted by it, and by another hour in summer.
+    options: '-c TimeZone=UTC',
     Client: StrictClient,
   });
   return new PrismaClient({
