@@ -5,7 +5,7 @@ import { decodeCursor, encodeCursor, type RefundCursor, type RefundPosition } fr
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
 /** Refunds that a page shows at most. */
-export const longestPage = 100;
+const longestPage = 100;
 
 /** A page of refunds, newest first; `next` leads to older ones, `previous` to newer ones, null where there are none. */
 export interface RefundPage {
