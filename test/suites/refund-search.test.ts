@@ -100,8 +100,12 @@ function filters(): fc.Arbitrary<RefundFilter> {
       fc.constantFrom(id, ` ${transactionId} `, externalRefundId ?? id, '  ', `${id}x`),
     ),
   });
-  const mixed = fc.tuple(plain, fc.option(money), fc.option(named, { freq: 3 }));
-  return mixed.map(([most, some, few]) => ({ ...most, ...some, ...few }));
+  // Most filters let many refunds pass, so that there are pages to turn.
+  const few = fc
+    .tuple(plain, fc.constantFrom('statuses', 'processor', 'createdFrom', 'needsPerson'))
+    .map(([filter, key]): RefundFilter => ({ [key]: filter[key as keyof typeof filter] }));
+  const mixed = fc.tuple(plain, money, named).map(([most, some, name]) => ({ ...most, ...some, ...name }));
+  return fc.oneof({ weight: 4, arbitrary: few }, plain, money, named, mixed);
 }
 
 async function exportedIds(filter: RefundFilter): Promise<string[]> {
@@ -111,9 +115,10 @@ async function exportedIds(filter: RefundFilter): Promise<string[]> {
 
 test('whatever the filter, every refund that it means is on exactly one page, newest first, and so it is backwards', async () => {
   await fc.assert(
-    fc.asyncProperty(filters(), fc.integer({ min: 1, max: 100 }), async (filter, limit) => {
+    fc.asyncProperty(filters(), fc.integer({ min: 2, max: 7 }), async (filter, parts) => {
       const ids = idsOf(expected(ours, filter));
-      const pages = await walk(filter, Math.max(limit, Math.ceil(ids.length / 6)), 'next', null);
+      const limit = Math.max(1, Math.ceil(ids.length / parts));
+      const pages = await walk(filter, limit, 'next', null);
       expect(pages.flatMap(({ refunds }) => idsOf(refunds))).toEqual(ids);
       expect(pages[0]?.previous).toBeNull();
       const last = pages.at(-1);
