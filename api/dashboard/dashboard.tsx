@@ -7,6 +7,7 @@ import { protectPages } from './content-policy.ts';
 import { answerErrorsWithPages } from './error-pages.tsx';
 import { invitationPages } from './pages/invitation.tsx';
 import { organizationPages } from './pages/organizations.tsx';
+import { overviewPages } from './pages/overview/overview.tsx';
 import { setUpPages } from './pages/set-up.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
 import { youPages } from './pages/you.tsx';
@@ -46,6 +47,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       await inside.register(
         async (room: Api) => {
           requireMember(room, deps);
+          overviewPages(room, deps);
         },
         { prefix: `${dashboardPath}/:organizationId/:environment` },
       );

@@ -33,7 +33,8 @@ function refusalOf(error: unknown): ServiceError {
   }
   const answer = toServiceError(error);
   if (answer.code !== 'internal_error') return answer;
-  const message = 'Something went wrong here. Open the page again, and look what came of it before you repeat.';
+  const message =
+    'Something went wrong here. Open the page again, and look what came of it before you repeat.';
   return new ServiceError('internal_error', message, { cause: error });
 }
 
