@@ -8,6 +8,7 @@ import { answerErrorsWithPages } from './error-pages.tsx';
 import { invitationPages } from './pages/invitation.tsx';
 import { organizationPages } from './pages/organizations.tsx';
 import { overviewPages } from './pages/overview/overview.tsx';
+import { policyPages } from './pages/policies/policies.tsx';
 import { setUpPages } from './pages/set-up.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
 import { youPages } from './pages/you.tsx';
@@ -48,6 +49,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
         async (room: Api) => {
           requireMember(room, deps);
           overviewPages(room, deps);
+          policyPages(room, deps);
         },
         { prefix: `${dashboardPath}/:organizationId/:environment` },
       );

@@ -36,57 +36,65 @@ export function StackedBars({ title, bars, series, format }: StackedBarsProps) {
   const every = Math.ceil(bars.length / labelsWanted);
   return (
     <figure class="stack-tight">
-      <svg class="chart" viewBox={`0 0 ${size.width} ${size.height}`} role="img" aria-label={title}>
-        {y
-          .ticks(ticksWanted)
-          .filter(Number.isInteger)
-          .map((tick) => (
-            <g key={tick}>
-              <line class="grid-line" x1={size.left} x2={size.width - size.right} y1={y(tick)} y2={y(tick)} />
-              <text x={size.left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
-                {format(tick)}
-              </text>
+      <div class="chart-scroll">
+        <svg class="chart" viewBox={`0 0 ${size.width} ${size.height}`} role="img" aria-label={title}>
+          {y
+            .ticks(ticksWanted)
+            .filter(Number.isInteger)
+            .map((tick) => (
+              <g key={tick}>
+                <line
+                  class="grid-line"
+                  x1={size.left}
+                  x2={size.width - size.right}
+                  y1={y(tick)}
+                  y2={y(tick)}
+                />
+                <text x={size.left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
+                  {format(tick)}
+                </text>
+              </g>
+            ))}
+          {layers.map((layer) => (
+            <g key={layer.key} data-series={layer.key}>
+              {layer.map(([from, to], index) =>
+                to === from ? null : (
+                  <rect
+                    key={bars[index]?.label}
+                    x={x(bars[index]?.label ?? '')}
+                    y={y(to)}
+                    width={x.bandwidth()}
+                    height={y(from) - y(to)}
+                  />
+                ),
+              )}
             </g>
           ))}
-        {layers.map((layer) => (
-          <g key={layer.key} data-series={layer.key}>
-            {layer.map(([from, to], index) =>
-              to === from ? null : (
-                <rect
-                  key={bars[index]?.label}
-                  x={x(bars[index]?.label ?? '')}
-                  y={y(to)}
-                  width={x.bandwidth()}
-                  height={y(from) - y(to)}
-                />
-              ),
-            )}
-          </g>
-        ))}
-        {bars.map((bar, index) => (
-          <g key={bar.label}>
-            {/* Invisible, as high as the picture: the words show wherever the bar is pointed at. */}
-            <rect
-              x={x(bar.label)}
-              y={size.top}
-              width={x.bandwidth()}
-              height={size.height - size.top - size.bottom}
-              fill="transparent"
-            >
-              <title>{wordsOf(bar, series, format)}</title>
-            </rect>
-            {index % every === 0 ? (
-              <text
-                x={(x(bar.label) ?? 0) + x.bandwidth() / 2}
-                y={size.height - 6}
-                text-anchor={index === 0 ? 'start' : 'middle'}
+          {bars.map((bar, index) => (
+            <g key={bar.label}>
+              {/* Invisible, as high as the picture: the words show wherever the bar is pointed at. */}
+              <rect
+                x={x(bar.label)}
+                y={size.top}
+                width={x.bandwidth()}
+                height={size.height - size.top - size.bottom}
+                fill="transparent"
               >
-                {bar.label}
-              </text>
-            ) : null}
-          </g>
-        ))}
-      </svg>
+                <title>{wordsOf(bar, series, format)}</title>
+              </rect>
+              {index % every === 0 ? (
+                <text
+                  x={(x(bar.label) ?? 0) + x.bandwidth() / 2}
+                  y={size.height - 6}
+                  text-anchor={index === 0 ? 'start' : 'middle'}
+                >
+                  {bar.label}
+                </text>
+              ) : null}
+            </g>
+          ))}
+        </svg>
+      </div>
       <Legend series={series} />
     </figure>
   );

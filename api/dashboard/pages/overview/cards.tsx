@@ -16,11 +16,11 @@ export function Figures({ overview: { total, counts, outcomes, completion } }: C
     <section class="figures" aria-label="In numbers">
       <Figure name="Refunds" value={whole(total)} />
       <Figure name="Under way" value={whole(counts.pending + counts.processing)} />
-      <Figure name="Completed, of those that ended" value={percent(completed?.share ?? 0)} />
+      <Figure name="Completed" value={percent(completed?.share ?? 0)} detail="of those that have ended" />
       <Figure
-        name="Median time to completion"
+        name="Time to completion"
         value={completion === null ? '-' : duration(completion.medianMs)}
-        detail={completion === null ? undefined : `90 % within ${duration(completion.p90Ms)}`}
+        detail={completion === null ? undefined : `median; 90 % within ${duration(completion.p90Ms)}`}
       />
     </section>
   );
