@@ -14,7 +14,7 @@ export interface PreviewedRefund {
 }
 
 /** Refunds that a preview looks at: the latest ones. */
-export const previewedCount = 25;
+const previewedCount = 25;
 
 /**
  * Asks two sets of policies about the latest refunds of an environment, each as it was asked for: at that time, and after
