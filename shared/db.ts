@@ -4,6 +4,7 @@ import { StrictClient } from './strict-client.ts';
 
 export type {
   ApiKey,
+  AuditLog,
   IdempotencyKey,
   Invitation,
   Organization,

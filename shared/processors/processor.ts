@@ -210,9 +210,25 @@ export interface Processor {
   answerChallenge(challenge: string): string | null;
 }
 
+/** A credential that a person supplies, as a form asks for it. */
+export interface CredentialField {
+  /** Its name in what `parseCredentials` takes. */
+  name: string;
+  label: string;
+  /** `address`: text that is nobody's secret; `choice`: true or false. */
+  type: 'secret' | 'address' | 'choice';
+  isRequired: boolean;
+  /** Where to find it, or what it is for. */
+  hint: string;
+}
+
 /** What there is to know of a kind of processor, before any account of it exists. */
 export interface ProcessorKind<Credentials> {
   name: string;
+  /** As the processor writes itself. */
+  displayName: string;
+  /** Everything that `parseCredentials` takes, in the order in which people should be asked for it. */
+  credentialFields: readonly CredentialField[];
   /** True when a transaction id can only be this processor's. */
   recognizes(transactionId: string): boolean;
   /** False for an id that the processor could never have; such an id is not sent over the wire. */
@@ -230,9 +246,9 @@ export interface ProcessorKind<Credentials> {
   settleDelayMs: number;
   /**
    * How its webhooks arrive: the media type of their bodies, and the query parameter in which it sends a challenge to
-   * a new address; null when it sends none.
+   * a new address; null when it sends none. `setUp` tells people what to choose at the processor.
    */
-  webhooks: { mediaType: string; challengeParameter: string | null };
+  webhooks: { mediaType: string; challengeParameter: string | null; setUp: string };
   /** What of the credentials must never be seen, in every form in which it goes over the wire. */
   secretsOf(credentials: Credentials): readonly string[];
   connect(credentials: Credentials): Processor;
