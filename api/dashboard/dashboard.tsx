@@ -10,6 +10,7 @@ import { organizationPages } from './pages/organizations.tsx';
 import { overviewPages } from './pages/overview/overview.tsx';
 import { policyPages } from './pages/policies/policies.tsx';
 import { setUpPages } from './pages/set-up.tsx';
+import { settingsPages } from './pages/settings/settings.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
 import { youPages } from './pages/you.tsx';
 import { dashboardPath } from './paths.ts';
@@ -50,6 +51,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
           requireMember(room, deps);
           overviewPages(room, deps);
           policyPages(room, deps);
+          settingsPages(room, deps);
         },
         { prefix: `${dashboardPath}/:organizationId/:environment` },
       );
