@@ -9,6 +9,7 @@ import { invitationPages } from './pages/invitation.tsx';
 import { organizationPages } from './pages/organizations.tsx';
 import { overviewPages } from './pages/overview/overview.tsx';
 import { policyPages } from './pages/policies/policies.tsx';
+import { refundPages } from './pages/refunds/refunds.ts';
 import { setUpPages } from './pages/set-up.tsx';
 import { settingsPages } from './pages/settings/settings.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
@@ -52,6 +53,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
           overviewPages(room, deps);
           policyPages(room, deps);
           settingsPages(room, deps);
+          refundPages(room, deps);
         },
         { prefix: `${dashboardPath}/:organizationId/:environment` },
       );

@@ -1,0 +1,10 @@
+import type { ApiDependencies } from '../../../dependencies.ts';
+import type { Api } from '../../../route.ts';
+import { detailPages } from './detail.tsx';
+import { listPages } from './list.tsx';
+
+/** The room of refunds: find, follow and decide about them, and ask for new ones. */
+export function refundPages(room: Api, deps: ApiDependencies): void {
+  listPages(room, deps);
+  detailPages(room, deps);
+}
