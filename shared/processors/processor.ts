@@ -222,6 +222,14 @@ export interface CredentialField {
   hint: string;
 }
 
+/** A refund that its processor has. */
+export interface AcceptedRefund {
+  externalRefundId: string;
+  transactionId: string;
+  /** The processor's own word for its state, as last read; null before that. */
+  processorStatus: string | null;
+}
+
 /** What there is to know of a kind of processor, before any account of it exists. */
 export interface ProcessorKind<Credentials> {
   name: string;
@@ -240,6 +248,8 @@ export interface ProcessorKind<Credentials> {
   parseCredentials(input: unknown, environment: Environment): Credentials;
   /** Null when the processor can express the amount, else the reason why not, for the caller. */
   amountProblem(amount: bigint, currency: string): string | null;
+  /** False when the processor surely does not cancel an accepted refund any more, by the state in which it last had it. */
+  mayTakeBack(refund: AcceptedRefund): boolean;
   /**
    * How long after the end of an attempt a lookup that finds nothing is proof that nothing was applied.
    */

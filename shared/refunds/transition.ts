@@ -8,7 +8,7 @@ import { canMove, holdsReservation, isTerminal, type RefundStatus } from './stat
 export interface TimelineEntry {
   /** For example `refund.completed` or `attempt.unknown`. */
   type: string;
-  /** Who caused it: `key:<id>`, `worker`, or `cli:<user>` for administration. */
+  /** Who caused it: `key:<id>`, `user:<id>`, `worker`, or `cli:<user>` for administration. */
   actor: string;
   detail?: Prisma.InputJsonObject;
 }

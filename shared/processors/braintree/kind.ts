@@ -42,6 +42,9 @@ const apiBases: Readonly<Record<Environment, string>> = {
   live: 'https://api.braintreegateway.com',
 };
 
+/** The states in which a credit has not been handed to the bank. */
+const revocable = new Set(['authorizing', 'authorized', 'submitted_for_settlement', 'settlement_pending']);
+
 /** Braintree. */
 export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   name: 'braintree',
@@ -56,6 +59,9 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   },
   // Braintree counts as ISO 4217 does; whether an account has the currency shows in the payment.
   amountProblem: () => null,
+  // Until it settles; where the payment itself was voided, that is final.
+  mayTakeBack: ({ externalRefundId, transactionId, processorStatus }) =>
+    externalRefundId !== transactionId && (processorStatus === null || revocable.has(processorStatus)),
   // The gateway works on a request for up to a minute, whether or not the client still waits.
   settleDelayMs: 60_000,
   webhooks: {

@@ -69,6 +69,8 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
     };
   },
   amountProblem,
+  // What is on its way to the bank cannot be called back.
+  mayTakeBack: ({ processorStatus }) => processorStatus === null || processorStatus === 'requires_action',
   // A refund is in Stripe's list from the moment it is made. The delay covers a request that we no longer wait for
   // and that Stripe is still working on; even then the idempotency key keeps the next attempt from moving money twice.
   settleDelayMs: 10_000,

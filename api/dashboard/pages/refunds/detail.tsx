@@ -4,12 +4,17 @@ import { isTerminal } from '../../../../shared/refunds/states.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
 import { type Context, contextOf } from '../../access.ts';
+import { entered } from '../../forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Live } from '../../layout/live.tsx';
+import { Notice } from '../../layout/notice.tsx';
 import { sendPage, sendPart } from '../../render.ts';
+import { Decisions } from './decision-dialogs.tsx';
+import { doneSentence } from './done-words.ts';
 import { Alerts, Metadata, PaymentFacts, RefundFacts } from './facts.tsx';
 import { type RefundDetail, readDetail } from './read-detail.ts';
 import { Timeline } from './timeline.tsx';
+import type { UnfinishedDecision } from './unfinished-decision.tsx';
 
 const viewer = { config: { role: 'viewer' as const } };
 const paramsSchema = z.object({ id: z.string() });
@@ -19,13 +24,15 @@ export function detailPages(room: Api, deps: ApiDependencies): void {
   room.get('/refunds/:id', viewer, async (request, reply) => {
     const context = contextOf(request);
     const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
-    return sendPage(reply, <Detail context={context} detail={detail} />);
+    const done = doneSentence(entered(request.query, 'done'));
+    const notice = done === null ? null : <Notice tone="good">{done}</Notice>;
+    return sendPage(reply, <Detail context={context} detail={detail} notice={notice} />);
   });
 
   room.get('/refunds/:id/state', viewer, async (request, reply) => {
     const context = contextOf(request);
     const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
-    return sendPart(reply, <State context={context} detail={detail} />);
+    return sendPart(reply, <State context={context} detail={detail} unfinished={null} />);
   });
 }
 
@@ -33,22 +40,30 @@ interface DetailProps {
   context: Context;
   detail: RefundDetail;
   /** What came of what somebody has just done. */
-  children?: ComponentChildren;
+  notice?: ComponentChildren;
+  /** What somebody has entered and has to mend. */
+  unfinished?: UnfinishedDecision | null;
 }
 
 /** The whole page. */
-export function Detail({ context, detail, children }: DetailProps) {
+export function Detail({ context, detail, notice = null, unfinished = null }: DetailProps) {
   return (
     <Frame context={context} title="Refund" room="refunds">
       <div class="stack">
-        {children}
-        <State context={context} detail={detail} />
+        {notice}
+        <State context={context} detail={detail} unfinished={unfinished} />
       </div>
     </Frame>
   );
 }
 
-function State({ context, detail }: Omit<DetailProps, 'children'>) {
+interface StateProps {
+  context: Context;
+  detail: RefundDetail;
+  unfinished: UnfinishedDecision | null;
+}
+
+function State({ context, detail, unfinished }: StateProps) {
   const { refund, payment, events, names } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
@@ -57,6 +72,7 @@ function State({ context, detail }: Omit<DetailProps, 'children'>) {
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
         <Alerts refund={refund} />
+        <Decisions context={context} refund={refund} unfinished={unfinished} />
         <div class="columns">
           <RefundFacts refund={refund} who={who} />
           <PaymentFacts payment={payment} />

@@ -1,5 +1,6 @@
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
+import { decisionRoutes } from './decisions.tsx';
 import { detailPages } from './detail.tsx';
 import { listPages } from './list.tsx';
 
@@ -7,4 +8,5 @@ import { listPages } from './list.tsx';
 export function refundPages(room: Api, deps: ApiDependencies): void {
   listPages(room, deps);
   detailPages(room, deps);
+  decisionRoutes(room, deps);
 }
