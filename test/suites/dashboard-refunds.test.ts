@@ -70,12 +70,12 @@ describe('the list', () => {
     expect(await find(`reason=other&currency=usd&q=${refund.id}`)).toEqual([refund.id]);
     expect(await find(`currency=eur&q=${refund.id}`)).toEqual([]);
     expect(await find(`to=2020-01-01`)).toEqual([]);
-    expect(await find(`needsPerson=yes&q=${refund.id}`)).toEqual([]);
+    expect(await find(`needsPerson=true&q=${refund.id}`)).toEqual([]);
     await service.deps.db.refund.update({
       where: { id: refund.id },
       data: { flaggedAt: new Date(), flagReason: 'Look' },
     });
-    expect(await find(`needsPerson=yes&q=${refund.id}`)).toEqual([refund.id]);
+    expect(await find(`needsPerson=true&q=${refund.id}`)).toEqual([refund.id]);
     const { text } = await person.visitor.get(`${base}/refunds?q=nothing`);
     expect(text).toContain('No refund is like this');
     expect(text).toContain('Clear the filters');

@@ -1,6 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { z } from 'zod';
+import type { Transaction } from '../../../../shared/db.ts';
+import { mayAct } from '../../../../shared/people/roles.ts';
 import { isTerminal } from '../../../../shared/refunds/states.ts';
+import { remainingOf } from '../../../../shared/transactions/reservation.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
 import { type Context, contextOf } from '../../access.ts';
@@ -75,11 +78,25 @@ function State({ context, detail, unfinished }: StateProps) {
         <Decisions context={context} refund={refund} unfinished={unfinished} />
         <div class="columns">
           <RefundFacts refund={refund} who={who} />
-          <PaymentFacts payment={payment} />
+          <PaymentFacts payment={payment}>
+            <RefundMore context={context} payment={payment} />
+          </PaymentFacts>
         </div>
         <Metadata metadata={refund.metadata} />
         <Timeline events={events} names={names} />
       </div>
     </Live>
+  );
+}
+
+function RefundMore({ context, payment }: { context: Context; payment: Transaction }) {
+  const left = remainingOf(payment);
+  if (left === null || left <= 0n || !mayAct(context.role, 'operator')) return null;
+  const { transactionId, processor, currency } = payment;
+  const known = new URLSearchParams({ transactionId, processor, currency: currency ?? '' });
+  return (
+    <p>
+      <a href={`${context.base}/refunds/new?${known}`}>Refund more of it</a>
+    </p>
   );
 }

@@ -39,7 +39,7 @@ export function filterQuery(entered: EnteredFilter, more: Record<string, string>
   const query = new URLSearchParams();
   for (const field of textFields) if (entered[field] !== '') query.set(field, entered[field]);
   for (const status of entered.status) query.append('status', status);
-  if (entered.needsPerson) query.set('needsPerson', 'yes');
+  if (entered.needsPerson) query.set('needsPerson', 'true');
   for (const [name, value] of Object.entries(more)) query.set(name, value);
   return query.size === 0 ? '' : `?${query}`;
 }

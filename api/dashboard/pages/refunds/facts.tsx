@@ -155,7 +155,7 @@ function Balance({ amount, currency, left, reserved, refundedOutside }: BalanceP
 }
 
 /** What a client attached to a refund, as text. */
-export function Metadata({ metadata }: Pick<Refund, 'metadata'>) {
+export function Metadata({ metadata }: { metadata: unknown }) {
   if (metadata === null) return null;
   return (
     <section class="card stack" aria-labelledby="metadata">

@@ -88,7 +88,7 @@ function MoreFilters({ entered, problems }: Pick<FilterFormProps, 'entered' | 'p
       <Day name="from" label="Created from (UTC)" entered={entered} problems={problems} />
       <Day name="to" label="Created to (UTC)" entered={entered} problems={problems} />
       <label>
-        <input type="checkbox" name="needsPerson" value="yes" checked={entered.needsPerson} /> Needs a person
+        <input type="checkbox" name="needsPerson" value="true" checked={entered.needsPerson} /> Needs a person
       </label>
     </div>
   );

@@ -1,5 +1,6 @@
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
+import { createPages } from './create.tsx';
 import { decisionRoutes } from './decisions.tsx';
 import { detailPages } from './detail.tsx';
 import { listPages } from './list.tsx';
@@ -7,6 +8,7 @@ import { listPages } from './list.tsx';
 /** The room of refunds: find, follow and decide about them, and ask for new ones. */
 export function refundPages(room: Api, deps: ApiDependencies): void {
   listPages(room, deps);
+  createPages(room, deps);
   detailPages(room, deps);
   decisionRoutes(room, deps);
 }
