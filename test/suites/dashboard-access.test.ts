@@ -155,7 +155,9 @@ describe('who is not signed in', () => {
 
 describe('what another site has a browser send', () => {
   test.each(named(rows.filter(({ method }) => method === 'POST')))('is refused by %s', async (_, row) => {
-    const page = await use(as('owner'), row, filled(row.url), { headers: { 'sec-fetch-site': 'cross-site' } });
+    const page = await use(as('owner'), row, filled(row.url), {
+      headers: { 'sec-fetch-site': 'cross-site' },
+    });
     expect(page.status).toBe(403);
   });
 });

@@ -13,7 +13,7 @@ export function Badge({ tone, children }: { tone: Tone; children: string }) {
 }
 
 /** The tone of each status of a refund. */
-export const statusTones: Record<RefundStatus, Tone> = {
+const statusTones: Record<RefundStatus, Tone> = {
   pending: 'warn',
   processing: 'wait',
   completed: 'good',
