@@ -2,6 +2,8 @@ import type { AuditLog } from '../../../../shared/db.ts';
 
 /** Acts as the end of a sentence that begins with who did it, in the order in which people look for them. */
 export const actionWords: ReadonlyMap<string, string> = new Map([
+  ['refund.created', 'created a refund'],
+  ['refund.cancel_requested', 'asked for a refund to be cancelled'],
   ['refund.approved', 'approved a refund'],
   ['refund.rejected', 'rejected a refund'],
   ['refund.resolved', 'corrected a refund'],
