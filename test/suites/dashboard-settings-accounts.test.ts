@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { credentialContext } from '../../shared/accounts/connect.ts';
 import { auditOf } from '../harness/audit-log.ts';
 import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
 import { everyCell } from '../harness/database-content.ts';
@@ -208,5 +209,27 @@ describe.each(['stripe', 'braintree'] as const)('a test of the connection to %s'
     const headers = { 'hx-request': 'true' };
     const { text } = await admin.visitor.post(`${accounts}/${processor}/test`, {}, { headers });
     expect(text).toMatch(new RegExp(`^<section class="card stack" id="account-${processor}"`));
+  });
+});
+
+describe('in production', () => {
+  const production = useService({ workers: 0, settings: { NODE_ENV: 'production' } });
+
+  test('nobody can have the service send credentials to an address of their own', async () => {
+    const { visitor } = await signInMember(production, 'owner');
+    const url = `/dashboard/${production.organization.id}/test/settings/accounts/stripe`;
+    expect((await visitor.get(url)).text).not.toContain('name="apiBase"');
+    const secretKey = 'sk_test_another';
+    const fields = { secretKey, apiBase: 'http://127.0.0.1:1' };
+    expect((await visitor.post(url, fields)).status).toBe(303);
+    const where = {
+      organizationId: production.organization.id,
+      environment: 'test',
+      processor: 'stripe',
+    } as const;
+    const account = await production.deps.db.processorAccount.findFirstOrThrow({ where });
+    const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
+    const opened = production.deps.secrets.open(sealed, credentialContext(where));
+    expect(JSON.parse(opened)).toEqual({ secretKey });
   });
 });

@@ -82,7 +82,7 @@ interface YouProps {
 }
 
 function You({ visitor, sessions, current, done, problems }: YouProps) {
-  const words = doneWords[done ?? ''];
+  const words = Object.hasOwn(doneWords, done ?? '') ? doneWords[done ?? ''] : undefined;
   return (
     <Gate title="Password and sessions">
       <p class="muted">

@@ -28,21 +28,22 @@ export function credentialPages(room: Api, deps: ApiDependencies): void {
 
   room.post<{ Params: Params }>(path, { config: { role: 'admin' } }, async (request, reply) => {
     const page = await readPage(deps, request);
-    const { context, processor } = page;
-    const { credentialFields } = processorKind(processor);
+    const { context, processor, fields } = page;
     try {
       await refusingInvalidCredentials(() =>
         setProcessorAccount(deps, {
           organizationId: context.organization.id,
           environment: context.environment,
           processor,
-          credentials: credentialsIn(credentialFields, request.body),
+          credentials: credentialsIn(fields, request.body),
           actor: actorOf(context),
         }),
       );
     } catch (error) {
-      const fields = credentialFields.map(({ name }) => name);
-      const problems = mendableProblems(error, fields);
+      const problems = mendableProblems(
+        error,
+        fields.map(({ name }) => name),
+      );
       return sendPage(reply.code(400), <Credentials {...page} problems={problems} body={request.body} />);
     }
     return reply.redirect(`${context.base}/settings/accounts?done=set`, 303);
@@ -54,17 +55,29 @@ interface CredentialsPage {
   processor: string;
   /** True when there is an account, whose credentials are replaced. */
   isSetUp: boolean;
+  /** What the form asks for. */
+  fields: readonly CredentialField[];
+}
+
+/**
+ * Where the service sends requests is in production for those who run it, on the command line: somebody who is admin of one
+ * organization must not have it ask whatever else it can reach.
+ */
+function fieldsFor({ settings }: ApiDependencies, processor: string): CredentialField[] {
+  const { credentialFields } = processorKind(processor);
+  return credentialFields.filter(({ type }) => type !== 'address' || settings.NODE_ENV !== 'production');
 }
 
 /** @throws ServiceError not_found for a processor that there is none of. */
 async function readPage(
-  { db }: ApiDependencies,
+  deps: ApiDependencies,
   request: FastifyRequest<{ Params: Params }>,
 ): Promise<CredentialsPage> {
   const context = contextOf(request);
   const processor = processorInPath(request.params);
   const where = { organizationId: context.organization.id, environment: context.environment, processor };
-  return { context, processor, isSetUp: (await db.processorAccount.count({ where })) > 0 };
+  const isSetUp = (await deps.db.processorAccount.count({ where })) > 0;
+  return { context, processor, isSetUp, fields: fieldsFor(deps, processor) };
 }
 
 /** What was entered, without the fields that were left empty, and without blanks that a copy has brought along. */
@@ -92,8 +105,8 @@ interface CredentialsProps extends CredentialsPage {
   body: unknown;
 }
 
-function Credentials({ context, processor, isSetUp, problems, body }: CredentialsProps) {
-  const { displayName, credentialFields } = processorKind(processor);
+function Credentials({ context, processor, isSetUp, fields, problems, body }: CredentialsProps) {
+  const { displayName } = processorKind(processor);
   const accounts = `${context.base}/settings/accounts`;
   const title = isSetUp ? `Replace the credentials of ${displayName}` : `Set up ${displayName}`;
   return (
@@ -102,7 +115,7 @@ function Credentials({ context, processor, isSetUp, problems, body }: Credential
         <Explanation context={context} displayName={displayName} isSetUp={isSetUp} />
         <FormNotice problems={problems} />
         <CsrfField token={context.csrfToken} />
-        {credentialFields.map((field) => (
+        {fields.map((field) => (
           <CredentialInput
             key={field.name}
             field={field}
