@@ -10,15 +10,15 @@ import { entered as enteredText, type FormProblems } from '../../forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { sendPage, sendPart } from '../../render.ts';
+import { countCap } from './count-words.ts';
 import { type EnteredFilter, enteredFilter, isRestricting, readFilter } from './entered-filter.ts';
+import { ExportBar } from './export-bar.tsx';
 import { FilterForm } from './filter-form.tsx';
 import { NothingFound, NothingYet } from './list-empty.tsx';
 import { ownerOf } from './owner.ts';
 import { type Results, ResultsPart } from './results.tsx';
 
 const pageLength = 25;
-/** Where counting ends. */
-const countCap = 10_000;
 const viewer = { config: { role: 'viewer' as const } };
 
 /** `/refunds`: search and filter, the newest first. */
@@ -115,14 +115,8 @@ function Listed({ context, entered, results, count, apiUrl }: ListedProps) {
   }
   return (
     <>
-      <p class="muted">{countWords(count)}</p>
+      <ExportBar context={context} entered={entered} count={count} />
       <ResultsPart context={context} entered={entered} results={results} />
     </>
   );
-}
-
-/** A count that ends at its cap, in words: `1 refund`, `more than 10,000 refunds`. */
-function countWords({ count, atLeast }: CappedCount): string {
-  const number = count.toLocaleString('en');
-  return `${atLeast ? `More than ${number}` : number} ${count === 1 ? 'refund' : 'refunds'}`;
 }
