@@ -35,6 +35,7 @@ const table: Record<string, Access> = {
   [`GET ${room}/refunds`]: 'viewer',
   [`GET ${room}/refunds/results`]: 'viewer',
   [`GET ${room}/refunds/export`]: 'viewer',
+  [`GET ${room}/refunds/export/progress`]: 'viewer',
   [`GET ${room}/refunds/new`]: 'operator',
   [`POST ${room}/refunds/new`]: 'operator',
   [`GET ${room}/refunds/:id`]: 'viewer',

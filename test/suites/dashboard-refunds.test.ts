@@ -131,7 +131,7 @@ describe('the list', () => {
     await ended(refund.id, 'completed');
     const still = await person.visitor.get(from.replaceAll('&amp;', '&'), { 'hx-request': 'true' });
     expect(still.text).toMatch(/^<div id="results"><div/);
-    expect((await person.visitor.get(url)).text).not.toContain('hx-get');
+    expect((await person.visitor.get(url)).text).not.toContain('hx-trigger="every');
   });
 });
 
