@@ -1,9 +1,11 @@
 import type { Overview } from '../../../../shared/insights/overview.ts';
 import { formatAmount } from '../../../../shared/money.ts';
+import type { InitiatedBy } from '../../../../shared/refunds/reasons.ts';
 import { refundStatuses } from '../../../../shared/refunds/states.ts';
 import type { Context } from '../../access.ts';
 import { StackedBars } from '../../charts/stacked-bars.tsx';
 import { StatusBadge, statusWords } from '../../layout/badge.tsx';
+import { initiatorWords, processorWord } from '../../layout/words.ts';
 
 interface CardProps {
   overview: Overview;
@@ -96,10 +98,16 @@ export function SharesCard({ overview: { outcomes, byProcessor, byInitiator } }:
           </li>
         ))}
       </ul>
-      <Counts title="Processor" rows={byProcessor.map(({ processor, counts }) => [processor, counts])} />
+      <Counts
+        title="Processor"
+        rows={byProcessor.map(({ processor, counts }) => [processorWord(processor), counts])}
+      />
       <Counts
         title="Asked through"
-        rows={byInitiator.map(({ initiatedBy, counts }) => [initiatedBy, counts])}
+        rows={byInitiator.map(({ initiatedBy, counts }) => [
+          initiatorWords[initiatedBy as InitiatedBy] ?? initiatedBy,
+          counts,
+        ])}
       />
     </section>
   );

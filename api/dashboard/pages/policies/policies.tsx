@@ -85,7 +85,7 @@ function PoliciesPage({ context, policies, done = false, file, problem, preview 
         {done ? <Notice tone="good">The policies hold from now on, for test and live alike.</Notice> : null}
         <PolicyCards policies={policies} />
         {isEditor ? <Editor {...{ context, policies, file, problem }} /> : null}
-        {preview === undefined ? null : <PreviewCard context={context} preview={preview} />}
+        {preview === undefined ? null : <PreviewCard {...{ context, preview, file: file ?? '' }} />}
       </div>
     </Frame>
   );
@@ -98,9 +98,8 @@ type EditorProps = Pick<PoliciesProps, 'context' | 'policies'> & {
 
 function Editor({ context, policies, file, problem }: EditorProps) {
   const holding = JSON.stringify(policyFileSchema.encode({ policies: [...policies] }), null, 2);
-  const path = `${context.base}/policies`;
   return (
-    <form method="post" action={`${path}/preview`} class="card stack">
+    <form method="post" action={`${context.base}/policies/preview`} class="card stack">
       <h2>Change the policies</h2>
       <p class="muted">
         Try them on the latest {context.environment} refunds first: the preview changes nothing.
@@ -116,12 +115,9 @@ function Editor({ context, policies, file, problem }: EditorProps) {
           {file ?? holding}
         </textarea>
       </Field>
-      <div class="row">
+      <div>
         <button type="submit" class="button" data-kind="primary">
           Preview
-        </button>
-        <button type="submit" class="button" formaction={path}>
-          Let them hold
         </button>
       </div>
     </form>

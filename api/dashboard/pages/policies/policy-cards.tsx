@@ -1,5 +1,7 @@
 import { formatAmount } from '../../../../shared/money.ts';
 import type { Policy } from '../../../../shared/policies/policy.ts';
+import type { InitiatedBy } from '../../../../shared/refunds/reasons.ts';
+import { processorWord, reasonWords } from '../../layout/words.ts';
 
 /** The policies in the order in which they are asked, in words. */
 export function PolicyCards({ policies }: { policies: readonly Policy[] }) {
@@ -33,13 +35,16 @@ function Line({ name, children }: { name: string; children: string }) {
   );
 }
 
+/** Who asks for refunds, in the middle of a sentence. */
+const asked: Record<InitiatedBy, string> = { api: 'the API', dashboard: 'people', mcp: 'agents' };
+
 function matchInWords({ match }: Policy): string {
   const { processors, currencies, reasons, amount, metadata } = match;
   const [currency] = currencies ?? [];
   const words = [
-    processors?.join(' or '),
+    processors?.map(processorWord).join(' or '),
     currencies?.map((code) => code.toUpperCase()).join(' or '),
-    reasons?.map((reason) => reason.replaceAll('_', ' ')).join(' or '),
+    reasons?.map((reason) => reasonWords[reason].toLowerCase()).join(' or '),
     amount?.min === undefined ? undefined : `from ${money(amount.min, currency)}`,
     amount?.max === undefined ? undefined : `up to ${money(amount.max, currency)}`,
     ...Object.entries(metadata ?? {}).map(([key, value]) => `${key} is ${value}`),
@@ -61,7 +66,9 @@ function rulesInWords(policy: Policy): [name: string, words: string][] {
   ].filter((limit) => limit !== undefined);
   const approvals = Object.entries(policy.approvalAbove)
     .filter(([, amount]) => amount !== null && amount !== undefined)
-    .map(([initiator, amount]) => `${initiator} above ${money(amount ?? 0n, currency)}`);
+    .map(
+      ([initiator, amount]) => `${asked[initiator as InitiatedBy]} above ${money(amount ?? 0n, currency)}`,
+    );
   return [
     ['Refunds', windowDays === null ? 'at any time' : `within ${windowDays} days of the charge`],
     ...(limits.length === 0 ? [] : [['At most', limits.join(', ')] satisfies [string, string]]),
@@ -73,10 +80,13 @@ function rulesInWords(policy: Policy): [name: string, words: string][] {
 }
 
 function enforcement({ enforce }: Policy): [string, string][] {
-  const bound = [...(['api', 'dashboard'] as const).filter((initiator) => enforce[initiator]), 'mcp'];
-  const advised = (['api', 'dashboard'] as const).filter((initiator) => !enforce[initiator]);
+  const choosing = ['api', 'dashboard'] as const;
+  const bound = [...choosing.filter((initiator) => enforce[initiator]), 'mcp' as const].map(
+    (each) => asked[each],
+  );
+  const advised = choosing.filter((initiator) => !enforce[initiator]).map((each) => asked[each]);
   const advice = advised.length === 0 ? '' : `; advice for ${advised.join(' and ')}`;
-  return [['A denial', `stops ${bound.join(', ')}${advice}`]];
+  return [['A denial', `stops ${bound.join(' and ')}${advice}`]];
 }
 
 /** An amount in the policy's own currency, or in minor units where it has none. */

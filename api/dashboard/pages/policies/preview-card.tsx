@@ -3,25 +3,55 @@ import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
 import type { PreviewedRefund } from '../../../../shared/policies/preview.ts';
 import type { Context } from '../../access.ts';
 import { Badge } from '../../layout/badge.tsx';
+import { Confirm } from '../../layout/dialog.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { Moment } from '../../layout/values.tsx';
 
-/** What the tried policies would have said of the latest refunds, those first where it differs from what holds. */
-export function PreviewCard({ context, preview }: { context: Context; preview: readonly PreviewedRefund[] }) {
-  if (preview.length === 0) {
-    return (
-      <section class="card" id="preview">
-        <Empty title="Nothing to try them on">
-          <p>There is no {context.environment} refund yet whose payment is known.</p>
-        </Empty>
-      </section>
-    );
-  }
-  const changed = preview.filter(isChanged);
-  const rest = preview.filter((each) => !isChanged(each));
+interface PreviewCardProps {
+  context: Context;
+  preview: readonly PreviewedRefund[];
+  /** The policies that were tried, as they were written. */
+  file: string;
+}
+
+/** What the tried policies would have said of the latest refunds, and the way to let them hold. */
+export function PreviewCard({ context, preview, file }: PreviewCardProps) {
   return (
     <section class="card stack" id="preview" aria-labelledby="preview-title">
       <h2 id="preview-title">Preview</h2>
+      {preview.length === 0 ? (
+        <Empty title="Nothing to try them on">
+          <p>There is no {context.environment} refund yet whose payment is known.</p>
+        </Empty>
+      ) : (
+        <Verdicts context={context} preview={preview} />
+      )}
+      <div>
+        <Confirm
+          id="hold"
+          action="Let them hold"
+          title="Let these policies hold?"
+          kind="primary"
+          to={`${context.base}/policies`}
+          csrfToken={context.csrfToken}
+        >
+          <p>
+            They take the place of all policies of {context.organization.name}, for test and live alike, from
+            the next refund on. Refunds that are under way or wait for approval stay as they are.
+          </p>
+          <input type="hidden" name="file" value={file} />
+        </Confirm>
+      </div>
+    </section>
+  );
+}
+
+/** Those first where the tried policies differ from what holds. */
+function Verdicts({ context, preview }: Pick<PreviewCardProps, 'context' | 'preview'>) {
+  const changed = preview.filter(isChanged);
+  const rest = preview.filter((each) => !isChanged(each));
+  return (
+    <>
       <p>
         Of the latest {preview.length} refunds, {changed.length} would be decided differently. Limits per day
         are left out.
@@ -43,7 +73,7 @@ export function PreviewCard({ context, preview }: { context: Context; preview: r
           </tbody>
         </table>
       </div>
-    </section>
+    </>
   );
 }
 

@@ -5,9 +5,9 @@ import { CsrfField } from '../../layout/form.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { Amount } from '../../layout/values.tsx';
+import { reasonWords } from '../../layout/words.ts';
 import { type EnteredRefund, entryFields, type RefundEntry } from './create-entry.ts';
 import { Metadata, PaymentFacts } from './facts.tsx';
-import { reasonWords } from './words.ts';
 
 export interface CreateCheckProps {
   context: Context;

@@ -5,8 +5,8 @@ import type { Context } from '../../access.ts';
 import type { FormProblems } from '../../forms.ts';
 import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
 import { Frame } from '../../layout/frame.tsx';
+import { processorWord, reasonWords } from '../../layout/words.ts';
 import type { EnteredRefund } from './create-entry.ts';
-import { processorWord, reasonWords } from './words.ts';
 
 export interface CreateFormProps {
   context: Context;

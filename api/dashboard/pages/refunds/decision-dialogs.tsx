@@ -2,9 +2,9 @@ import { mayAct } from '../../../../shared/people/roles.ts';
 import { mayBeCancelled } from '../../../../shared/refunds/cancel-refund.ts';
 import { Confirm } from '../../layout/dialog.tsx';
 import { Amount } from '../../layout/values.tsx';
+import { processorWord } from '../../layout/words.ts';
 import { ResolveDialog } from './resolve-dialog.tsx';
 import { type DecisionsProps, decisionUrl, ReasonField } from './unfinished-decision.tsx';
-import { processorWord } from './words.ts';
 
 /** What a person can decide about a refund as it is now; nothing for those who may only look. */
 export function Decisions({ context, refund, unfinished }: DecisionsProps) {

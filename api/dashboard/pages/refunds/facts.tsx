@@ -4,8 +4,8 @@ import { remainingOf } from '../../../../shared/transactions/reservation.ts';
 import { StatusBadge } from '../../layout/badge.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { Amount, Copyable, Moment } from '../../layout/values.tsx';
+import { initiatorWords, processorWord, reasonWords } from '../../layout/words.ts';
 import { failureAdvice, flagAdvice } from './advice.ts';
-import { initiatorWords, processorWord, reasonWords } from './words.ts';
 
 /** What stands out about a refund: that it failed, needs a person, or is about to be cancelled, and what to do. */
 export function Alerts({ refund }: { refund: Refund }) {

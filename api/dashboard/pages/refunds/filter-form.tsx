@@ -5,8 +5,8 @@ import { refundStatuses } from '../../../../shared/refunds/states.ts';
 import type { FormProblems } from '../../forms.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import { Field, inputProps } from '../../layout/form.tsx';
+import { initiatorWords, processorWord, reasonWords } from '../../layout/words.ts';
 import { type EnteredFilter, isRestricting } from './entered-filter.ts';
-import { initiatorWords, processorWord, reasonWords } from './words.ts';
 
 export interface FilterFormProps {
   /** The address of the list. */

@@ -4,8 +4,8 @@ import type { Context } from '../../access.ts';
 import { Badge, StatusBadge } from '../../layout/badge.tsx';
 import { Live } from '../../layout/live.tsx';
 import { Amount, Moment } from '../../layout/values.tsx';
+import { initiatorWords, processorWord } from '../../layout/words.ts';
 import { type EnteredFilter, filterQuery } from './entered-filter.ts';
-import { initiatorWords, processorWord } from './words.ts';
 
 /** A refund of the list, and by whom it was asked for. */
 export interface ListedRefund {

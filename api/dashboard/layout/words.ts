@@ -1,4 +1,5 @@
-import type { InitiatedBy, RefundReason } from '../../../../shared/refunds/reasons.ts';
+import { processorKinds } from '../../../shared/processors/registry.ts';
+import type { InitiatedBy, RefundReason } from '../../../shared/refunds/reasons.ts';
 
 /** Reasons in words for people. */
 export const reasonWords: Record<RefundReason, string> = {
@@ -19,5 +20,5 @@ export const initiatorWords: Record<InitiatedBy, string> = {
 
 /** A processor's name as people write it. */
 export function processorWord(name: string): string {
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  return processorKinds[name]?.displayName ?? name;
 }
