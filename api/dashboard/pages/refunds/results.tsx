@@ -36,7 +36,7 @@ export function ResultsPart({ context, entered, results }: ResultsPartProps) {
   const list = `${context.base}/refunds`;
   return (
     <Live id="results" from={`${list}/results${filterQuery(entered, at)}`} everySeconds={isMoving ? 4 : null}>
-      <div class="card card-flush">
+      <div class="card">
         <div class="table-scroll">
           <Table list={list} refunds={refunds} />
         </div>

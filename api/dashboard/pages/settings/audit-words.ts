@@ -9,6 +9,8 @@ export const actionWords: ReadonlyMap<string, string> = new Map([
   ['refund.resolved', 'corrected a refund'],
   ['refund.kept', 'let a refund stand as it is'],
   ['refund.rechecked', 'had a refund read again from the processor'],
+  ['refunds.export_started', 'began to export refunds'],
+  ['refunds.exported', 'exported refunds'],
   ['policies.set', 'changed the policies'],
   ['key.created', 'created an API key'],
   ['key.revoked', 'revoked an API key'],
