@@ -36,10 +36,8 @@ export function ResultsPart({ context, entered, results }: ResultsPartProps) {
   const list = `${context.base}/refunds`;
   return (
     <Live id="results" from={`${list}/results${filterQuery(entered, at)}`} everySeconds={isMoving ? 4 : null}>
-      <div class="card">
-        <div class="table-scroll">
-          <Table list={list} refunds={refunds} />
-        </div>
+      <div class="card card-flush table-scroll">
+        <Table list={list} refunds={refunds} />
       </div>
       <nav class="row pager" aria-label="Pages">
         <Step to={previous && `${list}${filterQuery(entered, { cursor: previous })}`}>Newer</Step>
