@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Role } from '../../shared/db.ts';
-import { createUser } from '../../shared/people/users.ts';
+import { signInMember } from '../harness/dashboard-member.ts';
 import { DashboardVisitor, type FormOptions, type Page } from '../harness/dashboard-visitor.ts';
 import { unknownRefundId } from '../harness/refund-records.ts';
 import { noteRegisteredRoutes } from '../harness/registered-routes.ts';
@@ -82,19 +82,13 @@ const abovePlainMember = ofOrganization.filter(({ access }) => access !== 'viewe
 
 const registered = noteRegisteredRoutes();
 const service = useService({ workers: 0 });
-const password = 'correct horse battery';
 let theirs: string;
 const visitors = new Map<Role, DashboardVisitor>();
 
 beforeAll(async () => {
   theirs = (await service.addOrganization('Somebody else')).id;
   for (const role of roles) {
-    const email = `${role}@example.com`;
-    const organizationId = service.organization.id;
-    await createUser(service.deps, { organizationId, email, password, role, actor: 'test' });
-    const visitor = new DashboardVisitor(service);
-    await visitor.signIn(email, password);
-    await visitor.get('/dashboard/you');
+    const { visitor } = await signInMember(service, role);
     visitors.set(role, visitor);
   }
 });

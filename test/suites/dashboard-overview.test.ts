@@ -1,21 +1,13 @@
 import { expect, test } from 'vitest';
 import { setPolicies } from '../../shared/organizations/policies.ts';
-import { createUser } from '../../shared/people/users.ts';
-import { DashboardVisitor } from '../harness/dashboard-visitor.ts';
+import { signInMember } from '../harness/dashboard-member.ts';
 import { newPayment } from '../harness/payments.ts';
 import { untilStatus } from '../harness/refund-records.ts';
 import { useService } from '../harness/use-service.ts';
 
 const service = useService();
-const password = 'correct horse battery';
-
-async function signedIn(organizationId = service.organization.id): Promise<DashboardVisitor> {
-  const email = `${organizationId}@example.com`;
-  await createUser(service.deps, { organizationId, email, password, role: 'viewer', actor: 'test' });
-  const visitor = new DashboardVisitor(service);
-  await visitor.signIn(email, password);
-  return visitor;
-}
+const signedIn = async (organizationId?: string) =>
+  (await signInMember(service, 'viewer', organizationId)).visitor;
 
 test('an organization without refunds is told how to make the first one', async () => {
   const { id } = await service.addOrganization('New');

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import type { PolicyInput } from '../../shared/policies/policy.ts';
 import { auditOf } from '../harness/audit-log.ts';
-import { type DashboardPerson, signInAs } from '../harness/dashboard-person.ts';
+import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
 import type { Page } from '../harness/dashboard-visitor.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
@@ -11,12 +11,12 @@ import { timelineOf } from '../harness/refund-records.ts';
 import { useService } from '../harness/use-service.ts';
 
 const service = useService({ workers: 0 });
-let person: DashboardPerson;
+let person: DashboardMember;
 let base: string;
 let url: string;
 
 beforeAll(async () => {
-  person = await signInAs(service, 'operator');
+  person = await signInMember(service, 'operator');
   base = `/dashboard/${service.organization.id}/test`;
   url = `${base}/refunds/new`;
 });
@@ -125,7 +125,7 @@ describe('a refund', () => {
     const fields = await refundOf(transactionId);
     const checked = await check(fields);
     await confirm(fields, checked);
-    const other = await signInAs(service, 'operator');
+    const other = await signInMember(service, 'operator');
     await other.visitor.get(url);
     await other.visitor.post(url, { ...fields, formKey: formKeyOf(checked), step: 'confirm' });
     expect(await refundsOf(transactionId)).toHaveLength(2);
@@ -262,14 +262,14 @@ describe('nobody asks for a refund who may not', () => {
   test('by role, token, organization or environment', async () => {
     const transactionId = await newPayment(service);
     const fields = { ...(await refundOf(transactionId)), step: 'confirm' };
-    const viewer = await signInAs(service, 'viewer');
+    const viewer = await signInMember(service, 'viewer');
     expect((await viewer.visitor.get(url)).status).toBe(403);
     await viewer.visitor.get(`${base}/refunds`);
     expect((await viewer.visitor.post(url, fields)).status).toBe(403);
     for (const csrfToken of [null, 'wrong'])
       expect((await person.visitor.post(url, fields, { csrfToken })).status).toBe(403);
     const { id: organizationId } = await service.addOrganization('Others');
-    const stranger = await signInAs(service, 'owner', organizationId);
+    const stranger = await signInMember(service, 'owner', organizationId);
     await stranger.visitor.get(`/dashboard/${organizationId}/test/refunds/new`);
     expect((await stranger.visitor.post(url, fields)).status).toBe(404);
     expect(await refundsOf(transactionId)).toEqual([]);

@@ -3,7 +3,7 @@ import type { Refund } from '../../shared/db.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
 import { auditOf } from '../harness/audit-log.ts';
-import { type DashboardPerson, signInAs } from '../harness/dashboard-person.ts';
+import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
 import {
   completedRefund,
   createdRefund,
@@ -19,11 +19,11 @@ import { waitFor } from '../harness/wait-for.ts';
 
 // No worker runs but where a test is one.
 const service = useService({ workers: 0, settings: { ...flagAtOnce, CANCEL_WAIT_MS: 5_000 } });
-let person: DashboardPerson;
-let viewer: DashboardPerson;
+let person: DashboardMember;
+let viewer: DashboardMember;
 
 beforeAll(async () => {
-  [person, viewer] = [await signInAs(service, 'operator'), await signInAs(service, 'viewer')];
+  [person, viewer] = [await signInMember(service, 'operator'), await signInMember(service, 'viewer')];
   const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 5_000 } }] };
   await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
 });
@@ -34,7 +34,7 @@ const pageOf = ({ id }: { id: string }, environment = 'test') =>
   `/dashboard/${service.organization.id}/${environment}/refunds/${id}`;
 
 /** Sends a decision as somebody does who has the refund's page open. */
-async function decide(refund: Refund, decision: string, fields = {}, by: DashboardPerson = person) {
+async function decide(refund: Refund, decision: string, fields = {}, by: DashboardMember = person) {
   await by.visitor.get(pageOf(refund));
   return await by.visitor.post(`${pageOf(refund)}/${decision}`, fields);
 }
@@ -105,7 +105,7 @@ describe('a refund that waits for approval', () => {
   test('is decided about once when several click at the same time', async () => {
     const refund = await pendingRefund();
     await person.visitor.get(pageOf(refund));
-    const other = await signInAs(service, 'admin');
+    const other = await signInMember(service, 'admin');
     await other.visitor.get(pageOf(refund));
     const answers = await Promise.all([
       person.visitor.post(`${pageOf(refund)}/approve`),
@@ -265,7 +265,7 @@ describe('nobody decides who may not', () => {
     expect((await person.visitor.post(`${pageOf(refund, 'live')}/${decision}`, fields)).status).toBe(404);
     expect((await person.visitor.post(url.replace(refund.id, unknownRefundId), fields)).status).toBe(404);
     const { id: organizationId } = await service.addOrganization('Others');
-    const stranger = await signInAs(service, 'owner', organizationId);
+    const stranger = await signInMember(service, 'owner', organizationId);
     await stranger.visitor.get(`/dashboard/${organizationId}/test/refunds`);
     for (const path of [url, url.replace(service.organization.id, organizationId)]) {
       expect((await stranger.visitor.post(path, fields)).status).toBe(404);

@@ -5,7 +5,7 @@ import { RunningExports } from '../../api/dashboard/pages/refunds/running-export
 import { newId } from '../../shared/ids.ts';
 import { exportRefunds } from '../../shared/refunds/export-refunds.ts';
 import { parseCsv, wholeText } from '../harness/csv.ts';
-import { type DashboardPerson, signInAs } from '../harness/dashboard-person.ts';
+import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
 import { withClient } from '../harness/database-client.ts';
 import { fillRefunds } from '../harness/many-refunds.ts';
 import { useService } from '../harness/use-service.ts';
@@ -16,14 +16,14 @@ const organizationId = newId('org');
 const count = 30_000;
 const owner = { organizationId, environment: 'live' as const };
 const list = `/dashboard/${organizationId}/live/refunds`;
-let person: DashboardPerson;
+let person: DashboardMember;
 
 beforeAll(async () => {
   await withClient(service.settings.DATABASE_URL, async (client) => {
     await fillRefunds(client, { ...owner, count, now: new Date(), days: 30 });
     await fillRefunds(client, { organizationId, environment: 'test', count: 3, now: new Date(), days: 30 });
   });
-  person = await signInAs(service, 'viewer', organizationId);
+  person = await signInMember(service, 'viewer', organizationId);
 }, 120_000);
 
 const audited = async (action: string) =>
@@ -122,7 +122,7 @@ describe('an export', () => {
   test('holds nothing of another environment, and nothing for strangers', async () => {
     const file = await person.visitor.get(`/dashboard/${organizationId}/test/refunds/export`);
     expect(parseCsv(file.text)).toHaveLength(1 + 3);
-    const stranger = await signInAs(service, 'owner');
+    const stranger = await signInMember(service, 'owner');
     const refused = await stranger.visitor.get(`${list}/export`);
     expect(refused.status).toBe(404);
     expect(refused.text).not.toContain('ref_');
@@ -134,7 +134,7 @@ describe('progress', () => {
     const { text } = await person.visitor.get(`${list}?status=failed`);
     await person.visitor.get(exportLink(text));
     expect((await person.visitor.get(progressLink(text))).text).toContain('Done');
-    const other = await signInAs(service, 'owner', organizationId);
+    const other = await signInMember(service, 'owner', organizationId);
     expect((await other.visitor.get(progressLink(text))).text).toContain('The export begins.');
   });
 

@@ -1,17 +1,17 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type DashboardPerson, signInAs } from '../harness/dashboard-person.ts';
+import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
 import { createdRefund } from '../harness/flagged-refunds.ts';
 import { newPayment } from '../harness/payments.ts';
 import { unknownRefundId } from '../harness/refund-records.ts';
 import { useService } from '../harness/use-service.ts';
 
 const service = useService({ workers: 0 });
-let person: DashboardPerson;
+let person: DashboardMember;
 let base: string;
 const hostile = '<script>alert(1)</script><img src=x onerror=alert(1)>';
 
 beforeAll(async () => {
-  person = await signInAs(service, 'viewer');
+  person = await signInMember(service, 'viewer');
   base = `/dashboard/${service.organization.id}/test`;
 });
 
@@ -27,7 +27,7 @@ async function ended(id: string, status: 'completed' | 'failed') {
 
 describe('without a refund the list', () => {
   test('says how to create the first one', async () => {
-    const { visitor } = await signInAs(service, 'operator');
+    const { visitor } = await signInMember(service, 'operator');
     const { text } = await visitor.get(`/dashboard/${service.organization.id}/live/refunds`);
     expect(text).toContain('No live refunds yet');
     expect(text).toContain('Bearer svc_live_...');
@@ -95,7 +95,7 @@ describe('the list', () => {
 
   test('goes on to older refunds and back', async () => {
     const { id: organizationId, keys } = await service.addOrganization('Paged');
-    const { visitor } = await signInAs(service, 'viewer', organizationId);
+    const { visitor } = await signInMember(service, 'viewer', organizationId);
     const transactionId = await newPayment(service);
     const made: string[] = [];
     for (let count = 0; count < 26; count += 1) {
@@ -192,7 +192,7 @@ describe('what is not ours does not exist', () => {
   test.each(['', '/state'])('a refund of another organization, or environment%s', async (suffix) => {
     const { id } = await createdRefund(service, 'stripe');
     const { id: organizationId } = await service.addOrganization('Others');
-    const stranger = await signInAs(service, 'owner', organizationId);
+    const stranger = await signInMember(service, 'owner', organizationId);
     for (const url of [
       `/dashboard/${organizationId}/test/refunds/${id}${suffix}`,
       `${base}/refunds/${id}${suffix}`,

@@ -5,8 +5,9 @@ import { findInvitation, type OpenInvitation } from '../../../shared/people/invi
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { type FormProblems, problemsOf, readForm } from '../forms.ts';
-import { Field, FormNotice, inputProps } from '../layout/form.tsx';
+import { FormNotice } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
+import { NewPasswordField } from '../layout/new-password-field.tsx';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
 import { beginSession, signedIn } from '../session.ts';
@@ -88,21 +89,7 @@ function Invitation({ invitation, visitor, problems }: InvitationProps) {
           {hasAccount ? null : (
             <>
               <input type="hidden" name="email" autocomplete="username" value={email} />
-              <Field
-                name="password"
-                label="Choose a password"
-                hint="12 to 128 characters."
-                problem={problems.password}
-              >
-                <input
-                  {...inputProps('password', problems.password)}
-                  type="password"
-                  required
-                  minLength={12}
-                  maxLength={128}
-                  autocomplete="new-password"
-                />
-              </Field>
+              <NewPasswordField name="password" label="Choose a password" problem={problems.password} />
             </>
           )}
           <button type="submit" class="button" data-kind="primary">

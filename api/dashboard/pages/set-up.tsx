@@ -5,6 +5,7 @@ import type { Api } from '../../route.ts';
 import { entered, type FormProblems, problemsOf, readForm } from '../forms.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
+import { NewPasswordField } from '../layout/new-password-field.tsx';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
 import { beginSession } from '../session.ts';
@@ -85,16 +86,7 @@ function SetUp({ body, problems }: { body: unknown; problems: FormProblems }) {
             value={entered(body, 'email')}
           />
         </Field>
-        <Field name="password" label="Password" hint="12 to 128 characters." problem={problems.password}>
-          <input
-            {...inputProps('password', problems.password)}
-            type="password"
-            required
-            minLength={12}
-            maxLength={128}
-            autocomplete="new-password"
-          />
-        </Field>
+        <NewPasswordField name="password" label="Password" problem={problems.password} />
         <button type="submit" class="button" data-kind="primary">
           Create the organization
         </button>

@@ -14,6 +14,7 @@ import { type FormProblems, problemsOf, readForm } from '../forms.ts';
 import { Badge } from '../layout/badge.tsx';
 import { CsrfField, Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
+import { NewPasswordField } from '../layout/new-password-field.tsx';
 import { Notice } from '../layout/notice.tsx';
 import { Moment } from '../layout/values.tsx';
 import { dashboardPath } from '../paths.ts';
@@ -110,21 +111,12 @@ function PasswordForm({ visitor, problems }: Pick<YouProps, 'visitor' | 'problem
           autocomplete="current-password"
         />
       </Field>
-      <Field
+      <NewPasswordField
         name="next"
         label="New password"
-        hint="12 to 128 characters. You are signed out everywhere else."
+        consequence="You are signed out everywhere else."
         problem={problems.next}
-      >
-        <input
-          {...inputProps('next', problems.next)}
-          type="password"
-          required
-          minLength={12}
-          maxLength={128}
-          autocomplete="new-password"
-        />
-      </Field>
+      />
       <div>
         <button type="submit" class="button" data-kind="primary">
           Change the password
