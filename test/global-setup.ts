@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import { migrate } from '../prisma/migrate.ts';
 import { findChromium } from './harness/browser.ts';
+import { compileService } from './harness/compiled-service.ts';
 import { createDatabase, sealTemplate } from './harness/create-database.ts';
 import { startPostgres } from './harness/embedded-postgres.ts';
 import { findRedisServer, type RunningRedis, startRedis } from './harness/redis.ts';
@@ -9,6 +10,7 @@ import { canMountDisks } from './harness/small-disk.ts';
 
 /** Starts the servers of a test run, once for all files. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const compiling = compileService();
   const redis = await startRedisIfPresent();
   const postgres = await startPostgres({ durable: false });
   await migrate(await createDatabase(postgres.url, templateDatabase));
@@ -17,7 +19,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('redisUrl', redis?.url ?? null);
   project.provide('chromiumPath', chromiumIfPresent());
   project.provide('disks', mountsDisks());
+  const compiled = await compiling;
+  project.provide('compiledFolder', compiled.folder);
   return async () => {
+    compiled.remove();
     await Promise.all([postgres.stop(), redis?.stop()]);
   };
 }

@@ -7,6 +7,8 @@ declare module 'vitest' {
     redisUrl: string | null;
     /** The browser of this machine; null when there is none. */
     chromiumPath: string | null;
+    /** The service as it is deployed, for tests that start processes of it: a folder with its JavaScript. */
+    compiledFolder: string;
     /** Whether a test can have a disk of its own, to fill it up. */
     disks: boolean;
   }

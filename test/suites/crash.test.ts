@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { queueBackends } from '../harness/backends.ts';
 import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
@@ -21,7 +21,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
   let processes: Processes;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), backend);
+    processes = await openProcesses(databaseUrl(), backend, undefined, inject('compiledFolder'));
   });
   afterEach(async () => {
     await processes.service.sandbox.clearFaults();
