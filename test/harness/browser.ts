@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 /** The chromium on PATH, or null when there is none. */
 export function findChromium(): string | null {
@@ -20,24 +20,27 @@ function isExecutable(path: string): boolean {
   }
 }
 
+// Chromium has no sandbox for root, which tests in containers are.
+const launchOptions = { headless: true, args: ['--no-sandbox'] };
+
 /** Starts a browser that keeps its profile in `folder`. */
 export async function openBrowser(executablePath: string, folder: string): Promise<BrowserContext> {
-  return await chromium.launchPersistentContext(folder, {
-    executablePath,
-    headless: true,
-    // Chromium has no sandbox for root, which tests in containers are.
-    args: ['--no-sandbox'],
-  });
+  return await chromium.launchPersistentContext(folder, { executablePath, ...launchOptions });
+}
+
+/** Starts a browser for any number of visitors, each in a context that knows nothing of the others. */
+export async function startBrowser(executablePath: string): Promise<Browser> {
+  return await chromium.launch({ executablePath, ...launchOptions });
 }
 
 /**
- * Writes down what a page complains of from here on: errors on its console, which is where violations of the
+ * Writes down what a page complains of from here on: errors and warnings on its console, which is where violations of the
  * Content-Security-Policy are told, exceptions, and requests that do not reach anybody.
  */
 export function noteComplaints(page: Page): readonly string[] {
   const complaints: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('requestfailed', (request) => {

@@ -36,7 +36,7 @@ export async function fillRefunds(client: pg.Client, refunds: ManyRefunds): Prom
 }
 
 /** A number from 0 below the limit that only depends on the row and what it is for. */
-function chance(row: string, purpose: number, limit: number): string {
+export function chance(row: string, purpose: number, limit: number): string {
   return `((hashint4extended(${row}::int, ${purpose}) & 9223372036854775807) % ${limit})`;
 }
 

@@ -41,6 +41,12 @@ document.addEventListener('click', async ({ target }) => {
   }, 1500);
 });
 
+// A dialog that came back to be mended is above the page again, as it was when it was sent.
+for (const dialog of document.querySelectorAll('dialog[open]')) {
+  dialog.close();
+  dialog.showModal();
+}
+
 // A menu closes when something else is clicked, or with Escape.
 function closeMenus(except) {
   for (const menu of document.querySelectorAll('details.menu[open]')) {

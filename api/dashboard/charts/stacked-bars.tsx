@@ -36,7 +36,8 @@ export function StackedBars({ title, bars, series, format }: StackedBarsProps) {
   const every = Math.ceil(bars.length / labelsWanted);
   return (
     <figure class="stack-tight">
-      <div class="chart-scroll">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone it scrolls, and keys can scroll only what can have the focus. */}
+      <div class="chart-scroll" tabIndex={0}>
         <svg class="chart" viewBox={`0 0 ${size.width} ${size.height}`} role="img" aria-label={title}>
           {y
             .ticks(ticksWanted)

@@ -105,7 +105,7 @@ export function SharesCard({ overview: { outcomes, byProcessor, byInitiator } }:
       <Counts
         title="Asked through"
         rows={byInitiator.map(({ initiatedBy, counts }) => [
-          initiatorWords[initiatedBy as InitiatedBy] ?? initiatedBy,
+          initiatorWords[initiatedBy as InitiatedBy],
           counts,
         ])}
       />
@@ -147,7 +147,7 @@ export function TroubleCard({ context, overview: { failureCodes } }: CardProps &
         </ul>
       )}
       <p>
-        <a href={`${context.base}/refunds?statuses=failed`}>All that failed</a>
+        <a href={`${context.base}/refunds?status=failed`}>All that failed</a>
       </p>
     </section>
   );

@@ -99,7 +99,7 @@ type EditorProps = Pick<PoliciesProps, 'context' | 'policies'> & {
 function Editor({ context, policies, file, problem }: EditorProps) {
   const holding = JSON.stringify(policyFileSchema.encode({ policies: [...policies] }), null, 2);
   return (
-    <form method="post" action={`${context.base}/policies/preview`} class="card stack">
+    <form method="post" action={`${context.base}/policies/preview#preview`} class="card stack">
       <h2>Change the policies</h2>
       <p class="muted">
         Try them on the latest {context.environment} refunds first: the preview changes nothing.

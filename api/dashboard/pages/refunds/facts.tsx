@@ -160,7 +160,7 @@ export function Metadata({ metadata }: { metadata: unknown }) {
   return (
     <section class="card stack" aria-labelledby="metadata">
       <h2 id="metadata">Metadata</h2>
-      <pre class="json">
+      <pre>
         <code>{JSON.stringify(metadata, null, 2)}</code>
       </pre>
     </section>

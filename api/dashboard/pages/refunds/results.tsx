@@ -89,7 +89,9 @@ function Row({ list, refund, who }: ListedRefund & { list: string }) {
     <tr id={`row-${id}`}>
       <th scope="row">
         <a class="row-link" href={`${list}/${id}`}>
-          <code>{id}</code>
+          <code class="clipped" title={id}>
+            {id}
+          </code>
         </a>
       </th>
       <td>
@@ -108,7 +110,9 @@ function Row({ list, refund, who }: ListedRefund & { list: string }) {
         )}
       </td>
       <td>
-        <code>{transactionId}</code>
+        <code class="clipped" title={transactionId}>
+          {transactionId}
+        </code>
       </td>
       <td>{processorWord(processor)}</td>
       <td>{who === null ? initiatorWords[initiatedBy] : `${initiatorWords[initiatedBy]}, ${who}`}</td>
