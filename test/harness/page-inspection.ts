@@ -27,6 +27,38 @@ export async function overflowOf(page: Page): Promise<number> {
   });
 }
 
+/**
+ * What nobody can read on the page: parts that lie above or left of the box that cuts them off, where no scrolling leads,
+ * and buttons with a word that is broken into pieces.
+ */
+export async function unreadableParts(page: Page): Promise<string[]> {
+  return await page.evaluate(() => {
+    const nameOf = (element: Element) => `${element.localName}.${element.getAttribute('class') ?? ''}`;
+    const found: string[] = [];
+    for (const box of document.querySelectorAll('body *')) {
+      const bounds = box.getBoundingClientRect();
+      // What is hidden on purpose is a pixel wide.
+      if (getComputedStyle(box).overflow === 'visible' || bounds.width <= 1) continue;
+      for (const child of box.children) {
+        const { left, top, width } = child.getBoundingClientRect();
+        if (width > 1 && (left < bounds.left - 1 || top < bounds.top - 1)) {
+          found.push(`${nameOf(child)} is cut off by ${nameOf(box)}`);
+        }
+      }
+    }
+    for (const button of document.querySelectorAll('.button')) {
+      const [text] = button.childNodes;
+      if (text?.nodeType !== Node.TEXT_NODE) continue;
+      const range = document.createRange();
+      range.selectNode(text);
+      const lines = new Set([...range.getClientRects()].map(({ top }) => top)).size;
+      const words = text.textContent?.trim().split(/\s+/) ?? [];
+      if (lines > words.length) found.push(`${words.join(' ')} is broken into ${lines} lines`);
+    }
+    return found;
+  });
+}
+
 /** Keeps a picture of the whole page, for people to look at. */
 export async function takeScreenshot(page: Page, name: string): Promise<void> {
   mkdirSync(screenshots, { recursive: true });

@@ -85,6 +85,7 @@ function Table({ list, refunds }: { list: string; refunds: readonly ListedRefund
 function Row({ list, refund, who }: ListedRefund & { list: string }) {
   const { id, createdAt, amount, currency, status, flaggedAt, transactionId, processor, initiatedBy } =
     refund;
+  const requester = who === null ? initiatorWords[initiatedBy] : `${initiatorWords[initiatedBy]}, ${who}`;
   return (
     <tr id={`row-${id}`}>
       <th scope="row">
@@ -115,7 +116,11 @@ function Row({ list, refund, who }: ListedRefund & { list: string }) {
         </code>
       </td>
       <td>{processorWord(processor)}</td>
-      <td>{who === null ? initiatorWords[initiatedBy] : `${initiatorWords[initiatedBy]}, ${who}`}</td>
+      <td>
+        <span class="clipped" title={requester}>
+          {requester}
+        </span>
+      </td>
     </tr>
   );
 }
