@@ -83,7 +83,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     const { service } = processes;
     const worker = await processes.startWorker();
     for (const processor of processors) {
-      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 700 });
+      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 1_500 });
     }
     const ids = await Promise.all(processors.map((processor) => accept(service, processor)));
     await untilAtProcessor(service, ids);
