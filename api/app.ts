@@ -4,6 +4,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { newRequestId } from '../shared/ids.ts';
 import { refuseAmbiguousHeaders } from './ambiguous-headers.ts';
 import { requireApiKey } from './authenticate.ts';
+import { dashboard } from './dashboard/dashboard.tsx';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
 import { acceptJsonOnly } from './json-body.ts';
@@ -32,6 +33,8 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
     bodyLimit: bodyLimitBytes,
     genReqId: newRequestId,
     requestIdHeader: false,
+    // Whose word is taken for where a request came from, and whether that was over TLS.
+    trustProxy: trustedProxies(deps.settings.TRUSTED_PROXIES),
     requestTimeout: deps.settings.MAX_WAIT_MS + 30_000,
     forceCloseConnections: 'idle',
     // What arrives on an open connection while closing is answered like any other request, and the connection closed.
@@ -80,8 +83,16 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
     cancelRefundRoute(scope, deps);
     checkPolicyRoute(scope, deps);
   });
+  await app.register(async (scope: Api) => {
+    admission.guard(scope);
+    await dashboard(scope, deps);
+  });
   answerOtherMethods();
   return app;
+}
+
+function trustedProxies(addresses: readonly string[]): string[] | false {
+  return addresses.length === 0 ? false : [...addresses];
 }
 
 /**

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import type { IdempotencyKey } from '../shared/db.ts';
 import type { Dependencies } from '../shared/dependencies.ts';
@@ -9,7 +8,6 @@ import { ServiceError } from '../shared/errors.ts';
 import { answerKeptMs } from '../shared/idempotency.ts';
 import { toPublicRefund } from '../shared/refunds/refund.ts';
 import type { WithinCreation } from '../shared/refunds/request-refund.ts';
-import { callerOf } from './authenticate.ts';
 import { errorBody, toServiceError } from './error-handler.ts';
 
 /** An answer as it is stored and sent. */
@@ -38,43 +36,37 @@ interface HeldKey extends KeyName {
   lockedUntil: Date;
 }
 
+/** A request that is to be carried out once, whoever repeats it: its key, and what it asks for. */
+export interface KeyedRequest extends KeyName {
+  /** Of what is asked for, by `fingerprintOf`: the same key with another one is refused. */
+  fingerprint: Uint8Array<ArrayBuffer>;
+}
+
+/** A digest of what a request asks for; the same for the same request, however it was written. */
+export function fingerprintOf(operation: string, asked: unknown): Uint8Array<ArrayBuffer> {
+  const text = `${operation}\n${canonicalJson(asked)}`;
+  return Uint8Array.from(createHash('sha256').update(text).digest());
+}
+
 /**
- * Runs a request at most once per Idempotency-Key and answers repetitions from the record; without the header it just
- * runs it. `run` gets a function that binds the key to the refund in the database transaction that creates it.
+ * Runs a request at most once per key and answers repetitions from the record. `run` gets a function that binds the key
+ * to the refund in the database transaction that creates it.
+ * @returns the answer, and whether it is that of an earlier run.
+ * @throws ServiceError idempotency_in_progress while another run holds the key, idempotency_key_reused for a key that
+ * stands for another request; and whatever `run` throws, which is the answer of its repetitions as well.
  */
-export async function answerOnce(
+export async function runOnce(
   deps: Dependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { fingerprint, ...name }: KeyedRequest,
   run: (bind: WithinCreation) => Promise<Answer>,
-): Promise<Answer> {
-  const key = readKey(request);
-  if (key === null) return await run(async () => undefined);
-  const { organizationId, environment } = callerOf(request);
-  const begun = await begin(deps, { organizationId, environment, key }, fingerprintOf(request));
-  if ('status' in begun) {
-    reply.header('idempotent-replayed', 'true');
-    return begun;
-  }
-  const answer = await settle(run((tx, refundId) => bind(tx, begun, refundId)));
+): Promise<Answer & { replayed: boolean }> {
+  const begun = await begin(deps, name, fingerprint);
+  if ('status' in begun) return { ...begun, replayed: true };
+  const { fault, ...answer } = await settle(run((tx, refundId) => bind(tx, begun, refundId)));
   // A database that hangs must not hold up an answer that is there; it is stored later, or not at all.
   await Promise.race([finish(deps, begun, answer), sleep(storeWaitMs, null, { ref: false })]);
-  if (answer.fault !== null) throw answer.fault;
-  return answer;
-}
-
-function readKey(request: FastifyRequest): string | null {
-  const header = request.headers['idempotency-key'];
-  if (header === undefined) return null;
-  if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header;
-  throw new ServiceError('validation_error', 'Idempotency-Key: use 1 to 255 visible ASCII characters.');
-}
-
-function fingerprintOf(request: FastifyRequest): Uint8Array<ArrayBuffer> {
-  const [path] = request.url.split('?');
-  // No body and an empty object are the same request.
-  const text = `${request.method} ${path}\n${canonicalJson(request.body ?? {})}`;
-  return Uint8Array.from(createHash('sha256').update(text).digest());
+  if (fault !== null) throw fault;
+  return { ...answer, replayed: false };
 }
 
 /** Takes the key, or gives the answer to repeat. */

@@ -1,6 +1,12 @@
 import { loadServiceSettings } from '../shared/config.ts';
-import { closeDependencies, openDependencies, untilClockStarted } from '../shared/dependencies.ts';
+import {
+  closeDependencies,
+  type Dependencies,
+  openDependencies,
+  untilClockStarted,
+} from '../shared/dependencies.ts';
 import { openLog } from '../shared/log.ts';
+import { needsFirstOwner, setupCode } from '../shared/people/first-owner.ts';
 import { runMain } from '../shared/run-main.ts';
 import { closeOnSignal } from '../shared/shutdown.ts';
 import { buildApp } from './app.ts';
@@ -17,4 +23,11 @@ runMain(async () => {
     await closeDependencies(deps);
   });
   await app.listen({ host: settings.HOST, port: settings.PORT });
+  await inviteFirstOwner(deps);
 });
+
+/** While nobody can sign in, whoever reads the log may make the first owner; the code is of no use after that. */
+async function inviteFirstOwner({ db, log, settings }: Dependencies): Promise<void> {
+  if (!(await needsFirstOwner(db).catch(() => false))) return;
+  log.warn(`nobody can sign in yet: open /dashboard/set-up and enter ${setupCode(settings.ENCRYPTION_KEY)}`);
+}

@@ -6,6 +6,9 @@ const answerable: readonly HTTPMethods[] = [
   ...(['OPTIONS', 'TRACE', 'QUERY'] as const),
 ];
 
+/** The browsable documentation and the board of the queues have routes that overlap; they are left as they are. */
+const overlapping = ['/docs', '/dashboard/queues'];
+
 /**
  * Answers 405 for a known path with another method, and 404 for any other path. It has to be called before the routes
  * are registered; the returned function completes it after them.
@@ -13,8 +16,7 @@ const answerable: readonly HTTPMethods[] = [
 export function answerUnknownRoutes(app: FastifyInstance): () => void {
   const methodsByPath = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
-    // The browsable documentation has routes that overlap each other; they are left as they are.
-    if (url.startsWith('/docs')) return;
+    if (overlapping.some((prefix) => url.startsWith(prefix))) return;
     const methods = methodsByPath.get(url) ?? new Set<string>();
     for (const one of [method].flat()) methods.add(one.toUpperCase());
     methodsByPath.set(url, methods);

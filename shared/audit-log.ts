@@ -1,4 +1,5 @@
-import type { DatabaseTransaction, Prisma } from './db.ts';
+import type { AuditLog, Database, DatabaseTransaction, Prisma } from './db.ts';
+import { ServiceError } from './errors.ts';
 import { newId } from './ids.ts';
 
 /** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */
@@ -16,4 +17,61 @@ export interface AuditEntry {
 /** Writes an act down in the database transaction that carries it out, so that neither exists without the other. */
 export async function writeAudit(tx: DatabaseTransaction, entry: AuditEntry, now: Date): Promise<void> {
   await tx.auditLog.create({ data: { detail: {}, ...entry, id: newId('aud'), createdAt: now } });
+}
+
+/** Which entries are meant; what is left out does not matter. */
+export interface AuditFilter {
+  actor?: string | undefined;
+  action?: string | undefined;
+}
+
+/** Some entries in a row, the newest first. */
+export interface AuditPage {
+  entries: AuditLog[];
+  /** The last of them, if older ones follow: `before` of the next page. */
+  next: string | null;
+}
+
+/**
+ * Reads a page of an organization's audit log, the newest entries first.
+ * @param request.before the id of the entry after which the page begins; the newest one unless given.
+ * @throws ServiceError not_found for a `before` that is no entry of the organization.
+ */
+export async function readAuditLog(
+  db: Database,
+  request: AuditFilter & { organizationId: string; before?: string | undefined; limit: number },
+): Promise<AuditPage> {
+  const { organizationId, actor, action, before, limit } = request;
+  const found = await db.auditLog.findMany({
+    where: {
+      organizationId,
+      ...(actor === undefined ? {} : { actor }),
+      ...(action === undefined ? {} : { action }),
+      ...(before === undefined ? {} : await olderThan(db, organizationId, before)),
+    },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    take: limit + 1,
+  });
+  const entries = found.slice(0, limit);
+  return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null };
+}
+
+/** The index finds where the page begins by the time alone; entries of one moment are told apart by their ids. */
+async function olderThan(
+  db: Database,
+  organizationId: string,
+  id: string,
+): Promise<Prisma.AuditLogWhereInput> {
+  const last = await db.auditLog.findUnique({ where: { id, organizationId } });
+  if (last === null) throw new ServiceError('not_found', 'No such entry of the audit log.');
+  const { createdAt } = last;
+  return { createdAt: { lte: createdAt }, NOT: { createdAt, id: { gte: id } } };
+}
+
+/**
+ * The same for an act that programs carry out as well, such as asking for a refund: of a person it is written down here, of
+ * a program the refund's timeline tells.
+ */
+export async function auditPerson(tx: DatabaseTransaction, entry: AuditEntry, now: Date): Promise<void> {
+  if (entry.actor.startsWith('user:')) await writeAudit(tx, entry, now);
 }

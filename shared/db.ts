@@ -4,7 +4,9 @@ import { StrictClient } from './strict-client.ts';
 
 export type {
   ApiKey,
+  AuditLog,
   IdempotencyKey,
+  Invitation,
   Organization,
   ProcessorAccount,
   ProcessorEvent,
@@ -13,7 +15,9 @@ export type {
   Refund,
   RefundEvent,
   Role,
+  Session,
   Transaction,
+  User,
 } from '../prisma/generated/client.ts';
 export { Prisma };
 
@@ -37,6 +41,9 @@ export function openDatabase(databaseUrl: string, poolSize: number): Database {
     statement_timeout: 9_000,
     idle_in_transaction_session_timeout: 15_000,
     keepAlive: true,
+    // The driver writes and reads times without their offset, and means UTC: in a database, or for a role, whose time zone
+    // is another one, every time would be shifted by it, and by another hour in summer.
+    options: '-c TimeZone=UTC',
     Client: StrictClient,
   });
   return new PrismaClient({

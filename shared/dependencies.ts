@@ -5,6 +5,7 @@ import type { ServiceSettings } from './config.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { type Database, databaseNow, openDatabase } from './db.ts';
 import type { Logger } from './log.ts';
+import { HashingTurns } from './people/hashing-turns.ts';
 import { processorNames } from './processors/registry.ts';
 import { RefundQueues } from './queues.ts';
 import { SecretBox } from './secrets.ts';
@@ -20,6 +21,8 @@ export interface Dependencies {
   queues: RefundQueues;
   secrets: SecretBox;
   connections: ProcessorConnections;
+  /** Keeps the hashing of passwords within what a process can bear. */
+  hashingTurns: HashingTurns;
 }
 
 /** Builds the dependencies of a process; nothing waits for a store, and none has to be there. */
@@ -39,6 +42,7 @@ export function openDependencies(
     queues: new RefundQueues(settings, processorNames, log),
     secrets,
     connections: new ProcessorConnections(secrets),
+    hashingTurns: new HashingTurns(),
     ...overrides,
   };
 }

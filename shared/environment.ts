@@ -2,3 +2,7 @@
 export const environments = ['live', 'test'] as const;
 
 export type Environment = (typeof environments)[number];
+
+export function isEnvironment(text: string): text is Environment {
+  return environments.some((environment) => environment === text);
+}

@@ -1,10 +1,24 @@
 import { typeid } from 'typeid-js';
 
-const prefixes = ['org', 'usr', 'key', 'acc', 'ref', 'evt', 'pol', 'aud', 'pev', 'rec', 'fin'] as const;
+const prefixes = [
+  'org',
+  'usr',
+  'key',
+  'acc',
+  'ref',
+  'evt',
+  'pol',
+  'aud',
+  'pev',
+  'rec',
+  'fin',
+  'ses',
+  'inv',
+] as const;
 
 /**
  * The kinds of things that have an id: organization, user, key, account, refund, event, policy, audit entry, processor
- * event, reconciliation, finding of one.
+ * event, reconciliation, finding of one, session of the dashboard, invitation.
  */
 export type IdPrefix = (typeof prefixes)[number];
 

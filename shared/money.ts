@@ -1,5 +1,8 @@
 import { currencyExponents } from './currencies.ts';
 
+/** The lowercase ISO 4217 codes that the service knows, in their order. */
+export const currencies: readonly string[] = Object.keys(currencyExponents).toSorted();
+
 /** Lowercase ISO 4217 codes that the service knows. */
 export function isCurrency(code: string): boolean {
   return Object.hasOwn(currencyExponents, code);

@@ -33,7 +33,12 @@ export function refundQueueName(processor: string): string {
 export const maintenanceQueueName = 'maintenance';
 
 /** Jobs of the maintenance queue. */
-export type MaintenanceJob = 'expire-answers' | 'expire-events' | 'expire-reconciliations';
+export type MaintenanceJob =
+  | 'expire-answers'
+  | 'expire-events'
+  | 'expire-reconciliations'
+  | 'expire-sessions'
+  | 'expire-invitations';
 
 /** What is kept of finished jobs: nothing of the good ones, the last failures for people to look at. */
 const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 500 } };
@@ -101,6 +106,14 @@ export class RefundQueues {
   /** Answers when the queue's store does; for readiness. */
   async ping(): Promise<void> {
     await this.#maintenance.getJobCountByTypes('waiting');
+  }
+
+  /**
+   * Hands BullMQ's own object of every queue to `use`, for a board that shows what is in them. They hold the jobs of
+   * all organizations together.
+   */
+  map<Result>(use: (queue: Queue) => Result): Result[] {
+    return [...this.#queues.values(), this.#maintenance].map(use);
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   // Stripe itself repeats a wrong key with stars in the middle, and its last letters are a part of it all the same.
   [/([sr]k)_(live|test)_[\w*]+/g, '$1_$2_[redacted]'],
   [/whsec_[A-Za-z0-9+/_=-]+/g, 'whsec_[redacted]'],
+  [/invite_[\w-]{20,}/g, 'invite_[redacted]'],
   [/\b(Basic|Bearer) +[A-Za-z0-9+/._~=-]{16,}/gi, '$1 [redacted]'],
   // Up to the last @, because a password may hold one.
   [/\b([a-z][a-z0-9+.-]{0,30}):\/\/[^\s"'<>]{0,1000}@/gi, '$1://[redacted]@'],
@@ -13,7 +14,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
 
 /**
  * Masks in a text what must not leave the service by accident: API keys, processors' keys and webhook secrets,
- * credentials of HTTP, passwords in URLs, and card-like numbers.
+ * tokens of invitations, credentials of HTTP, passwords in URLs, and card-like numbers.
  */
 export function redact(text: string): string {
   return patterns.reduce((masked, [pattern, replacement]) => masked.replace(pattern, replacement), text);

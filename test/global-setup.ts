@@ -1,5 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import { migrate } from '../prisma/migrate.ts';
+import { findChromium } from './harness/browser.ts';
+import { compileService } from './harness/compiled-service.ts';
 import { createDatabase, sealTemplate } from './harness/create-database.ts';
 import { startPostgres } from './harness/embedded-postgres.ts';
 import { findRedisServer, type RunningRedis, startRedis } from './harness/redis.ts';
@@ -8,14 +10,19 @@ import { canMountDisks } from './harness/small-disk.ts';
 
 /** Starts the servers of a test run, once for all files. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const compiling = compileService();
   const redis = await startRedisIfPresent();
   const postgres = await startPostgres({ durable: false });
   await migrate(await createDatabase(postgres.url, templateDatabase));
   await sealTemplate(postgres.url, templateDatabase);
   project.provide('postgresUrl', postgres.url);
   project.provide('redisUrl', redis?.url ?? null);
+  project.provide('chromiumPath', chromiumIfPresent());
   project.provide('disks', mountsDisks());
+  const compiled = await compiling;
+  project.provide('compiledFolder', compiled.folder);
   return async () => {
+    compiled.remove();
     await Promise.all([postgres.stop(), redis?.stop()]);
   };
 }
@@ -28,6 +35,18 @@ async function startRedisIfPresent(): Promise<RunningRedis | null> {
     'The queues in PostgreSQL are tested. Install redis-server to test both.',
   );
   return null;
+}
+
+function chromiumIfPresent(): string | null {
+  const path = findChromium();
+  if (path === null) {
+    tellSkipped(
+      'there is no chromium on PATH',
+      'Every test of pages in a real browser',
+      'What the server answers is tested. Install chromium to test what a browser makes of it.',
+    );
+  }
+  return path;
 }
 
 function mountsDisks(): boolean {

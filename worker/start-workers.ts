@@ -11,7 +11,9 @@ import {
 import { advanceRefund } from './jobs/advance-refund.ts';
 import { expireAnswers } from './jobs/expire-answers.ts';
 import { expireEvents } from './jobs/expire-events.ts';
+import { expireInvitations } from './jobs/expire-invitations.ts';
 import { expireReconciliations } from './jobs/expire-reconciliations.ts';
+import { expireSessions } from './jobs/expire-sessions.ts';
 import { reconcileOnSchedule } from './reconcile-on-schedule.ts';
 import { startSweeping } from './sweep.ts';
 
@@ -25,6 +27,8 @@ const maintenance: Readonly<Record<MaintenanceJob, (deps: Dependencies) => Promi
   'expire-answers': expireAnswers,
   'expire-events': expireEvents,
   'expire-reconciliations': expireReconciliations,
+  'expire-sessions': expireSessions,
+  'expire-invitations': expireInvitations,
 };
 
 const maintenanceJobs = Object.keys(maintenance) as MaintenanceJob[];

@@ -10,6 +10,7 @@ import { addOrganizationCommands } from './commands/organization.ts';
 import { addPolicyCommands } from './commands/policy.ts';
 import { addReconciliationCommands } from './commands/reconciliation.ts';
 import { addRefundCommands } from './commands/refund.ts';
+import { addUserCommands } from './commands/user.ts';
 import { examples } from './options.ts';
 import { explain } from './output.ts';
 import { CommandError } from './session.ts';
@@ -35,6 +36,7 @@ function buildProgram(): Command {
   addPolicyCommands(program);
   addRefundCommands(program);
   addReconciliationCommands(program);
+  addUserCommands(program);
   return program;
 }
 

@@ -1,7 +1,13 @@
 import type { Database, Refund } from '../../shared/db.ts';
+import {
+  findAwaitingApproval,
+  findFlagged,
+  findRefusedAccounts,
+  type WaitingRefund,
+} from '../../shared/insights/needs-person.ts';
 import { formatAmount } from '../../shared/money.ts';
 import { findOrganization } from '../../shared/organizations/find-organization.ts';
-import { type AccountSummary, withoutCredentials } from '../../shared/organizations/processor-accounts.ts';
+import type { AccountSummary } from '../../shared/organizations/processor-accounts.ts';
 import { isFlaggedForExtra } from '../../shared/refunds/flag.ts';
 import { toPublicRefund } from '../../shared/refunds/refund.ts';
 import { isTerminal } from '../../shared/refunds/states.ts';
@@ -11,30 +17,24 @@ import { explain, printData, printJson, printTable } from './output.ts';
 export interface Attention {
   /** Accounts whose credentials their processor refuses. */
   accounts: { account: AccountSummary; next: string }[];
-  refunds: { refund: Refund; since: Date; why: string; next: string }[];
+  refunds: (WaitingRefund & { next: string })[];
 }
 
 /** @throws ServiceError not_found for an organization that does not exist. */
 export async function readAttention(db: Database, organizationId: string | undefined): Promise<Attention> {
   if (organizationId !== undefined) await findOrganization(db, organizationId);
   const owner = organizationId === undefined ? {} : { organizationId };
-  const refunds = await db.refund.findMany({
-    where: { ...owner, OR: [{ status: 'pending' }, { flaggedAt: { not: null } }] },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  const accounts = await db.processorAccount.findMany({
-    where: { ...owner, misconfiguredAt: { not: null } },
-    omit: withoutCredentials,
-    orderBy: [{ misconfiguredAt: 'asc' }, { id: 'asc' }],
-  });
+  const [accounts, approvals, flagged] = await Promise.all([
+    findRefusedAccounts(db, owner),
+    findAwaitingApproval(db, owner),
+    findFlagged(db, owner),
+  ]);
   const refused = new Set(accounts.map(placeOf));
   return {
     accounts: accounts.map((account) => ({ account, next: setCommand(account) })),
-    refunds: refunds.map((refund) => ({
-      refund,
-      since: refund.flaggedAt ?? refund.createdAt,
-      why: whyOf(refund),
-      next: nextCommand(refund, refused.has(placeOf(refund))),
+    refunds: oldestFirst([...approvals, ...flagged]).map((waiting) => ({
+      ...waiting,
+      next: nextCommand(waiting.refund, refused.has(placeOf(waiting.refund))),
     })),
   };
 }
@@ -91,8 +91,12 @@ function printRefunds(refunds: Attention['refunds']): void {
   );
 }
 
-function whyOf({ status, flagReason }: Refund): string {
-  return flagReason ?? (status === 'pending' ? 'It waits for approval.' : 'It was flagged.');
+/** By their creation, each once: one that waits for approval may be flagged as well. */
+function oldestFirst(waiting: readonly WaitingRefund[]): WaitingRefund[] {
+  const once = new Map(waiting.map((item) => [item.refund.id, item]));
+  return [...once.values()].sort(
+    ({ refund: a }, { refund: b }) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1),
+  );
 }
 
 type Place = Pick<AccountSummary, 'organizationId' | 'environment' | 'processor'>;

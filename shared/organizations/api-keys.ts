@@ -25,11 +25,15 @@ export function hashApiKey(key: string): Uint8Array<ArrayBuffer> {
 /** A key as it may be shown: without its hash. */
 export type ApiKeySummary = Omit<ApiKey, 'hash'>;
 
-/** An organization's keys, the newest first. */
-export async function listApiKeys(db: Database, organizationId: string): Promise<ApiKeySummary[]> {
+/** An organization's keys, the newest first; those of one environment when it is given. */
+export async function listApiKeys(
+  db: Database,
+  organizationId: string,
+  environment?: Environment,
+): Promise<ApiKeySummary[]> {
   await findOrganization(db, organizationId);
   return await db.apiKey.findMany({
-    where: { organizationId },
+    where: { organizationId, ...(environment === undefined ? {} : { environment }) },
     omit: { hash: true },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
   });
@@ -70,17 +74,18 @@ export async function createApiKey(
 /**
  * Revokes a key for good; requests with it are refused from the next one on. Doing it again changes nothing.
  * @param request.organizationId when given, a key of another organization does not exist.
+ * @param request.environment when given, a key of the other environment does not exist.
  * @throws ServiceError not_found for an unknown key.
  */
 export async function revokeApiKey(
   deps: Pick<Dependencies, 'db' | 'clock'>,
-  request: { organizationId?: string; keyId: string; actor: string },
+  request: { organizationId?: string; environment?: Environment; keyId: string; actor: string },
 ): Promise<{ organizationId: string; alreadyRevoked: boolean }> {
   const { keyId, actor } = request;
   const now = deps.clock.now();
   return await deps.db.$transaction(async (tx) => {
     const key = await tx.apiKey.findUnique({ where: { id: keyId } });
-    if (key === null || (request.organizationId ?? key.organizationId) !== key.organizationId) {
+    if (key === null || !isAmong(key, request)) {
       throw new ServiceError('not_found', `No such key: ${keyId}`);
     }
     const { organizationId, environment, lastFour } = key;
@@ -93,6 +98,14 @@ export async function revokeApiKey(
     await writeAudit(tx, { ...entry, detail: { environment, lastFour } }, now);
     return { organizationId, alreadyRevoked: false };
   });
+}
+
+function isAmong(
+  key: ApiKey,
+  { organizationId, environment }: { organizationId?: string; environment?: Environment },
+): boolean {
+  const isOwn = organizationId === undefined || key.organizationId === organizationId;
+  return isOwn && (environment === undefined || key.environment === environment);
 }
 
 /**

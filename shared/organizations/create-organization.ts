@@ -1,4 +1,5 @@
 import { writeAudit } from '../audit-log.ts';
+import type { DatabaseTransaction } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
@@ -15,21 +16,32 @@ export async function createOrganization(
   deps: Pick<Dependencies, 'db' | 'clock'>,
   request: { name: string; actor: string },
 ): Promise<{ id: string }> {
-  const name = request.name.trim();
-  if (!namePattern.test(name)) {
-    throw new ServiceError('validation_error', 'name: has to be 1 to 200 printable characters.');
-  }
-  const id = newId('org');
+  const { actor } = request;
+  const name = checkedOrganizationName(request.name);
   const now = deps.clock.now();
-  await deps.db.$transaction(async (tx) => {
-    await tx.organization.create({ data: { id, name, createdAt: now } });
-    await insertPolicies(tx, id, [defaultPolicy], now);
-    const { actor } = request;
-    await writeAudit(
-      tx,
-      { organizationId: id, actor, action: 'organization.created', target: id, detail: { name } },
-      now,
-    );
-  });
-  return { id };
+  return { id: await deps.db.$transaction((tx) => insertOrganization(tx, { name, actor }, now)) };
+}
+
+/**
+ * The name without blanks around it.
+ * @throws ServiceError validation_error when it is empty, too long or not printable.
+ */
+export function checkedOrganizationName(text: string): string {
+  const name = text.trim();
+  if (namePattern.test(name)) return name;
+  throw new ServiceError('validation_error', 'name: has to be 1 to 200 printable characters.');
+}
+
+/** Stores an organization with the default policy, and the entry in the audit log; answers its id. */
+export async function insertOrganization(
+  tx: DatabaseTransaction,
+  { name, actor }: { name: string; actor: string },
+  now: Date,
+): Promise<string> {
+  const id = newId('org');
+  await tx.organization.create({ data: { id, name, createdAt: now } });
+  await insertPolicies(tx, id, [defaultPolicy], now);
+  const entry = { organizationId: id, actor, action: 'organization.created', target: id };
+  await writeAudit(tx, { ...entry, detail: { name } }, now);
+  return id;
 }

@@ -61,7 +61,11 @@ function asJson(encoded: object): Prisma.InputJsonObject {
   return encoded as Prisma.InputJsonObject;
 }
 
-function readPolicyFile(file: unknown): Policy[] {
+/**
+ * Reads a file of policies without setting them.
+ * @throws ServiceError validation_error naming the fields that are not valid.
+ */
+export function readPolicyFile(file: unknown): Policy[] {
   const checked = policyFileSchema.safeParse(file);
   if (!checked.success) throw invalid(checked.error.issues.flatMap(describeIssue));
   const { policies } = checked.data;

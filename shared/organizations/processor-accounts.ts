@@ -2,6 +2,7 @@ import { type AccountKey, credentialContext } from '../accounts/connect.ts';
 import { writeAudit } from '../audit-log.ts';
 import type { Database, DatabaseTransaction, ProcessorAccount } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { Environment } from '../environment.ts';
 import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { processorKind, processorNames } from '../processors/registry.ts';
@@ -13,11 +14,15 @@ export type AccountSummary = Omit<ProcessorAccount, 'encryptedCredentials' | 'en
 /** What a query for summaries leaves out. */
 export const withoutCredentials = { encryptedCredentials: true, encryptionKeyId: true } as const;
 
-/** An organization's accounts, live ones first. */
-export async function listProcessorAccounts(db: Database, organizationId: string): Promise<AccountSummary[]> {
+/** An organization's accounts, live ones first; those of one environment when it is given. */
+export async function listProcessorAccounts(
+  db: Database,
+  organizationId: string,
+  environment?: Environment,
+): Promise<AccountSummary[]> {
   await findOrganization(db, organizationId);
   return await db.processorAccount.findMany({
-    where: { organizationId },
+    where: { organizationId, ...(environment === undefined ? {} : { environment }) },
     omit: withoutCredentials,
     orderBy: [{ environment: 'asc' }, { processor: 'asc' }],
   });

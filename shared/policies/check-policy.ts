@@ -3,17 +3,25 @@ import type { Dependencies } from '../dependencies.ts';
 import type { Environment } from '../environment.ts';
 import { ServiceError } from '../errors.ts';
 import { refusedCredentials } from '../refunds/refusals.ts';
-import { readTransaction } from '../transactions/read-transaction.ts';
-import { decidePolicy } from './decide.ts';
+import { type KnownTransaction, readTransaction } from '../transactions/read-transaction.ts';
+import { decidePolicy, type PolicyRequest } from './decide.ts';
 import { unknownTransaction } from './evaluate.ts';
 import type { PolicyVerdict } from './policy.ts';
 
-/** A question about a payment; `amount` in minor units, null for "at all, and up to how much". */
+/** A question about a refund of a payment that somebody may ask for. */
 export interface PolicyQuestion {
   organizationId: string;
   environment: Environment;
   transactionId: string;
-  amount: bigint | null;
+  /** Undefined to have it found out. */
+  processor?: string | undefined;
+  request: PolicyRequest;
+}
+
+/** The payment and what the policies say; without the payment nobody knows it. */
+export interface PaymentExamination {
+  transaction: KnownTransaction | null;
+  verdict: PolicyVerdict;
 }
 
 /**
@@ -21,24 +29,23 @@ export interface PolicyQuestion {
  * @throws ServiceError when nothing is stored: service_unavailable while the processor cannot be asked, and processor_error
  * when it refuses the account's credentials; besides what `chooseAccount` throws.
  */
-export async function checkPolicy(deps: Dependencies, question: PolicyQuestion): Promise<PolicyVerdict> {
-  const { organizationId, environment, transactionId, amount } = question;
-  const account = await chooseAccount(deps, {
-    organizationId,
-    environment,
-    transactionId,
-    processor: undefined,
-  });
-  if (account === null) return unknownTransaction(transactionId, 'api');
+export async function examinePayment(
+  deps: Dependencies,
+  question: PolicyQuestion,
+): Promise<PaymentExamination> {
+  const { organizationId, environment, transactionId, request } = question;
+  const unknown = { transaction: null, verdict: unknownTransaction(transactionId, request.initiatedBy) };
+  const account = await chooseAccount(deps, { ...question, processor: question.processor });
+  if (account === null) return unknown;
   const { processor } = account;
   const reading = await readTransaction(deps, { organizationId, environment, processor, transactionId });
   switch (reading.kind) {
     case 'known': {
-      const request = { amount, reason: null, metadata: null, initiatedBy: 'api' as const };
-      return await decidePolicy(deps.db, deps.clock, reading.transaction, request);
+      const { transaction } = reading;
+      return { transaction, verdict: await decidePolicy(deps.db, deps.clock, transaction, request) };
     }
     case 'not-found':
-      return unknownTransaction(transactionId, 'api');
+      return unknown;
     case 'unreachable':
       throw new ServiceError(
         'service_unavailable',

@@ -1,12 +1,27 @@
 import { z } from 'zod';
 import type { Environment } from '../environment.ts';
-import { InvalidCredentialsError } from './processor.ts';
+import { type CredentialField, InvalidCredentialsError } from './processor.ts';
 
 /** A credential: text without blanks, so that a careless copy is noticed here and not as an error of the processor. */
 export const secretText = z
   .string('is required')
   .regex(/^[\x21-\x7e]{1,255}$/, 'has to be 1 to 255 characters without blanks')
   .refine((text) => !text.endsWith('...'), 'is the placeholder of an example; put the real one in its place');
+
+/** The field for an address other than the processor's own; see `readApiBase`. */
+export const apiBaseField: Omit<CredentialField, 'name'> = {
+  label: 'Address of the API',
+  type: 'address',
+  isRequired: false,
+  hint: "Leave it empty for the processor's own. For a sandbox: scheme, host and port.",
+};
+
+/** The fields of a schema, by name, so that none of either is forgotten. */
+export function credentialFieldsOf<Name extends string>(
+  fields: Readonly<Record<Name, Omit<CredentialField, 'name'>>>,
+): CredentialField[] {
+  return Object.entries<Omit<CredentialField, 'name'>>(fields).map(([name, field]) => ({ name, ...field }));
+}
 
 /**
  * Reads credentials that a person supplied.

@@ -210,9 +210,33 @@ export interface Processor {
   answerChallenge(challenge: string): string | null;
 }
 
+/** A credential that a person supplies, as a form asks for it. */
+export interface CredentialField {
+  /** Its name in what `parseCredentials` takes. */
+  name: string;
+  label: string;
+  /** `address`: text that is nobody's secret; `choice`: true or false. */
+  type: 'secret' | 'address' | 'choice';
+  isRequired: boolean;
+  /** Where to find it, or what it is for. */
+  hint: string;
+}
+
+/** A refund that its processor has. */
+export interface AcceptedRefund {
+  externalRefundId: string;
+  transactionId: string;
+  /** The processor's own word for its state, as last read; null before that. */
+  processorStatus: string | null;
+}
+
 /** What there is to know of a kind of processor, before any account of it exists. */
 export interface ProcessorKind<Credentials> {
   name: string;
+  /** As the processor writes itself. */
+  displayName: string;
+  /** Everything that `parseCredentials` takes, in the order in which people should be asked for it. */
+  credentialFields: readonly CredentialField[];
   /** True when a transaction id can only be this processor's. */
   recognizes(transactionId: string): boolean;
   /** False for an id that the processor could never have; such an id is not sent over the wire. */
@@ -224,15 +248,17 @@ export interface ProcessorKind<Credentials> {
   parseCredentials(input: unknown, environment: Environment): Credentials;
   /** Null when the processor can express the amount, else the reason why not, for the caller. */
   amountProblem(amount: bigint, currency: string): string | null;
+  /** False when the processor surely does not cancel an accepted refund any more, by the state in which it last had it. */
+  mayTakeBack(refund: AcceptedRefund): boolean;
   /**
    * How long after the end of an attempt a lookup that finds nothing is proof that nothing was applied.
    */
   settleDelayMs: number;
   /**
    * How its webhooks arrive: the media type of their bodies, and the query parameter in which it sends a challenge to
-   * a new address; null when it sends none.
+   * a new address; null when it sends none. `setUp` tells people what to choose at the processor.
    */
-  webhooks: { mediaType: string; challengeParameter: string | null };
+  webhooks: { mediaType: string; challengeParameter: string | null; setUp: string };
   /** What of the credentials must never be seen, in every form in which it goes over the wire. */
   secretsOf(credentials: Credentials): readonly string[];
   connect(credentials: Credentials): Processor;

@@ -1,6 +1,8 @@
+import { auditPerson } from '../audit-log.ts';
 import { commitKnowingly } from '../commit-knowingly.ts';
-import type { Refund } from '../db.ts';
+import type { DatabaseTransaction, Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { processorKind } from '../processors/registry.ts';
 import { cancelUnsent } from './cancel-unsent.ts';
 import { transition } from './transition.ts';
 
@@ -14,6 +16,14 @@ export type CancelRequest =
   | { kind: 'cancelled'; refund: Refund }
   | { kind: 'asked'; refund: Refund }
   | { kind: 'refused'; refund: Refund };
+
+/** False when asking would be in vain: it has ended or been asked already, or its processor does not take it back any more. */
+export function mayBeCancelled(refund: Refund): boolean {
+  const { status, cancelRequestedAt, externalRefundId, processor } = refund;
+  if (status === 'pending') return true;
+  if (status !== 'processing' || cancelRequestedAt !== null) return false;
+  return externalRefundId === null || processorKind(processor).mayTakeBack({ ...refund, externalRefundId });
+}
 
 /** A row that changed between reading and writing is read again; this many times nobody loses honestly. */
 const maxRounds = 20;
@@ -38,7 +48,11 @@ export async function cancelRefund(
 /** One round of `cancelRefund`; null when the refund changed meanwhile. */
 async function tryCancel(deps: Dependencies, refund: Refund, actor: string): Promise<CancelRequest | null> {
   if (refund.status !== 'pending' && refund.status !== 'processing') return { kind: 'refused', refund };
-  const cancelled = await commitKnowingly(deps.db, (tx) => cancelUnsent(tx, deps.clock, refund, actor));
+  const cancelled = await commitKnowingly(deps.db, async (tx) => {
+    const moved = await cancelUnsent(tx, deps.clock, refund, actor);
+    if (moved !== null) await audit(tx, deps, refund, actor);
+    return moved;
+  });
   if (cancelled !== null) return { kind: 'cancelled', refund: cancelled };
   if (refund.status === 'pending') return null;
   if (refund.cancelRequestedAt !== null) return { kind: 'asked', refund };
@@ -54,14 +68,29 @@ async function requestCancellation(
   actor: string,
 ): Promise<Refund | null> {
   const now = deps.clock.now();
-  return await commitKnowingly(deps.db, (tx) =>
-    transition(tx, deps.clock, {
+  return await commitKnowingly(deps.db, async (tx) => {
+    const asked = await transition(tx, deps.clock, {
       refund,
       from: 'processing',
       to: 'processing',
       guard: { cancelRequestedAt: null },
       changes: { cancelRequestedAt: now, nextActionAt: now },
       entry: { type: 'cancel.requested', actor },
-    }),
+    });
+    if (asked !== null) await audit(tx, deps, refund, actor);
+    return asked;
+  });
+}
+
+async function audit(
+  tx: DatabaseTransaction,
+  { clock }: Pick<Dependencies, 'clock'>,
+  { id, organizationId }: Refund,
+  actor: string,
+): Promise<void> {
+  await auditPerson(
+    tx,
+    { organizationId, actor, action: 'refund.cancel_requested', target: id },
+    clock.now(),
   );
 }

@@ -20,6 +20,21 @@ export async function findOwnRefund(db: Database, owner: RefundOwner, id: string
   return refund;
 }
 
+/** In which environment an organization's refunds are, by id; ids that are none of its refunds are left out. */
+export async function findRefundEnvironments(
+  db: Database,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<Map<string, Environment>> {
+  const refundIds = ids.filter((id) => id.startsWith('ref_'));
+  if (refundIds.length === 0) return new Map();
+  const refunds = await db.refund.findMany({
+    where: { id: { in: refundIds }, organizationId },
+    select: { id: true, environment: true },
+  });
+  return new Map(refunds.map(({ id, environment }) => [id, environment]));
+}
+
 /** A page of an organization's refunds, newest first. */
 export async function listRefunds(
   db: Database,

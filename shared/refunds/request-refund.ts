@@ -1,4 +1,5 @@
 import { chooseAccount } from '../accounts/choose-account.ts';
+import { auditPerson } from '../audit-log.ts';
 import { commitKnowingly } from '../commit-knowingly.ts';
 import { type DatabaseTransaction, Prisma, type Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -22,7 +23,7 @@ export interface RefundRequest {
   environment: Environment;
   apiKeyId: string | null;
   initiatedBy: InitiatedBy;
-  /** Who asks, for the timeline: `key:<id>`. */
+  /** Who asks, for the timeline: `key:<id>` or `user:<id>`. */
   actor: string;
   transactionId: string;
   /** Minor units, positive. */
@@ -133,6 +134,7 @@ async function putOnRecord(
     if (verdict?.enforced) await enforceAgain(tx, deps, request, key);
     const refund = await insertRefund(tx, deps, request, processor, verdict?.approvalRequired ?? false);
     await withinCreation(tx, refund.id);
+    await auditCreation(tx, request, refund);
     return refund;
   });
 }
@@ -181,6 +183,15 @@ async function insertRefund(
   const type = approvalRequired ? 'refund.approval_required' : 'refund.created';
   await appendEvent(tx, refund, null, { type, actor }, now);
   return refund;
+}
+
+async function auditCreation(
+  tx: DatabaseTransaction,
+  { actor }: RefundRequest,
+  { id, organizationId, environment, transactionId, amount, currency, createdAt }: Refund,
+): Promise<void> {
+  const detail = { environment, transactionId, amount: Number(amount), currency };
+  await auditPerson(tx, { organizationId, actor, action: 'refund.created', target: id, detail }, createdAt);
 }
 
 /** Says what stands against a reservation that was just refused, under the lock that refused it. */

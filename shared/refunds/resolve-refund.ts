@@ -11,8 +11,8 @@ import { isFlaggedForExtra } from './flag.ts';
 import { readGivenReason } from './given-reason.ts';
 import { claimFlagged, leasedUntil, releaseFlagged } from './lease.ts';
 import { keptEvent } from './person-decisions.ts';
+import { canBeKept, canBeResolved } from './possible-resolutions.ts';
 import { requestReview } from './request-review.ts';
-import { canMove, isTerminal } from './states.ts';
 import { annotate, type RefundChanges, transition } from './transition.ts';
 
 /** How a person wants a flagged refund to end. */
@@ -91,8 +91,7 @@ export async function keepRefund(
 ): Promise<ResolutionOutcome> {
   const words = readGivenReason(reason);
   if (loaded.flaggedAt === null) return { kind: 'not-flagged', refund: loaded };
-  if (!isTerminal(loaded.status) && !isFlaggedForExtra(loaded))
-    return { kind: 'not-allowed', refund: loaded };
+  if (!canBeKept(loaded)) return { kind: 'not-allowed', refund: loaded };
   const claim = await takeFlagged(deps, loaded);
   if (claim.kind !== 'taken') return claim;
   const { refund } = claim;
@@ -128,11 +127,6 @@ function checkResolution(refund: Refund, asked: Resolution): Resolution {
     throw new ServiceError('validation_error', 'processor refund: has to name the refund that completed.');
   }
   return { ...asked, reason };
-}
-
-function canBeResolved({ status: from }: Refund, to: ResolvedStatus): boolean {
-  // A refund that waits for approval is approved or rejected.
-  return from !== 'pending' && canMove(from, to);
 }
 
 /** Takes the lease, or says why that cannot be. */

@@ -8,7 +8,7 @@ import { canMove, holdsReservation, isTerminal, type RefundStatus } from './stat
 export interface TimelineEntry {
   /** For example `refund.completed` or `attempt.unknown`. */
   type: string;
-  /** Who caused it: `key:<id>`, `worker`, or `cli:<user>` for administration. */
+  /** Who caused it: `key:<id>`, `user:<id>`, `worker`, or `cli:<user>` for administration. */
   actor: string;
   detail?: Prisma.InputJsonObject;
 }
@@ -70,6 +70,7 @@ export async function transition(
     ...(isTerminal(to) ? { flaggedAt: null, flagReason: null } : {}),
     ...changes,
     status: to,
+    ...(to === 'completed' ? { completedAt: now } : {}),
     updatedAt: now,
     wokenAt: null,
     ...(to === 'processing' ? {} : { nextActionAt: null, claimedUntil: null }),

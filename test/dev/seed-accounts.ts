@@ -6,7 +6,7 @@ import { setProcessorAccount } from '../../shared/organizations/processor-accoun
 import { sandboxCredentials } from './sandbox-credentials.ts';
 
 /** What seeding works with. */
-export type SeedDependencies = Pick<Dependencies, 'db' | 'clock' | 'secrets'>;
+export type SeedDependencies = Pick<Dependencies, 'db' | 'clock' | 'secrets' | 'hashingTurns'>;
 
 /** Who did it, in the audit log. */
 export const actor = 'dev';

@@ -4,7 +4,8 @@ import { openDatabase } from '../../shared/db.ts';
 import type { Environment } from '../../shared/environment.ts';
 import { createApiKey, findApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
-import { createUser } from '../../shared/organizations/users.ts';
+import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import { createUser } from '../../shared/people/users.ts';
 import { SecretBox } from '../../shared/secrets.ts';
 import type { DevFile } from './dev-file.ts';
 import { actor, pointAccountsAtSandbox, type SeedDependencies } from './seed-accounts.ts';
@@ -28,7 +29,12 @@ const organizationName = 'Development';
 export async function seed(options: SeedOptions): Promise<Seed> {
   const { databaseUrl, encryptionKey, sandboxUrl, remembered } = options;
   const db = openDatabase(databaseUrl, 2);
-  const deps = { db, clock: systemClock, secrets: new SecretBox([encryptionKey]) };
+  const deps = {
+    db,
+    clock: systemClock,
+    secrets: new SecretBox([encryptionKey]),
+    hashingTurns: new HashingTurns(),
+  };
   try {
     const organizationId = await ensureOrganization(deps, remembered);
     const test = await ensureKey(deps, organizationId, 'test', remembered);

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { inject } from 'vitest';
 import type { TestService } from './service.ts';
 
 /** How a command ended, and what it said. */
@@ -16,13 +17,13 @@ export type AdminCli = (args: readonly string[], input?: string) => Promise<CliR
 const root = resolve(import.meta.dirname, '..', '..');
 
 /**
- * The administration as an operator runs it: a process of its own for each command. One that does not end by itself
+ * The administration as an operator runs it, compiled: a process of its own for each command. One that does not end by itself
  * is killed, and its code is null.
  * @param env the settings; undefined takes a variable away.
  */
 export function adminCli(env: Record<string, string | undefined>): AdminCli {
   return async (args, input = '') => {
-    const child = spawn(process.execPath, ['--import', 'tsx', resolve(root, 'api/admin/main.ts'), ...args], {
+    const child = spawn(process.execPath, [join(inject('compiledFolder'), 'api/admin/main.js'), ...args], {
       cwd: root,
       env: { ...process.env, REDIS_URL: undefined, ...env },
       timeout: 40_000,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -12,6 +12,9 @@ export interface CompiledService {
   remove(): void;
 }
 
+/** What pages are made of and the compiler leaves where it is. */
+const assets = join('api', 'dashboard', 'assets');
+
 const root = resolve(import.meta.dirname, '..', '..');
 
 /** Compiles it into a folder of its own. */
@@ -23,6 +26,7 @@ export async function compileService(): Promise<CompiledService> {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const args = [compiler, '-p', 'tsconfig.build.json', '--outDir', folder];
   await promisify(execFile)(process.execPath, args, { cwd: root });
+  cpSync(join(root, assets), join(folder, assets), { recursive: true });
   return {
     folder,
     entry: (file) => relative(root, join(folder, file)),

@@ -5,6 +5,10 @@ declare module 'vitest' {
     postgresUrl: string;
     /** Redis of this run, shared by all files; null when there is no redis-server on this machine. */
     redisUrl: string | null;
+    /** The browser of this machine; null when there is none. */
+    chromiumPath: string | null;
+    /** The service as it is deployed, for tests that start processes of it: a folder with its JavaScript. */
+    compiledFolder: string;
     /** Whether a test can have a disk of its own, to fill it up. */
     disks: boolean;
   }

@@ -1,3 +1,4 @@
+import { join, relative, resolve } from 'node:path';
 import type { ServiceSettings } from '../../shared/config.ts';
 import type { Refund } from '../../shared/db.ts';
 import type { QueueBackend } from './backends.ts';
@@ -5,6 +6,8 @@ import { type StartedProcess, startProcess } from './child-process.ts';
 import { freePort } from './free-port.ts';
 import { startService, type TestService } from './service.ts';
 import { waitFor } from './wait-for.ts';
+
+const root = resolve(import.meta.dirname, '..', '..');
 
 // The service as it is deployed: processes that may be killed. The test's own process has the sandbox and looks at
 // the database, and nothing else.
@@ -34,19 +37,23 @@ export interface HttpAnswer {
   body: any;
 }
 
-/** @param settings what differs from the short pauses of tests. */
+/**
+ * @param settings what differs from the short pauses of tests.
+ * @param compiledFolder where the service is compiled; null to compile it anew in each process, which takes longer.
+ */
 export async function openProcesses(
   databaseUrl: string,
   backend: QueueBackend,
   settings: Partial<ServiceSettings> = { PROCESSOR_TIMEOUT_MS: 2_000 },
+  compiledFolder: string | null = null,
 ): Promise<Processes> {
   const service = await startService({ databaseUrl, backend, workers: 0, settings });
   await service.sandbox.settings({ autoSettleMs: 100 });
   const started: StartedProcess[] = [];
-  const start = (entry: string, settings: Record<string, string>, preload: Preload) => {
+  const start = (program: 'api' | 'worker', settings: Record<string, string>, preload: Preload) => {
     const env = { ...environmentOf(service), ...settings };
     const process = startProcess(
-      entry,
+      entryOf(program, preload === null ? compiledFolder : null),
       preload === null ? { env } : { env, preload: `test/harness/${preload}` },
     );
     started.push(process);
@@ -55,13 +62,13 @@ export async function openProcesses(
   return {
     service,
     async startWorker(settings = {}, preload = null) {
-      const worker = start('worker/main.ts', settings, preload);
+      const worker = start('worker', settings, preload);
       await worker.waitForOutput(/"working"/);
       return worker;
     },
     async startApi(settings = {}, preload = null) {
       const port = String(await freePort());
-      const process = start('api/main.ts', { PORT: port, ...settings }, preload);
+      const process = start('api', { PORT: port, ...settings }, preload);
       const url = `http://127.0.0.1:${port}`;
       await process.waitForUrl(`${url}/healthz`);
       const authorization = `Bearer ${service.organization.keys.test.plaintext}`;
@@ -77,6 +84,12 @@ export async function openProcesses(
       await service.close();
     },
   };
+}
+
+/** Where a program begins, below the project's root; what is loaded before it is TypeScript, and so has to be all of it. */
+function entryOf(program: string, compiledFolder: string | null): string {
+  if (compiledFolder === null) return `${program}/main.ts`;
+  return join(relative(root, compiledFolder), program, 'main.js');
 }
 
 /** The settings of a service as another process reads them. */

@@ -5,7 +5,11 @@ import { credentialContext } from '../../shared/accounts/connect.ts';
 import { createApiKey, generateApiKey, revokeApiKey } from '../../shared/organizations/api-keys.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
-import { createUser } from '../../shared/organizations/users.ts';
+import { setupCode } from '../../shared/people/first-owner.ts';
+import { invite } from '../../shared/people/invitations.ts';
+import { saveSession } from '../../shared/people/sessions.ts';
+import { signIn } from '../../shared/people/sign-in.ts';
+import { createUser } from '../../shared/people/users.ts';
 import { adminCli, type CliResult } from '../harness/admin-cli.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { type Canary, findCanaries, newCanary, newCard } from '../harness/canaries.ts';
@@ -37,6 +41,8 @@ const secrets = {
   webhookSecret: newCanary('a webhook secret, which a processor repeats', 'whsec_'),
   badCredential: newCanary('credentials that were refused'),
   dashboardPassword: newCanary('the password of a person'),
+  triedPassword: newCanary('a password that was tried in vain'),
+  sessionId: newCanary('the session id of a cookie'),
   unknownKey: { what: 'an API key that was never made', text: generateApiKey('live') },
   keyInQuery: { what: 'an API key in a query', text: generateApiKey('live') },
   keyInPath: { what: 'an API key in a path', text: generateApiKey('test') },
@@ -81,7 +87,10 @@ const owned: Record<string, { canary: Canary; columns: readonly string[] }> = {
 const sealedColumns = [
   'public.api_key.hash',
   'public.idempotency_key.fingerprint',
+  'public.invitation.token_hash',
+  'public.lockout.subject',
   'public.processor_account.encrypted_credentials',
+  'public.session.hash',
 ];
 
 const forbidden: Canary[] = [...Object.values(secrets), ...Object.values(cards)];
@@ -103,6 +112,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
   let redis: RunningRedis | null = null;
   let databaseUrlWithSecret: string;
   const keys: Canary[] = [];
+  const tokens: Canary[] = [];
 
   beforeAll(async () => {
     databaseUrlWithSecret = await withPassword(databaseUrl(), secrets.databasePassword.text);
@@ -124,6 +134,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
   const all = () => [
     ...everything,
     ...keys,
+    ...tokens,
     { what: 'the ENCRYPTION_KEY', text: processes.service.settings.ENCRYPTION_KEY },
   ];
 
@@ -141,13 +152,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     });
     await revokeApiKey(deps, { keyId: revoked.id, actor: 'test' });
     keys.push({ what: 'a revoked API key', text: revoked.plaintext });
-    await createUser(deps, {
-      organizationId: organization.id,
-      email: 'person@example.com',
-      password: secrets.dashboardPassword.text,
-      role: 'owner',
-      actor: 'test',
-    });
+    await usePeople();
     const trace = { LOG_LEVEL: 'trace', CREATE_WAIT_MS: '1500', CANCEL_WAIT_MS: '500' };
     const [api, worker] = await Promise.all([processes.startApi(trace), processes.startWorker(trace)]);
     for (const [name, { pid }] of [
@@ -165,6 +170,28 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     trail.logs.push(['API', api.process.output()], ['worker that was killed', worker.output()]);
     await startBadly(backend.name === 'redis' ? badRedis() : badSettings());
     if (backend.name === 'postgres') await administer();
+  }
+
+  /** A person who signs in, well and badly, and invites another one. */
+  async function usePeople(): Promise<void> {
+    const { deps, organization, settings } = processes.service;
+    const owner = { email: 'person@example.com', password: secrets.dashboardPassword.text };
+    const membership = { organizationId: organization.id, role: 'owner' as const, actor: 'test' };
+    const { id: userId } = await createUser(deps, { ...owner, ...membership });
+    expect((await signIn(deps, owner)).kind).toBe('signed-in');
+    await signIn(deps, { ...owner, password: secrets.triedPassword.text });
+    const browser = { userAgent: 'A browser', ip: '192.0.2.1' };
+    await saveSession(deps, { sid: secrets.sessionId.text, id: null, userId, data: {}, ...browser });
+    const { token } = await invite(deps, {
+      organizationId: organization.id,
+      acting: { userId },
+      email: 'guest@example.com',
+      role: 'viewer',
+    });
+    tokens.push(
+      { what: 'the token of an invitation', text: token },
+      { what: 'the code of the first set-up', text: setupCode(settings.ENCRYPTION_KEY) },
+    );
   }
 
   async function ask(
@@ -235,6 +262,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       `/v1/refunds/card${cards.inPath.text}x`,
       `/v1/refunds/${cards.inPath.text.replace(/\d{4}(?=\d)/g, '$&%20')}`,
       `/v1/nowhere/%3A${path}/${cards.inPath.text}`,
+      ...tokens.filter(({ text }) => text.startsWith('invite_')).map(({ text }) => `/v1/nowhere/${text}`),
     ]) {
       await ask(api, 'GET', target);
     }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { useDatabase } from '../harness/database.ts';
@@ -29,7 +29,7 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
   let processes: Processes;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), backend);
+    processes = await openProcesses(databaseUrl(), backend, undefined, inject('compiledFolder'));
   });
   afterEach(() => expectInvariants(processes.service));
   afterAll(() => processes.close());

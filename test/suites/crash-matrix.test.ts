@@ -6,8 +6,8 @@ import { plantedBugs } from '../crash-matrix/planted-bugs.ts';
 import { useDatabase } from '../harness/database.ts';
 import { madeBeforeTests } from '../harness/made-before-tests.ts';
 
-/** Combinations of a run that is not told otherwise by `MATRIX=<count>` or `MATRIX=full`: some 90 s on two cores. */
-const usualCount = 120;
+/** Combinations of a run that is not told otherwise by `MATRIX=<count>` or `MATRIX=full`: some 60 s on two cores. */
+const usualCount = 80;
 /** Combinations that a planted bug has to show in. */
 const plantedCount = 12;
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { queueBackends } from '../harness/backends.ts';
 import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
@@ -21,7 +21,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
   let processes: Processes;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), backend);
+    processes = await openProcesses(databaseUrl(), backend, undefined, inject('compiledFolder'));
   });
   afterEach(async () => {
     await processes.service.sandbox.clearFaults();
@@ -83,7 +83,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     const { service } = processes;
     const worker = await processes.startWorker();
     for (const processor of processors) {
-      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 700 });
+      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 1_500 });
     }
     const ids = await Promise.all(processors.map((processor) => accept(service, processor)));
     await untilAtProcessor(service, ids);

@@ -74,6 +74,26 @@ const auditEntry = {
   created_at: now,
 };
 
+const session = {
+  id: 'ses_1',
+  hash: Buffer.alloc(32, 4),
+  data: '{}',
+  created_at: now,
+  last_seen_at: now,
+  expires_at: now,
+};
+const lockout = { subject: Buffer.alloc(32, 5), failures: 1, last_failed_at: now };
+const invitation = {
+  id: 'inv_1',
+  organization_id: 'org_a',
+  email: 'ada@example.com',
+  role: 'viewer',
+  token_hash: Buffer.alloc(32, 6),
+  invited_by: 'someone',
+  created_at: now,
+  expires_at: now,
+};
+
 /** One good row of each table that has guards; a test changes what it is about. */
 const examples = {
   api_key: { ...key, id: 'key_new', hash: Buffer.alloc(32, 9) },
@@ -81,6 +101,9 @@ const examples = {
   refund: { ...refund, id: 'ref_new' },
   refund_event: { ...event, id: 'evt_new', seq: 2 },
   idempotency_key: { ...idempotencyKey, key: 'new' },
+  session,
+  lockout,
+  invitation: { ...invitation, id: 'inv_new', token_hash: Buffer.alloc(32, 7), email: 'new@example.com' },
 };
 
 type Table = keyof typeof examples;
@@ -122,6 +145,12 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['idempotency_key_length', 'idempotency_key', { key: 'k'.repeat(256) }],
   ['idempotency_key_answer_whole', 'idempotency_key', { status_code: 200 }],
   ['idempotency_key_answer_whole', 'idempotency_key', { body: '{}' }],
+  ['session_hash_is_sha256', 'session', { hash: Buffer.alloc(20) }],
+  ['session_user_agent_length', 'session', { user_agent: 'u'.repeat(301) }],
+  ['lockout_subject_is_sha256', 'lockout', { subject: Buffer.alloc(20) }],
+  ['lockout_failures_from_one', 'lockout', { failures: 0 }],
+  ['invitation_token_hash_is_sha256', 'invitation', { token_hash: Buffer.alloc(20) }],
+  ['invitation_ends_once', 'invitation', { accepted_at: now, revoked_at: now }],
 ];
 
 /** Rows at the edge of what is refused. */
@@ -139,6 +168,11 @@ const allowed: [what: string, table: Table, change: Row][] = [
   ['another API key', 'api_key', {}],
   ['the longest idempotency key', 'idempotency_key', { key: 'k'.repeat(255) }],
   ['an answered idempotency key', 'idempotency_key', { status_code: 200, body: '{}' }],
+  ['a session before anybody has signed in', 'session', {}],
+  ['the longest user agent', 'session', { user_agent: 'u'.repeat(300) }],
+  ['a first failure', 'lockout', {}],
+  ['an invitation of another address', 'invitation', {}],
+  ['an invitation next to one that is not open', 'invitation', { email: 'ada@example.com', revoked_at: now }],
 ];
 
 const elsewhere: [what: string, constraint: RegExp, change: Row][] = [
@@ -169,6 +203,7 @@ beforeAll(async () => {
   await insertRow(client, 'refund', refund);
   await insertRow(client, 'refund_event', event);
   await insertRow(client, 'audit_log', auditEntry);
+  await insertRow(client, 'invitation', invitation);
   const other = { organization_id: 'org_b' };
   await insertRow(client, 'organization', { id: 'org_b', name: 'B' });
   await insertRow(client, 'api_key', { ...key, ...other, id: 'key_b', hash: Buffer.alloc(32, 3) });
@@ -201,6 +236,14 @@ describe('a CHECK constraint', () => {
     );
     const tried = new Set(violations.map(([constraint]) => constraint));
     expect(rows.map((row) => row.conname).sort()).toEqual([...tried].sort());
+  });
+});
+
+test('an address has one open invitation per organization at most', async () => {
+  const second = { ...examples.invitation, email: 'ada@example.com' };
+  await expect(insertRow(client, 'invitation', second)).rejects.toMatchObject({
+    code: '23505',
+    constraint: 'invitation_one_open_per_address',
   });
 });
 

@@ -41,6 +41,11 @@ describe('the import rules that npm run check enforces', () => {
     ['braintree stays in its adapter', 'shared/processors/stripe/x.ts', "export { x } from 'braintree';"],
     ['bullmq stays in the queues', 'worker/x.ts', "export type { Job } from 'bullmq';"],
     [
+      'bullmq stays in the queues, also for the board',
+      'api/dashboard/queues/x.ts',
+      "export { Queue } from 'bullmq';",
+    ],
+    [
       'the generated client stays in the database',
       'shared/refunds/x.ts',
       "export { x } from '../../prisma/generated/client.ts';",

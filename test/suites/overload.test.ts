@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { postgresQueues } from '../harness/backends.ts';
 import { useDatabase } from '../harness/database.ts';
 import { withClient } from '../harness/database-client.ts';
@@ -19,7 +19,7 @@ describe('with more to do than a process can', () => {
   let api: RunningApi | null = null;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), postgresQueues);
+    processes = await openProcesses(databaseUrl(), postgresQueues, undefined, inject('compiledFolder'));
   });
   afterEach(async () => {
     await api?.process.kill9();

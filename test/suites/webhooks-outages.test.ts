@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { postgresQueues } from '../harness/backends.ts';
 import type { StartedProcess } from '../harness/child-process.ts';
 import { useDatabase } from '../harness/database.ts';
@@ -94,7 +94,7 @@ describe('with workers that are killed', () => {
   let worker: StartedProcess;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), postgresQueues);
+    processes = await openProcesses(databaseUrl(), postgresQueues, undefined, inject('compiledFolder'));
     service = processes.service;
     webhooks = await openWebhooks(service);
   }, 60_000);

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { ResolvedStatus } from '../../../shared/refunds/evidence.ts';
+import { resolvedStatuses } from '../../../shared/refunds/possible-resolutions.ts';
 import { recheckRefund } from '../../../shared/refunds/recheck-refund.ts';
 import { keepRefund, type ResolutionOutcome, resolveRefund } from '../../../shared/refunds/resolve-refund.ts';
 import { examples } from '../options.ts';
@@ -26,12 +27,11 @@ interface ResolveOptions {
 
 /** `refund resolve` and `refund recheck`: what a person can do about a refund that does not go on by itself. */
 export function addResolutionCommands(refund: Command): void {
-  const statuses: ResolvedStatus[] = ['completed', 'failed', 'cancelled'];
   refund
     .command('resolve')
     .description('end a flagged refund by your decision, or let it stand as it is')
     .argument('<refundId>')
-    .addOption(new Option('--as <status>', 'how it ended').choices(statuses).conflicts('keep'))
+    .addOption(new Option('--as <status>', 'how it ended').choices(resolvedStatuses).conflicts('keep'))
     .addOption(new Option('--keep', 'let it stand as it is').conflicts(['processorRefund', 'force']))
     .requiredOption('--reason <text>', 'why, for its timeline and the audit log')
     .option('--processor-refund <id>', "the processor's id of the refund that completed")

@@ -1,4 +1,4 @@
-import { checkPolicy } from '../../../shared/policies/check-policy.ts';
+import { examinePayment } from '../../../shared/policies/check-policy.ts';
 import { callerOf } from '../../authenticate.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
@@ -28,11 +28,12 @@ export function checkPolicyRoute(app: Api, deps: ApiDependencies): void {
     async (request) => {
       const { organizationId, environment } = callerOf(request);
       const { transactionId, amount } = request.body;
-      const verdict = await checkPolicy(deps, {
+      const asked = amount === undefined ? null : BigInt(amount);
+      const { verdict } = await examinePayment(deps, {
         organizationId,
         environment,
         transactionId,
-        amount: amount === undefined ? null : BigInt(amount),
+        request: { amount: asked, reason: null, metadata: null, initiatedBy: 'api' },
       });
       const { eligible, reason, maxAmount, deadline, conditions } = verdict;
       return {

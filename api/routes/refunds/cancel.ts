@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import type { Refund } from '../../../shared/db.ts';
 import { ServiceError } from '../../../shared/errors.ts';
-import { cancelRefund } from '../../../shared/refunds/cancel-refund.ts';
 import { findOwnRefund } from '../../../shared/refunds/find-refunds.ts';
 import { toPublicRefund } from '../../../shared/refunds/refund.ts';
 import { callerOf } from '../../authenticate.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
-import { type Answer, answerOnce } from '../../idempotency.ts';
+import type { Answer } from '../../idempotency.ts';
+import { answerOnce } from '../../idempotency-header.ts';
 import { readWaitPreference } from '../../prefer.ts';
+import { cancelAndWait } from '../../refund-cancellation.ts';
 import type { Api } from '../../route.ts';
 import { errorResponses } from '../../schemas/error.ts';
 import { idempotentHeadersSchema } from '../../schemas/headers.ts';
@@ -66,20 +67,9 @@ async function answerFor(
   actor: string,
   waitMs: number,
 ): Promise<Answer> {
-  const request = await cancelRefund(deps, refund, actor);
-  const latest =
-    request.kind === 'asked'
-      ? ((await deps.watcher.waitFor(refund.id, isDecided, waitMs)) ?? request.refund)
-      : request.refund;
-  if (request.kind !== 'refused' && latest.status === 'cancelled') {
-    return { status: 200, body: { data: toPublicRefund(latest) } };
-  }
-  throw new ServiceError('refund_not_cancellable', messageFor(latest));
-}
-
-/** The worker takes the request away when the processor has refused it. */
-function isDecided({ status, cancelRequestedAt }: Refund): boolean {
-  return status !== 'processing' || cancelRequestedAt === null;
+  const verdict = await cancelAndWait(deps, refund, actor, waitMs);
+  if (verdict.kind === 'cancelled') return { status: 200, body: { data: toPublicRefund(verdict.refund) } };
+  throw new ServiceError('refund_not_cancellable', messageFor(verdict.refund));
 }
 
 function messageFor({ status, cancelRequestedAt }: Refund): string {

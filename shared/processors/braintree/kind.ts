@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import type { Environment } from '../../environment.ts';
-import { readApiBase, readCredentials, secretText } from '../credentials.ts';
+import {
+  apiBaseField,
+  credentialFieldsOf,
+  readApiBase,
+  readCredentials,
+  secretText,
+} from '../credentials.ts';
 import type { ProcessorKind } from '../processor.ts';
 import { BraintreeProcessor } from './adapter.ts';
 import type { BraintreeCredentials } from './client.ts';
@@ -16,14 +22,34 @@ const credentialsInput = z.strictObject({
   useApiRequestKey: z.boolean('has to be true or false').default(false),
 });
 
+const whereKeysAre = "In Braintree's control panel under the gear, API.";
+
+const credentialFields = credentialFieldsOf<keyof typeof credentialsInput.shape>({
+  merchantId: { label: 'Merchant ID', type: 'secret', isRequired: true, hint: whereKeysAre },
+  publicKey: { label: 'Public key', type: 'secret', isRequired: true, hint: whereKeysAre },
+  privateKey: { label: 'Private key', type: 'secret', isRequired: true, hint: whereKeysAre },
+  useApiRequestKey: {
+    label: 'Send idempotency keys',
+    type: 'choice',
+    isRequired: false,
+    hint: 'Only where Braintree has switched API request keys on for the account.',
+  },
+  apiBase: apiBaseField,
+});
+
 const apiBases: Readonly<Record<Environment, string>> = {
   test: 'https://api.sandbox.braintreegateway.com',
   live: 'https://api.braintreegateway.com',
 };
 
+/** The states in which a credit has not been handed to the bank. */
+const revocable = new Set(['authorizing', 'authorized', 'submitted_for_settlement', 'settlement_pending']);
+
 /** Braintree. */
 export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   name: 'braintree',
+  displayName: 'Braintree',
+  credentialFields,
   // Its ids are letters and digits like anybody's.
   recognizes: () => false,
   couldBe: isTransactionId,
@@ -33,9 +59,16 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   },
   // Braintree counts as ISO 4217 does; whether an account has the currency shows in the payment.
   amountProblem: () => null,
+  // Until it settles; where the payment itself was voided, that is final.
+  mayTakeBack: ({ externalRefundId, transactionId, processorStatus }) =>
+    externalRefundId !== transactionId && (processorStatus === null || revocable.has(processorStatus)),
   // The gateway works on a request for up to a minute, whether or not the client still waits.
   settleDelayMs: 60_000,
-  webhooks: { mediaType: 'application/x-www-form-urlencoded', challengeParameter: 'bt_challenge' },
+  webhooks: {
+    mediaType: 'application/x-www-form-urlencoded',
+    challengeParameter: 'bt_challenge',
+    setUp: 'Choose Refund Failed, Transaction Settled and Transaction Settlement Declined.',
+  },
   secretsOf: ({ publicKey, privateKey }) => [
     Buffer.from(`${publicKey}:${privateKey}`).toString('base64'),
     privateKey,

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import type { Environment } from '../../environment.ts';
-import { readApiBase, readCredentials, secretText } from '../credentials.ts';
+import {
+  apiBaseField,
+  credentialFieldsOf,
+  readApiBase,
+  readCredentials,
+  secretText,
+} from '../credentials.ts';
 import { InvalidCredentialsError, type ProcessorKind } from '../processor.ts';
 import { StripeProcessor } from './adapter.ts';
 import { amountProblem } from './amounts.ts';
@@ -13,6 +19,22 @@ const credentialsInput = z.strictObject({
   webhookSecret: secretText
     .regex(/^whsec_./, 'has to be the signing secret of a webhook endpoint, which starts with whsec_')
     .optional(),
+});
+
+const credentialFields = credentialFieldsOf<keyof typeof credentialsInput.shape>({
+  secretKey: {
+    label: 'Secret key',
+    type: 'secret',
+    isRequired: true,
+    hint: "In Stripe's dashboard under Developers, API keys. A restricted key works as well.",
+  },
+  webhookSecret: {
+    label: 'Signing secret of the webhook',
+    type: 'secret',
+    isRequired: false,
+    hint: 'Starts with whsec_. Until it is given, no webhook of the account is taken.',
+  },
+  apiBase: apiBaseField,
 });
 
 const keyPrefixes: Readonly<Record<Environment, RegExp>> = {
@@ -29,6 +51,8 @@ const apiBases: Readonly<Record<Environment, string>> = {
 /** Stripe. */
 export const stripeKind: ProcessorKind<StripeCredentials> = {
   name: 'stripe',
+  displayName: 'Stripe',
+  credentialFields,
   recognizes: isPaymentId,
   couldBe: isPaymentId,
   parseCredentials(input, environment) {
@@ -45,10 +69,17 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
     };
   },
   amountProblem,
+  // What is on its way to the bank cannot be called back.
+  mayTakeBack: ({ processorStatus }) => processorStatus === null || processorStatus === 'requires_action',
   // A refund is in Stripe's list from the moment it is made. The delay covers a request that we no longer wait for
   // and that Stripe is still working on; even then the idempotency key keeps the next attempt from moving money twice.
   settleDelayMs: 10_000,
-  webhooks: { mediaType: 'application/json', challengeParameter: null },
+  webhooks: {
+    mediaType: 'application/json',
+    challengeParameter: null,
+    setUp:
+      'Choose refund.created, refund.updated, refund.failed and charge.refunded, and store the signing secret with the credentials.',
+  },
   secretsOf: ({ secretKey, webhookSecret }) => [
     secretKey,
     ...(webhookSecret === undefined ? [] : [webhookSecret]),

@@ -1,0 +1,106 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Role } from '../../shared/db.ts';
+import type { Dependencies } from '../../shared/dependencies.ts';
+import { type Environment, isEnvironment } from '../../shared/environment.ts';
+import { ServiceError } from '../../shared/errors.ts';
+import { isId } from '../../shared/ids.ts';
+import { findMembership } from '../../shared/people/members.ts';
+import { mayAct } from '../../shared/people/roles.ts';
+import { signedIn } from './session.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The least role that a member needs for the route; every route of an organization has to name one. */
+    role?: Role;
+  }
+}
+
+/** Somebody who is signed in. */
+export interface Visitor {
+  user: { id: string; email: string };
+  /** For the forms of the page. */
+  csrfToken: string;
+}
+
+/** Somebody at work in one environment of one organization, as the address of the page says. */
+export interface Context extends Visitor {
+  organization: { id: string; name: string };
+  role: Role;
+  environment: Environment;
+  /** What the addresses of all pages in it begin with. */
+  base: string;
+}
+
+/** Who did it, in the timeline and in the audit log. */
+export function actorOf({ user }: Visitor): string {
+  return `user:${user.id}`;
+}
+
+const visitors = new WeakMap<FastifyRequest, Visitor>();
+const contexts = new WeakMap<FastifyRequest, Context>();
+
+/** Lets only people who are signed in into the routes that are registered on this instance from here on; others sign in first. */
+export function requireVisitor(scope: FastifyInstance, deps: Dependencies): void {
+  scope.addHook('onRequest', async (request, reply) => {
+    const visitor = await signedIn(deps, request, reply);
+    if (visitor === null) return toSignIn(request, reply);
+    visitors.set(request, visitor);
+  });
+}
+
+function toSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const asksForPage = request.method === 'GET' || request.method === 'HEAD';
+  const address = asksForPage
+    ? `/dashboard/sign-in?next=${encodeURIComponent(request.url)}`
+    : '/dashboard/sign-in';
+  // A part of a page that is refreshed must not be replaced by the sign-in page.
+  if (request.headers['hx-request'] === 'true')
+    return reply.code(401).header('hx-redirect', address).send('');
+  return reply.redirect(address, 303);
+}
+
+/**
+ * Lets only members of the organization that the path names into the routes that are registered on this instance from
+ * here on, each according to the role that the route asks for. An organization of others is unknown.
+ */
+export function requireMember(scope: FastifyInstance, deps: Dependencies): void {
+  scope.addHook('onRoute', ({ url, config }) => {
+    if (config?.role === undefined) throw new TypeError(`${url} does not say which role may use it.`);
+  });
+  scope.addHook('onRequest', async (request) => {
+    const { organizationId = '', environment = '' } = request.params as Record<string, string | undefined>;
+    const visitor = visitorOf(request);
+    const membership =
+      isId('org', organizationId) && isEnvironment(environment)
+        ? await findMembership(deps.db, visitor.user.id, organizationId)
+        : null;
+    if (membership === null || !isEnvironment(environment))
+      throw new ServiceError('not_found', 'No such page.');
+    const { role, organizationName } = membership;
+    const required = request.routeOptions.config.role ?? 'owner';
+    if (!mayAct(role, required)) {
+      throw new ServiceError(
+        'insufficient_scope',
+        `This takes the role ${required}; yours is ${role}. An owner or admin of ${organizationName} can change it.`,
+      );
+    }
+    const base = `/dashboard/${organizationId}/${environment}`;
+    const organization = { id: organizationId, name: organizationName };
+    contexts.set(request, { ...visitor, organization, role, environment, base });
+  });
+}
+
+/** Who is signed in, on a route behind `requireVisitor`. */
+export function visitorOf(request: FastifyRequest): Visitor {
+  return known(visitors.get(request), 'requireVisitor');
+}
+
+/** Who is at work where, on a route behind `requireMember`. */
+export function contextOf(request: FastifyRequest): Context {
+  return known(contexts.get(request), 'requireMember');
+}
+
+function known<T>(value: T | undefined, guard: string): T {
+  if (value === undefined) throw new TypeError(`This route is registered outside of ${guard}`);
+  return value;
+}

@@ -1,0 +1,129 @@
+import { scaleBand, scaleLinear } from 'd3-scale';
+import { stack } from 'd3-shape';
+
+/** One bar: a day, with a number for each series. */
+export interface Bar {
+  /** Shown below, for a few of the bars. */
+  label: string;
+  values: Readonly<Record<string, number>>;
+}
+
+export interface StackedBarsProps {
+  /** What the picture shows, for people who hear the page. */
+  title: string;
+  bars: readonly Bar[];
+  /** From the bottom to the top; each is colored by the style sheet. */
+  series: readonly { name: string; label: string }[];
+  /** A value in words. */
+  format: (value: number) => string;
+}
+
+const size = { width: 720, height: 220, left: 44, right: 4, top: 10, bottom: 22 };
+const ticksWanted = 4;
+const labelsWanted = 7;
+
+/** Bars of several series on top of each other, drawn here: the browser gets a finished picture. */
+export function StackedBars({ title, bars, series, format }: StackedBarsProps) {
+  const greatest = Math.max(1, ...bars.map(totalOf));
+  const x = scaleBand(
+    bars.map(({ label }) => label),
+    [size.left, size.width - size.right],
+  ).padding(0.25);
+  const y = scaleLinear([0, greatest], [size.height - size.bottom, size.top]).nice(ticksWanted);
+  const layers = stack<Bar>()
+    .keys(series.map(({ name }) => name))
+    .value((bar, name) => bar.values[name] ?? 0)([...bars]);
+  const every = Math.ceil(bars.length / labelsWanted);
+  return (
+    <figure class="stack-tight">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone it scrolls, and keys can scroll only what can have the focus. */}
+      <div class="chart-scroll" tabIndex={0}>
+        <svg class="chart" viewBox={`0 0 ${size.width} ${size.height}`} role="img" aria-label={title}>
+          {y
+            .ticks(ticksWanted)
+            .filter(Number.isInteger)
+            .map((tick) => (
+              <g key={tick}>
+                <line
+                  class="grid-line"
+                  x1={size.left}
+                  x2={size.width - size.right}
+                  y1={y(tick)}
+                  y2={y(tick)}
+                />
+                <text x={size.left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
+                  {format(tick)}
+                </text>
+              </g>
+            ))}
+          {layers.map((layer) => (
+            <g key={layer.key} data-series={layer.key}>
+              {layer.map(([from, to], index) =>
+                to === from ? null : (
+                  <rect
+                    key={bars[index]?.label}
+                    x={x(bars[index]?.label ?? '')}
+                    y={y(to)}
+                    width={x.bandwidth()}
+                    height={y(from) - y(to)}
+                  />
+                ),
+              )}
+            </g>
+          ))}
+          {bars.map((bar, index) => (
+            <g key={bar.label}>
+              {/* Invisible, as high as the picture: the words show wherever the bar is pointed at. */}
+              <rect
+                x={x(bar.label)}
+                y={size.top}
+                width={x.bandwidth()}
+                height={size.height - size.top - size.bottom}
+                fill="transparent"
+              >
+                <title>{wordsOf(bar, series, format)}</title>
+              </rect>
+              {index % every === 0 ? (
+                <text
+                  x={(x(bar.label) ?? 0) + x.bandwidth() / 2}
+                  y={size.height - 6}
+                  text-anchor={index === 0 ? 'start' : 'middle'}
+                >
+                  {bar.label}
+                </text>
+              ) : null}
+            </g>
+          ))}
+        </svg>
+      </div>
+      <Legend series={series} />
+    </figure>
+  );
+}
+
+/** The colors of the series in words. */
+function Legend({ series }: Pick<StackedBarsProps, 'series'>) {
+  return (
+    <ul class="legend">
+      {series.map(({ name, label }) => (
+        <li key={name}>
+          <svg class="chart" viewBox="0 0 10 10" aria-hidden="true">
+            <rect data-series={name} width="10" height="10" rx="2" />
+          </svg>
+          {label}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function totalOf({ values }: Bar): number {
+  return Object.values(values).reduce((sum, value) => sum + value, 0);
+}
+
+function wordsOf(bar: Bar, series: StackedBarsProps['series'], format: StackedBarsProps['format']): string {
+  const parts = series
+    .filter(({ name }) => (bar.values[name] ?? 0) > 0)
+    .map(({ name, label }) => `${label} ${format(bar.values[name] ?? 0)}`);
+  return `${bar.label}: ${parts.join(', ') || 'nothing'}`;
+}

@@ -1,0 +1,69 @@
+import formbody from '@fastify/formbody';
+import type { ApiDependencies } from '../dependencies.ts';
+import type { Api } from '../route.ts';
+import { requireMember, requireVisitor } from './access.ts';
+import { assetRoutes } from './assets.ts';
+import { protectPages } from './content-policy.ts';
+import { answerErrorsWithPages } from './error-pages.tsx';
+import { invitationPages } from './pages/invitation.tsx';
+import { organizationPages } from './pages/organizations.tsx';
+import { overviewPages } from './pages/overview/overview.tsx';
+import { policyPages } from './pages/policies/policies.tsx';
+import { refundPages } from './pages/refunds/refunds.ts';
+import { setUpPages } from './pages/set-up.tsx';
+import { settingsPages } from './pages/settings/settings.tsx';
+import { signInPages, signOutRoute } from './pages/sign-in.tsx';
+import { youPages } from './pages/you.tsx';
+import { dashboardPath } from './paths.ts';
+import { boardAccess } from './queues/board-access.ts';
+import { registerQueueBoard } from './queues/queue-board.ts';
+import { refuseOtherSites } from './same-origin.ts';
+import { keepSessions, requireCsrfToken } from './session.ts';
+
+/** Registers the pages for people, all of them under `/dashboard`. */
+export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> {
+  assetRoutes(app);
+  await app.register(async (scope: Api) => {
+    hideFromApiDocument(scope);
+    answerErrorsWithPages(scope);
+    protectPages(scope);
+    refuseOtherSites(scope);
+    scope.removeAllContentTypeParsers();
+    await scope.register(formbody);
+    await keepSessions(scope, deps);
+    await scope.register(async (open: Api) => {
+      await signInPages(open, deps);
+      setUpPages(open, deps);
+      invitationPages(open, deps);
+    });
+    await scope.register(async (inside: Api) => {
+      requireVisitor(inside, deps);
+      // Its pages come from a library and know no token of ours; what they send has to come from them.
+      await registerQueueBoard(inside, deps, { allow: (request) => boardAccess(deps.db, request) });
+    });
+    await scope.register(async (inside: Api) => {
+      requireVisitor(inside, deps);
+      requireCsrfToken(inside);
+      signOutRoute(inside);
+      organizationPages(inside, deps);
+      youPages(inside, deps);
+      await inside.register(
+        async (room: Api) => {
+          requireMember(room, deps);
+          overviewPages(room, deps);
+          policyPages(room, deps);
+          settingsPages(room, deps);
+          refundPages(room, deps);
+        },
+        { prefix: `${dashboardPath}/:organizationId/:environment` },
+      );
+    });
+  });
+}
+
+/** The pages are for people; the document describes what programs use. */
+function hideFromApiDocument(scope: Api): void {
+  scope.addHook('onRoute', (route) => {
+    route.schema = { ...route.schema, hide: true };
+  });
+}

@@ -1,0 +1,69 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../../shared/errors.ts';
+import { redact } from '../../shared/redact.ts';
+import { toServiceError } from '../error-handler.ts';
+import type { Api } from '../route.ts';
+import { Gate } from './layout/gate.tsx';
+import { Notice } from './layout/notice.tsx';
+import { sendPage, sendPart } from './render.ts';
+import { isCsrfRefusal } from './session.ts';
+
+const titles: Partial<Record<ServiceError['code'], string>> = {
+  not_found: 'There is no such page',
+  insufficient_scope: 'You may not do this',
+  rate_limited: 'Too many tries',
+  service_unavailable: 'Not available just now',
+};
+
+/** Answers what goes wrong with a page: what it was, what to do next, and nothing internal. */
+export function answerErrorsWithPages(scope: Api): void {
+  scope.setErrorHandler<FastifyError>((error, request, reply) => {
+    const answer = refusalOf(error);
+    if (answer.status >= 500) request.log.error({ err: error }, answer.code);
+    if (answer.retryAfterSeconds !== null) reply.header('retry-after', answer.retryAfterSeconds);
+    return sendError(request, reply.code(answer.status), answer);
+  });
+}
+
+/** The answer of the catalogue, in words that fit a page. */
+function refusalOf(error: unknown): ServiceError {
+  if (isCsrfRefusal(error)) {
+    const message = 'The form is too old, or from another session. Open the page again and repeat.';
+    return new ServiceError('insufficient_scope', message, { cause: error });
+  }
+  const answer = toServiceError(error);
+  if (answer.code !== 'internal_error') return answer;
+  const message =
+    'Something went wrong here. Open the page again, and look what came of it before you repeat.';
+  return new ServiceError('internal_error', message, { cause: error });
+}
+
+function sendError(request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
+  const message = redact(error.message);
+  if (request.headers['hx-request'] === 'true') return sendPart(reply, <Notice tone="bad">{message}</Notice>);
+  return sendPage(reply, <ErrorPage error={error} message={message} requestId={request.id} />);
+}
+
+function ErrorPage({
+  error,
+  message,
+  requestId,
+}: {
+  error: ServiceError;
+  message: string;
+  requestId: string;
+}) {
+  return (
+    <Gate title={titles[error.code] ?? 'This did not work'}>
+      <p>{message}</p>
+      <p class="small muted">
+        When you ask somebody about it, name <code>{requestId}</code>.
+      </p>
+      <p>
+        <a class="button" href="/dashboard">
+          To the dashboard
+        </a>
+      </p>
+    </Gate>
+  );
+}

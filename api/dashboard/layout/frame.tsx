@@ -1,0 +1,122 @@
+import type { ComponentChildren } from 'preact';
+import { mayAct } from '../../../shared/people/roles.ts';
+import type { Context } from '../access.ts';
+import { dashboardPath } from '../paths.ts';
+import { Document } from './document.tsx';
+import { CsrfField } from './form.tsx';
+
+/** The rooms of the dashboard, in the order in which they are shown. */
+export type Room = 'overview' | 'refunds' | 'policies' | 'settings';
+
+const rooms: readonly { room: Room; label: string; path: string; key: string }[] = [
+  { room: 'overview', label: 'Overview', path: '', key: 'o' },
+  { room: 'refunds', label: 'Refunds', path: '/refunds', key: 'r' },
+  { room: 'policies', label: 'Policies', path: '/policies', key: 'p' },
+  { room: 'settings', label: 'Settings', path: '/settings', key: 's' },
+];
+
+export interface FrameProps {
+  context: Context;
+  title: string;
+  room: Room;
+  /** Stands beside the title: what can be done on the page. */
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** A page of an organization, with the way to all others and the switch between test and live. */
+export function Frame({ context, title, room, actions, children }: FrameProps) {
+  const { base, environment, organization } = context;
+  return (
+    <Document title={`${title} · ${organization.name}`} environment={environment}>
+      <a class="skip-link" href="#main">
+        Skip to the content
+      </a>
+      <div class="frame">
+        <header class="bar">
+          <a class="brand" href={base}>
+            {organization.name}
+          </a>
+          <EnvironmentSwitch context={context} room={room} />
+          <PersonMenu context={context} />
+        </header>
+        <nav class="nav" aria-label="Rooms">
+          <ul>
+            {rooms.map(({ room: each, label, path, key }) => (
+              <li key={each}>
+                <a
+                  href={`${base}${path}`}
+                  aria-current={each === room ? 'page' : undefined}
+                  data-key={key}
+                  title={`${label} (g ${key})`}
+                >
+                  {label}
+                </a>
+              </li>
+            ))}
+            <li>
+              <a href={`${dashboardPath}/queues`} data-key="q" title="Queues (g q)">
+                Queues
+              </a>
+            </li>
+          </ul>
+        </nav>
+        <main class="main" id="main">
+          <div class="page-head spread">
+            <h1>{title}</h1>
+            {actions === undefined ? null : <div class="row">{actions}</div>}
+          </div>
+          {children}
+        </main>
+      </div>
+    </Document>
+  );
+}
+
+/** Where one looks at: test data never moves money, live data does. */
+function EnvironmentSwitch({ context, room }: { context: Context; room: Room }) {
+  const path = rooms.find((each) => each.room === room)?.path ?? '';
+  return (
+    <nav class="switch" aria-label="Environment">
+      {(['test', 'live'] as const).map((environment) => (
+        <a
+          key={environment}
+          href={`/dashboard/${context.organization.id}/${environment}${path}`}
+          aria-current={environment === context.environment ? 'true' : undefined}
+        >
+          {environment === 'test' ? 'Test' : 'Live'}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function PersonMenu({ context }: { context: Context }) {
+  return (
+    <details class="menu">
+      <summary aria-label={`Signed in as ${context.user.email}`}>{context.user.email}</summary>
+      <ul>
+        <li class="small muted">
+          {context.user.email}, {context.role}
+        </li>
+        <li>
+          <a href="/dashboard">Switch organization</a>
+        </li>
+        <li>
+          <a href="/dashboard/you">Password and sessions</a>
+        </li>
+        {mayAct(context.role, 'admin') ? (
+          <li>
+            <a href={`${context.base}/settings/members`}>Members</a>
+          </li>
+        ) : null}
+        <li>
+          <form method="post" action="/dashboard/sign-out">
+            <CsrfField token={context.csrfToken} />
+            <button type="submit">Sign out</button>
+          </form>
+        </li>
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,35 @@
+import { formatAmount } from '../../../shared/money.ts';
+
+/** Money in the currency's own decimals. @param amount minor units. */
+export function Amount({ amount, currency }: { amount: bigint; currency: string }) {
+  return <span class="nowrap">{formatAmount(amount, currency)}</span>;
+}
+
+/** A moment, as the time since; the exact one shows on hover, and is what a reader without scripts gets. */
+export function Moment({ at }: { at: Date }) {
+  const exact = `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  return (
+    <time class="nowrap" dateTime={at.toISOString()} title={exact} data-relative>
+      {exact}
+    </time>
+  );
+}
+
+/** A text that is there to be taken along, such as an id. */
+export function Copyable({ text, label }: { text: string; label: string }) {
+  return (
+    <span class="copyable">
+      <code>{text}</code>
+      <CopyButton text={text} label={label} />
+    </span>
+  );
+}
+
+/** @param label what is copied, for people who hear the page. */
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  return (
+    <button type="button" class="button" data-kind="quiet" data-copy={text}>
+      Copy<span class="visually-hidden"> {label}</span>
+    </button>
+  );
+}

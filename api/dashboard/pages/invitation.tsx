@@ -1,0 +1,140 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { acceptAsNewPerson, acceptAsUser } from '../../../shared/people/accept-invitation.ts';
+import { findInvitation, type OpenInvitation } from '../../../shared/people/invitations.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+import type { Api } from '../../route.ts';
+import { type FormProblems, problemsOf, readForm } from '../forms.ts';
+import { FormNotice } from '../layout/form.tsx';
+import { Gate } from '../layout/gate.tsx';
+import { NewPasswordField } from '../layout/new-password-field.tsx';
+import { dashboardPath } from '../paths.ts';
+import { sendPage } from '../render.ts';
+import { beginSession, signedIn } from '../session.ts';
+
+const path = `${dashboardPath}/invitation/:token`;
+const formSchema = z.object({ password: z.string() });
+
+/** `/dashboard/invitation/<token>`: whoever has the link joins the organization under the address that was invited. */
+export function invitationPages(scope: Api, deps: ApiDependencies): void {
+  scope.get<{ Params: { token: string } }>(path, async (request, reply) => {
+    const { token } = request.params;
+    const invitation = await findInvitation(deps, token);
+    if (invitation === null) return sendPage(reply.code(404), <Gone />);
+    return await show(deps, request, reply, invitation, {});
+  });
+
+  scope.post<{ Params: { token: string } }>(path, async (request, reply) => {
+    const { token } = request.params;
+    const invitation = await findInvitation(deps, token);
+    if (invitation === null) return sendPage(reply.code(404), <Gone />);
+    const visitor = await signedIn(deps, request, reply);
+    if (visitor?.user.email === invitation.email) {
+      await acceptAsUser(deps, { token, userId: visitor.user.id });
+    } else {
+      const form = readForm(formSchema, request.body);
+      if (form.kind === 'invalid')
+        return await show(deps, request, reply.code(400), invitation, form.problems);
+      try {
+        const { userId } = await acceptAsNewPerson(deps, { token, password: form.value.password });
+        await beginSession(request, reply, userId);
+      } catch (error) {
+        const problems = problemsOf(error, ['password']);
+        return await show(deps, request, reply.code(400), invitation, problems);
+      }
+    }
+    return reply.redirect(`${dashboardPath}/${invitation.organizationId}/test`, 303);
+  });
+}
+
+async function show(
+  deps: ApiDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  invitation: OpenInvitation,
+  problems: FormProblems,
+): Promise<FastifyReply> {
+  const visitor = await signedIn(deps, request, reply);
+  const { email } = invitation;
+  const hasAccount = (await deps.db.user.count({ where: { email } })) > 0;
+  const asked = { email: visitor?.user.email ?? null, hasAccount, address: request.url };
+  return sendPage(reply, <Invitation invitation={invitation} visitor={asked} problems={problems} />);
+}
+
+interface InvitationProps {
+  invitation: OpenInvitation;
+  visitor: {
+    /** Of who is signed in. */
+    email: string | null;
+    /** True when the invited address has signed up already. */
+    hasAccount: boolean;
+    address: string;
+  };
+  problems: FormProblems;
+}
+
+function Invitation({ invitation, visitor, problems }: InvitationProps) {
+  const { organizationName, role, email } = invitation;
+  const { hasAccount } = visitor;
+  return (
+    <Gate title={`Join ${organizationName}`}>
+      <p>
+        You are invited as <strong>{role}</strong>, under the address <strong>{email}</strong>.
+      </p>
+      <FormNotice problems={problems} />
+      {hasAccount && visitor.email !== email ? (
+        <SignInFirst signedInAs={visitor.email} address={visitor.address} />
+      ) : (
+        <form method="post" action={visitor.address} class="card stack">
+          {hasAccount ? null : (
+            <>
+              <input type="hidden" name="email" autocomplete="username" value={email} />
+              <NewPasswordField name="password" label="Choose a password" problem={problems.password} />
+            </>
+          )}
+          <button type="submit" class="button" data-kind="primary">
+            Join {organizationName}
+          </button>
+        </form>
+      )}
+    </Gate>
+  );
+}
+
+function SignInFirst({ signedInAs, address }: { signedInAs: string | null; address: string }) {
+  return (
+    <div class="card stack">
+      <p>
+        {signedInAs === null
+          ? 'This address has an account already. Sign in with it to join.'
+          : `You are signed in as ${signedInAs}. Sign out, and open the link again with the invited address.`}
+      </p>
+      {signedInAs === null ? (
+        <a
+          class="button"
+          data-kind="primary"
+          href={`${dashboardPath}/sign-in?next=${encodeURIComponent(address)}`}
+        >
+          Sign in
+        </a>
+      ) : (
+        <a class="button" href={dashboardPath}>
+          To the dashboard
+        </a>
+      )}
+    </div>
+  );
+}
+
+function Gone() {
+  return (
+    <Gate title="This invitation is over">
+      <p>It was used, withdrawn, or is older than a week. Ask whoever invited you for a new one.</p>
+      <p>
+        <a class="button" href={dashboardPath}>
+          To the dashboard
+        </a>
+      </p>
+    </Gate>
+  );
+}

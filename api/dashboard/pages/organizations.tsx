@@ -1,0 +1,65 @@
+import type { Role } from '../../../shared/db.ts';
+import { organizationsOf } from '../../../shared/people/members.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+import type { Api } from '../../route.ts';
+import { type Visitor, visitorOf } from '../access.ts';
+import { CsrfField } from '../layout/form.tsx';
+import { Gate } from '../layout/gate.tsx';
+import { Empty } from '../layout/notice.tsx';
+import { dashboardPath } from '../paths.ts';
+import { sendPage } from '../render.ts';
+
+interface Membership {
+  /** The organization's. */
+  id: string;
+  name: string;
+  role: Role;
+}
+
+/** `/dashboard`: goes to the only organization of a person, or lets the person choose. */
+export function organizationPages(scope: Api, deps: ApiDependencies): void {
+  scope.get(dashboardPath, async (request, reply) => {
+    const visitor = visitorOf(request);
+    const memberships = await organizationsOf(deps.db, visitor.user.id);
+    const [only] = memberships;
+    if (only !== undefined && memberships.length === 1) return reply.redirect(pageOf(only), 303);
+    return sendPage(reply, <Organizations visitor={visitor} memberships={memberships} />);
+  });
+}
+
+/** One begins among test data, where nothing can go wrong. */
+function pageOf({ id }: Membership): string {
+  return `${dashboardPath}/${id}/test`;
+}
+
+function Organizations({ visitor, memberships }: { visitor: Visitor; memberships: readonly Membership[] }) {
+  return (
+    <Gate title="Your organizations">
+      {memberships.length === 0 ? (
+        <Empty title="You are in no organization">
+          <p>
+            Ask an owner or admin of yours to invite {visitor.user.email}, and open the link that you get.
+          </p>
+        </Empty>
+      ) : (
+        <ul class="stack-tight">
+          {memberships.map((membership) => (
+            <li key={membership.id} class="card spread">
+              <a class="row-link" href={pageOf(membership)}>
+                {membership.name}
+              </a>
+              <span class="muted small">{membership.role}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <form method="post" action={`${dashboardPath}/sign-out`} class="spread">
+        <CsrfField token={visitor.csrfToken} />
+        <a href={`${dashboardPath}/you`}>Password and sessions</a>
+        <button type="submit" class="button">
+          Sign out
+        </button>
+      </form>
+    </Gate>
+  );
+}

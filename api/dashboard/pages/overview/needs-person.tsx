@@ -1,0 +1,98 @@
+import type { ComponentChildren } from 'preact';
+import type { NeedsPerson, WaitingRefund } from '../../../../shared/insights/needs-person.ts';
+import type { Waiting } from '../../../../shared/insights/waiting.ts';
+import { formatAmount } from '../../../../shared/money.ts';
+import type { Context } from '../../access.ts';
+import { Moment } from '../../layout/values.tsx';
+
+/** What a person has to look at first; nothing at all when there is nothing. */
+export function NeedsPersonCard({ context, needsPerson }: { context: Context; needsPerson: NeedsPerson }) {
+  const { approvals, flagged, refusedAccounts, failedReconciliations, openFindings } = needsPerson;
+  const total = [approvals, flagged, refusedAccounts, failedReconciliations, openFindings].reduce(
+    (sum, { count }) => sum + count,
+    0,
+  );
+  if (total === 0) return null;
+  const settings = `${context.base}/settings/accounts`;
+  return (
+    <section class="card stack" aria-labelledby="needs-person">
+      <h2 id="needs-person">Needs a person</h2>
+      <Kind title="Waits for approval" waiting={approvals}>
+        {approvals.items.map((item) => (
+          <RefundLine key={item.refund.id} context={context} item={item} />
+        ))}
+      </Kind>
+      <Kind title="Flagged" waiting={flagged}>
+        {flagged.items.map((item) => (
+          <RefundLine key={item.refund.id} context={context} item={item} />
+        ))}
+      </Kind>
+      <Kind title="Accounts that their processor refuses" waiting={refusedAccounts}>
+        {refusedAccounts.items.map(({ id, processor }) => (
+          <li key={id}>
+            <a href={settings}>{processor}</a>: set new credentials, refunds go on by themselves then.
+          </li>
+        ))}
+      </Kind>
+      <Kind title="Comparisons with a processor that failed" waiting={failedReconciliations}>
+        {failedReconciliations.items.map(({ processor, run }) => (
+          <li key={run.id}>
+            {processor}: {run.failure}
+          </li>
+        ))}
+      </Kind>
+      <Kind title="Differences from a processor's records" waiting={openFindings}>
+        {openFindings.items.map(({ processor, finding }) => (
+          <li key={finding.id}>
+            {processor}:{' '}
+            {finding.refundId === null ? null : (
+              <a href={`${context.base}/refunds/${finding.refundId}`}>{finding.refundId}</a>
+            )}{' '}
+            {finding.message}
+          </li>
+        ))}
+      </Kind>
+      <p>
+        <a href={`${context.base}/refunds?needsPerson=true`}>All refunds that need somebody</a>
+      </p>
+    </section>
+  );
+}
+
+function Kind({
+  title,
+  waiting,
+  children,
+}: {
+  title: string;
+  waiting: Waiting<unknown>;
+  children: ComponentChildren;
+}) {
+  if (waiting.count === 0) return null;
+  return (
+    <div class="stack-tight">
+      <h3 class="row">
+        {title}
+        <span class="count">
+          {waiting.count}
+          {waiting.atLeast ? '+' : ''}
+        </span>
+        {waiting.oldest === null ? null : (
+          <span class="muted small">
+            the oldest <Moment at={waiting.oldest} />
+          </span>
+        )}
+      </h3>
+      <ul class="stack-tight">{children}</ul>
+    </div>
+  );
+}
+
+function RefundLine({ context, item: { refund, why } }: { context: Context; item: WaitingRefund }) {
+  return (
+    <li>
+      <a href={`${context.base}/refunds/${refund.id}`}>{formatAmount(refund.amount, refund.currency)}</a> of{' '}
+      <code>{refund.transactionId}</code>: {why}
+    </li>
+  );
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { type NeedsPerson, readNeedsPerson } from '../../../../shared/insights/needs-person.ts';
+import { type Overview, readOverview } from '../../../../shared/insights/overview.ts';
+import { type OverviewDays, overviewDays } from '../../../../shared/insights/overview-window.ts';
+import { isCurrency } from '../../../../shared/money.ts';
+import type { ApiDependencies } from '../../../dependencies.ts';
+import type { Api } from '../../../route.ts';
+import { type Context, contextOf } from '../../access.ts';
+import { Frame } from '../../layout/frame.tsx';
+import { Empty } from '../../layout/notice.tsx';
+import { CopyButton } from '../../layout/values.tsx';
+import { sendPage } from '../../render.ts';
+import { Figures, MoneyCard, PerDayCard, SharesCard, TroubleCard } from './cards.tsx';
+import { NeedsPersonCard } from './needs-person.tsx';
+
+const querySchema = z.object({
+  days: z.coerce
+    .number()
+    .transform((days) => overviewDays.find((each) => each === days) ?? 30)
+    .catch(30),
+  currency: z.string().refine(isCurrency).optional().catch(undefined),
+});
+
+/** The first page of an organization: what needs a person, and how refunds have gone lately. */
+export function overviewPages(room: Api, deps: ApiDependencies): void {
+  room.get('', { config: { role: 'viewer' } }, async (request, reply) => {
+    const context = contextOf(request);
+    const { days, currency = null } = querySchema.parse(request.query);
+    const owner = { organizationId: context.organization.id, environment: context.environment };
+    const [needsPerson, overview] = await Promise.all([
+      readNeedsPerson(deps.db, owner),
+      readOverview(deps.db, owner, { now: deps.clock.now(), days, currency }),
+    ]);
+    const host = `${request.protocol}://${request.host}`;
+    return sendPage(reply, <OverviewPage {...{ context, days, needsPerson, overview, host }} />);
+  });
+}
+
+interface OverviewPageProps {
+  context: Context;
+  days: OverviewDays;
+  needsPerson: NeedsPerson;
+  overview: Overview;
+  /** Where the API answers, for the example. */
+  host: string;
+}
+
+function OverviewPage({ context, days, needsPerson, overview, host }: OverviewPageProps) {
+  return (
+    <Frame
+      context={context}
+      title="Overview"
+      room="overview"
+      actions={<WindowSwitch {...{ context, days }} />}
+    >
+      <div class="stack">
+        <NeedsPersonCard context={context} needsPerson={needsPerson} />
+        {overview.total === 0 ? (
+          <FirstRefund context={context} days={days} host={host} />
+        ) : (
+          <>
+            <Figures overview={overview} />
+            <PerDayCard overview={overview} />
+            <div class="columns">
+              <MoneyCard overview={overview} />
+              <SharesCard overview={overview} />
+              <TroubleCard context={context} overview={overview} />
+            </div>
+          </>
+        )}
+      </div>
+    </Frame>
+  );
+}
+
+function WindowSwitch({ context, days }: { context: Context; days: OverviewDays }) {
+  return (
+    <nav class="switch" aria-label="Window of time">
+      {overviewDays.map((each) => (
+        <a key={each} href={`${context.base}?days=${each}`} aria-current={each === days ? 'true' : undefined}>
+          {each} days
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** What to do where there is nothing to see yet. */
+function FirstRefund({ context, days, host }: { context: Context; days: OverviewDays; host: string }) {
+  const prefix = context.environment === 'live' ? 'svc_live_...' : 'svc_test_...';
+  const payment = '"transactionId": "ch_...", "amount": 1500, "currency": "usd", "reason": "other"';
+  const command = [
+    `curl ${host}/v1/refunds`,
+    `-H 'Authorization: Bearer ${prefix}'`,
+    "-H 'Content-Type: application/json'",
+    `-d '{${payment}}'`,
+  ].join(' \\\n  ');
+  return (
+    <section class="card">
+      <Empty title={`No ${context.environment} refund in the last ${days} days`}>
+        <p>
+          Set up a <a href={`${context.base}/settings/accounts`}>processor account</a>, create an{' '}
+          <a href={`${context.base}/settings/api-keys`}>API key</a>, and ask for the first refund:
+        </p>
+        <pre class="sample">
+          <code>{command}</code>
+        </pre>
+        <CopyButton text={command} label="the command" />
+      </Empty>
+    </section>
+  );
+}

@@ -1,0 +1,125 @@
+import { formatAmount } from '../../../../shared/money.ts';
+import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
+import type { PreviewedRefund } from '../../../../shared/policies/preview.ts';
+import type { Context } from '../../access.ts';
+import { Badge } from '../../layout/badge.tsx';
+import { Confirm } from '../../layout/dialog.tsx';
+import { Empty } from '../../layout/notice.tsx';
+import { Moment } from '../../layout/values.tsx';
+
+interface PreviewCardProps {
+  context: Context;
+  preview: readonly PreviewedRefund[];
+  /** The policies that were tried, as they were written. */
+  file: string;
+}
+
+/** What the tried policies would have said of the latest refunds, and the way to let them hold. */
+export function PreviewCard({ context, preview, file }: PreviewCardProps) {
+  return (
+    <section class="card stack" id="preview" aria-labelledby="preview-title">
+      <h2 id="preview-title">Preview</h2>
+      {preview.length === 0 ? (
+        <Empty title="Nothing to try them on">
+          <p>There is no {context.environment} refund yet whose payment is known.</p>
+        </Empty>
+      ) : (
+        <Verdicts context={context} preview={preview} />
+      )}
+      <div>
+        <Confirm
+          id="hold"
+          action="Let them hold"
+          title="Let these policies hold?"
+          kind="primary"
+          to={`${context.base}/policies`}
+          csrfToken={context.csrfToken}
+        >
+          <p>
+            They take the place of all policies of {context.organization.name}, for test and live alike, from
+            the next refund on. Refunds that are under way or wait for approval stay as they are.
+          </p>
+          <input type="hidden" name="file" value={file} />
+        </Confirm>
+      </div>
+    </section>
+  );
+}
+
+/** Those first where the tried policies differ from what holds. */
+function Verdicts({ context, preview }: Pick<PreviewCardProps, 'context' | 'preview'>) {
+  const changed = preview.filter(isChanged);
+  const rest = preview.filter((each) => !isChanged(each));
+  return (
+    <>
+      <p>
+        Of the latest {preview.length} refunds, {changed.length} would be decided differently. Limits per day
+        are left out.
+      </p>
+      <div class="table-scroll">
+        <table>
+          <thead>
+            <tr>
+              <th>Refund</th>
+              <th class="wide-only">When</th>
+              <th>Now</th>
+              <th>Then</th>
+            </tr>
+          </thead>
+          <tbody>
+            {[...changed, ...rest].map((each) => (
+              <Row key={each.refund.id} context={context} previewed={each} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function Row({ context, previewed }: { context: Context; previewed: PreviewedRefund }) {
+  const { refund, current, tried } = previewed;
+  return (
+    <tr>
+      <td>
+        <a class="row-link" href={`${context.base}/refunds/${refund.id}`}>
+          {formatAmount(refund.amount, refund.currency)}
+        </a>
+        <br />
+        <code class="small">{refund.transactionId}</code>
+      </td>
+      <td class="wide-only">
+        <Moment at={refund.createdAt} />
+      </td>
+      <td>
+        <Verdict verdict={current} />
+      </td>
+      <td>
+        <Verdict verdict={tried} />
+        {isChanged(previewed) ? <p class="small">{tried.reason}</p> : null}
+      </td>
+    </tr>
+  );
+}
+
+function Verdict({ verdict }: { verdict: PolicyVerdict }) {
+  if (!verdict.eligible)
+    return (
+      <Badge tone={verdict.enforced ? 'bad' : 'warn'}>
+        {verdict.enforced ? 'Stopped' : 'Advised against'}
+      </Badge>
+    );
+  return verdict.approvalRequired ? (
+    <Badge tone="wait">Asks a person</Badge>
+  ) : (
+    <Badge tone="good">Allowed</Badge>
+  );
+}
+
+function isChanged({ current, tried }: PreviewedRefund): boolean {
+  return (
+    current.eligible !== tried.eligible ||
+    current.enforced !== tried.enforced ||
+    current.approvalRequired !== tried.approvalRequired
+  );
+}

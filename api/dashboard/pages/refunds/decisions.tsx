@@ -1,0 +1,127 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Refund } from '../../../../shared/db.ts';
+import {
+  approveRefund,
+  type DecisionOutcome,
+  rejectRefund,
+} from '../../../../shared/refunds/approve-refund.ts';
+import { findOwnRefund } from '../../../../shared/refunds/find-refunds.ts';
+import { recheckRefund } from '../../../../shared/refunds/recheck-refund.ts';
+import type { ApiDependencies } from '../../../dependencies.ts';
+import { type CancelVerdict, cancelAndWait } from '../../../refund-cancellation.ts';
+import type { Api } from '../../../route.ts';
+import { actorOf, type Context, contextOf } from '../../access.ts';
+import { entered, problemsOf } from '../../forms.ts';
+import { statusWords } from '../../layout/badge.tsx';
+import { Notice } from '../../layout/notice.tsx';
+import { sendPage } from '../../render.ts';
+import type { DecisionResult } from './decision-result.ts';
+import { Detail } from './detail.tsx';
+import type { DoneWord } from './done-words.ts';
+import { ownerOf } from './owner.ts';
+import { readDetail } from './read-detail.ts';
+import { resolve } from './resolve.ts';
+
+const operator = { config: { role: 'operator' as const } };
+const paramsSchema = z.object({ id: z.string() });
+
+/** A decision about one refund, by somebody who may decide. */
+interface DecisionRequest {
+  refund: Refund;
+  /** For the timeline and the audit log. */
+  actor: string;
+  /** What was entered in a field. */
+  field: (name: string) => string;
+}
+
+type Decide = (deps: ApiDependencies, request: DecisionRequest) => Promise<DecisionResult>;
+
+const decisions: Readonly<Record<string, Decide>> = { approve, reject, cancel, recheck, resolve };
+
+/** `POST /refunds/:id/<decision>`: what a person decides about a refund. Of several decisions at once, one is done. */
+export function decisionRoutes(room: Api, deps: ApiDependencies): void {
+  for (const [name, decide] of Object.entries(decisions)) {
+    room.post(`/refunds/:id/${name}`, operator, async (request, reply) => {
+      const context = contextOf(request);
+      const { id } = paramsSchema.parse(request.params);
+      const refund = await findOwnRefund(deps.db, ownerOf(context), id);
+      const field = (each: string) => entered(request.body, each);
+      const result = await decide(deps, { refund, actor: actorOf(context), field });
+      if (result.kind === 'done') {
+        return reply.redirect(`${context.base}/refunds/${id}?done=${result.word}`, 303);
+      }
+      return await showAgain(deps, reply, context, { id, result, request });
+    });
+  }
+}
+
+interface NotDone {
+  id: string;
+  result: Exclude<DecisionResult, { kind: 'done' }>;
+  request: FastifyRequest;
+}
+
+async function showAgain(
+  deps: ApiDependencies,
+  reply: FastifyReply,
+  context: Context,
+  { id, result, request }: NotDone,
+): Promise<FastifyReply> {
+  const detail = await readDetail(deps, context, id);
+  if (result.kind === 'too-late') {
+    const notice = (
+      <Notice tone="warn">
+        <strong>Nothing was changed.</strong>
+        {result.message}
+      </Notice>
+    );
+    return sendPage(reply.code(409), <Detail context={context} detail={detail} notice={notice} />);
+  }
+  const unfinished = { ...result.decision, entered: (field: string) => entered(request.body, field) };
+  return sendPage(reply.code(400), <Detail context={context} detail={detail} unfinished={unfinished} />);
+}
+
+async function approve(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
+  return ofDecision(await approveRefund(deps, refund, actor), 'approved');
+}
+
+async function reject(
+  deps: ApiDependencies,
+  { refund, actor, field }: DecisionRequest,
+): Promise<DecisionResult> {
+  try {
+    return ofDecision(await rejectRefund(deps, refund, actor, field('rejectReason')), 'rejected');
+  } catch (error) {
+    const { reason, ...others } = problemsOf(error, ['reason']);
+    const problems = { ...others, rejectReason: reason };
+    return { kind: 'unfinished', decision: { dialog: 'reject', problems, forceable: false } };
+  }
+}
+
+function ofDecision({ kind, refund }: DecisionOutcome, word: DoneWord): DecisionResult {
+  if (kind === 'done') return { kind: 'done', word };
+  const status = statusWords[refund.status].toLowerCase();
+  return {
+    kind: 'too-late',
+    message: `It does not wait for approval any more, it is ${status}. The timeline tells who was faster.`,
+  };
+}
+
+async function cancel(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
+  const verdict = await cancelAndWait(deps, refund, actor, deps.settings.CANCEL_WAIT_MS);
+  if (verdict.kind === 'cancelled') return { kind: 'done', word: 'cancelled' };
+  if (verdict.kind === 'undecided') return { kind: 'done', word: 'cancel-asked' };
+  return { kind: 'too-late', message: whyNotCancelled(verdict) };
+}
+
+function whyNotCancelled({ refund: { status } }: CancelVerdict): string {
+  if (status === 'processing') return 'The processor does not take it back; it goes on as before.';
+  if (status === 'cancelled') return 'It is cancelled already. The timeline tells who was faster.';
+  return `It is ${statusWords[status].toLowerCase()} and cannot be cancelled any more.`;
+}
+
+async function recheck(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
+  if (await recheckRefund(deps, refund, actor)) return { kind: 'done', word: 'rechecked' };
+  return { kind: 'too-late', message: 'It waits for approval and has never been at its processor.' };
+}

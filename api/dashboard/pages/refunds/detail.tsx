@@ -1,0 +1,102 @@
+import type { ComponentChildren } from 'preact';
+import { z } from 'zod';
+import type { Transaction } from '../../../../shared/db.ts';
+import { mayAct } from '../../../../shared/people/roles.ts';
+import { isTerminal } from '../../../../shared/refunds/states.ts';
+import { remainingOf } from '../../../../shared/transactions/reservation.ts';
+import type { ApiDependencies } from '../../../dependencies.ts';
+import type { Api } from '../../../route.ts';
+import { type Context, contextOf } from '../../access.ts';
+import { entered } from '../../forms.ts';
+import { Frame } from '../../layout/frame.tsx';
+import { Live } from '../../layout/live.tsx';
+import { Notice } from '../../layout/notice.tsx';
+import { sendPage, sendPart } from '../../render.ts';
+import { Decisions } from './decision-dialogs.tsx';
+import { doneSentence } from './done-words.ts';
+import { Alerts, Metadata, PaymentFacts, RefundFacts } from './facts.tsx';
+import { type RefundDetail, readDetail } from './read-detail.ts';
+import { Timeline } from './timeline.tsx';
+import type { UnfinishedDecision } from './unfinished-decision.tsx';
+
+const viewer = { config: { role: 'viewer' as const } };
+const paramsSchema = z.object({ id: z.string() });
+
+/** `/refunds/:id`: one refund, its payment and everything that has happened to it. */
+export function detailPages(room: Api, deps: ApiDependencies): void {
+  room.get('/refunds/:id', viewer, async (request, reply) => {
+    const context = contextOf(request);
+    const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
+    const done = doneSentence(entered(request.query, 'done'));
+    const notice = done === null ? null : <Notice tone="good">{done}</Notice>;
+    return sendPage(reply, <Detail context={context} detail={detail} notice={notice} />);
+  });
+
+  room.get('/refunds/:id/state', viewer, async (request, reply) => {
+    const context = contextOf(request);
+    const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
+    return sendPart(reply, <State context={context} detail={detail} unfinished={null} />);
+  });
+}
+
+interface DetailProps {
+  context: Context;
+  detail: RefundDetail;
+  /** What came of what somebody has just done. */
+  notice?: ComponentChildren;
+  /** What somebody has entered and has to mend. */
+  unfinished?: UnfinishedDecision | null;
+}
+
+/** The whole page. */
+export function Detail({ context, detail, notice = null, unfinished = null }: DetailProps) {
+  return (
+    <Frame context={context} title="Refund" room="refunds">
+      <div class="stack">
+        {notice}
+        <State context={context} detail={detail} unfinished={unfinished} />
+      </div>
+    </Frame>
+  );
+}
+
+interface StateProps {
+  context: Context;
+  detail: RefundDetail;
+  unfinished: UnfinishedDecision | null;
+}
+
+function State({ context, detail, unfinished }: StateProps) {
+  const { refund, payment, events, names } = detail;
+  const [first] = events;
+  const who = first === undefined ? null : (names.get(first.actor) ?? null);
+  const isMoving = !isTerminal(refund.status);
+  return (
+    <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
+      <div class="stack">
+        <Alerts refund={refund} />
+        <Decisions context={context} refund={refund} unfinished={unfinished} />
+        <div class="columns">
+          <RefundFacts refund={refund} who={who} />
+          <PaymentFacts payment={payment}>
+            <RefundMore context={context} payment={payment} />
+          </PaymentFacts>
+        </div>
+        <Metadata metadata={refund.metadata} />
+        <Timeline events={events} names={names} />
+      </div>
+    </Live>
+  );
+}
+
+function RefundMore({ context, payment }: { context: Context; payment: Transaction }) {
+  const left = remainingOf(payment);
+  if (left === null || left <= 0n || !mayAct(context.role, 'operator')) return null;
+  const { transactionId, processor, currency } = payment;
+  const known = new URLSearchParams({ transactionId, processor, currency: currency ?? '' });
+  return (
+    <p>
+      <a href={`${context.base}/refunds/new?${known}`}>Refund more of it</a>
+    </p>
+  );
+}

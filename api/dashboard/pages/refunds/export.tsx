@@ -1,0 +1,55 @@
+import { Readable } from 'node:stream';
+import { ServiceError } from '../../../../shared/errors.ts';
+import { auditedExport } from '../../../../shared/refunds/audited-export.ts';
+import { countRefunds } from '../../../../shared/refunds/search-refunds.ts';
+import type { ApiDependencies } from '../../../dependencies.ts';
+import type { Api } from '../../../route.ts';
+import { actorOf, type Context, contextOf } from '../../access.ts';
+import { entered as enteredText } from '../../forms.ts';
+import { sendPart } from '../../render.ts';
+import { countCap } from './count-words.ts';
+import { enteredFilter, readFilter } from './entered-filter.ts';
+import { ExportProgress } from './export-bar.tsx';
+import { ownerOf } from './owner.ts';
+import { RunningExports } from './running-exports.ts';
+
+const viewer = { role: 'viewer' as const };
+const mostRemembered = 1_000;
+
+/** `/refunds/export`: the refunds of a filter as a file, which comes as fast as it is taken. */
+export function exportPages(room: Api, deps: ApiDependencies): void {
+  const running = new RunningExports(mostRemembered);
+
+  // Whoever asks for its headers alone must not start an export.
+  room.get('/refunds/export', { config: viewer, exposeHeadRoute: false }, async (request, reply) => {
+    const context = contextOf(request);
+    const reading = readFilter(enteredFilter(request.query));
+    if (reading.kind === 'invalid') {
+      throw new ServiceError('validation_error', 'The filter is not valid. Go back to the list and mend it.');
+    }
+    const owner = ownerOf(context);
+    const total = await countRefunds(deps.db, owner, reading.value, countCap);
+    const observer = running.begin(nameOf(context, enteredText(request.query, 'run')), total);
+    const asked = { owner, filter: reading.value, actor: actorOf(context) };
+    // One batch ahead is enough; the next one is read when this one is on its way.
+    const csv = Readable.from(auditedExport(deps, asked, observer), { highWaterMark: 1 });
+    const day = deps.clock.now().toISOString().slice(0, 10);
+    return reply
+      .type('text/csv; charset=utf-8')
+      .header('content-disposition', `attachment; filename="refunds-${context.environment}-${day}.csv"`)
+      .send(csv);
+  });
+
+  room.get('/refunds/export/progress', { config: viewer }, async (request, reply) => {
+    const context = contextOf(request);
+    const run = enteredText(request.query, 'run');
+    const asked = Number.parseInt(enteredText(request.query, 'asked'), 10) || 1;
+    const state = running.find(nameOf(context, run));
+    return sendPart(reply, <ExportProgress context={context} run={run} asked={asked} state={state} />);
+  });
+}
+
+/** Nobody sees the exports of others, whatever name is asked for. */
+function nameOf({ user, organization, environment }: Context, run: string): string {
+  return `${user.id}/${organization.id}/${environment}/${run.slice(0, 36)}`;
+}

@@ -1,0 +1,168 @@
+import type { Refund, Transaction } from '../../../../shared/db.ts';
+import { isTerminal } from '../../../../shared/refunds/states.ts';
+import { remainingOf } from '../../../../shared/transactions/reservation.ts';
+import { StatusBadge } from '../../layout/badge.tsx';
+import { Notice } from '../../layout/notice.tsx';
+import { Amount, Copyable, Moment } from '../../layout/values.tsx';
+import { initiatorWords, processorWord, reasonWords } from '../../layout/words.ts';
+import { failureAdvice, flagAdvice } from './advice.ts';
+
+/** What stands out about a refund: that it failed, needs a person, or is about to be cancelled, and what to do. */
+export function Alerts({ refund }: { refund: Refund }) {
+  const { status, failureCode, failureMessage, flaggedAt, flagReason, cancelRequestedAt } = refund;
+  return (
+    <>
+      {status === 'pending' ? (
+        <Notice tone="warn">
+          <strong>It waits for approval.</strong>
+          Nothing is sent before somebody approves it.
+        </Notice>
+      ) : null}
+      {status === 'failed' ? (
+        <Notice tone="bad">
+          <strong>It failed: {failureMessage ?? 'the processor gave no reason.'}</strong>
+          {failureAdvice(refund)}
+          {failureCode === null ? null : <span class="small"> Code: {failureCode}</span>}
+        </Notice>
+      ) : null}
+      {flaggedAt === null ? null : (
+        <Notice tone="warn">
+          <strong>It needs a person: {flagReason}</strong>
+          {flagAdvice(refund)}
+        </Notice>
+      )}
+      {cancelRequestedAt === null || isTerminal(status) ? null : (
+        <Notice tone="wait">Its cancellation was asked for; the processor has not confirmed it yet.</Notice>
+      )}
+    </>
+  );
+}
+
+/** The public fields of a refund. */
+export function RefundFacts({ refund, who }: { refund: Refund; who: string | null }) {
+  const { id, externalRefundId, amount, currency, reason, status, initiatedBy, createdAt, updatedAt } =
+    refund;
+  return (
+    <section class="card stack" aria-labelledby="refund">
+      <h2 id="refund">Refund</h2>
+      <dl class="facts">
+        <dt>Status</dt>
+        <dd aria-live="polite">
+          <StatusBadge status={status} />
+        </dd>
+        <dt>Amount</dt>
+        <dd>
+          <Amount amount={amount} currency={currency} />
+        </dd>
+        <dt>Reason</dt>
+        <dd>{reasonWords[reason]}</dd>
+        <dt>Id</dt>
+        <dd>
+          <Copyable text={id} label="the refund's id" />
+        </dd>
+        <dt>At the processor</dt>
+        <dd>
+          {externalRefundId === null ? (
+            'Not yet'
+          ) : (
+            <Copyable text={externalRefundId} label="the processor's id of the refund" />
+          )}
+        </dd>
+        <dt>Asked for by</dt>
+        <dd>{who === null ? initiatorWords[initiatedBy] : `${initiatorWords[initiatedBy]}, ${who}`}</dd>
+        <dt>Created</dt>
+        <dd>
+          <Moment at={createdAt} />
+        </dd>
+        <dt>Last change</dt>
+        <dd>
+          <Moment at={updatedAt} />
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+/** The payment, as it was last read: what it was, what refunds have taken of it, and what is left. */
+export function PaymentFacts({
+  payment,
+  children,
+}: {
+  payment: Transaction;
+  children?: preact.ComponentChildren;
+}) {
+  const { transactionId, processor, amount, currency, chargedAt, reserved, refundedOutside } = payment;
+  const left = remainingOf(payment);
+  const known = amount !== null && currency !== null && left !== null ? { amount, currency, left } : null;
+  return (
+    <section class="card stack" aria-labelledby="payment">
+      <h2 id="payment">Payment</h2>
+      <dl class="facts">
+        <dt>Transaction</dt>
+        <dd>
+          <Copyable text={transactionId} label="the transaction's id" />
+        </dd>
+        <dt>Processor</dt>
+        <dd>{processorWord(processor)}</dd>
+        {chargedAt === null ? null : (
+          <>
+            <dt>Paid</dt>
+            <dd>
+              <Moment at={chargedAt} />
+            </dd>
+          </>
+        )}
+        {known === null ? null : <Balance {...known} reserved={reserved} refundedOutside={refundedOutside} />}
+      </dl>
+      {known === null ? (
+        <p class="muted">
+          The processor has not told about the payment yet; it is asked before anything is sent.
+        </p>
+      ) : null}
+      {children}
+    </section>
+  );
+}
+
+interface BalanceProps extends Pick<Transaction, 'reserved' | 'refundedOutside'> {
+  amount: bigint;
+  currency: string;
+  left: bigint;
+}
+
+function Balance({ amount, currency, left, reserved, refundedOutside }: BalanceProps) {
+  return (
+    <>
+      <dt>Amount</dt>
+      <dd>
+        <Amount amount={amount} currency={currency} />
+      </dd>
+      <dt>Refunded here</dt>
+      <dd>
+        <Amount amount={reserved} currency={currency} />{' '}
+        <span class="small muted">with what is under way</span>
+      </dd>
+      <dt>Refunded elsewhere</dt>
+      <dd>
+        <Amount amount={refundedOutside} currency={currency} />
+      </dd>
+      <dt>Still refundable</dt>
+      <dd>
+        <Amount amount={left} currency={currency} />
+      </dd>
+    </>
+  );
+}
+
+/** What a client attached to a refund, as text. */
+export function Metadata({ metadata }: { metadata: unknown }) {
+  if (metadata === null) return null;
+  return (
+    <section class="card stack" aria-labelledby="metadata">
+      <h2 id="metadata">Metadata</h2>
+      <pre>
+        <code>{JSON.stringify(metadata, null, 2)}</code>
+      </pre>
+    </section>
+  );
+}

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { createFirstOwner, needsFirstOwner } from '../../../shared/people/first-owner.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+import type { Api } from '../../route.ts';
+import { entered, type FormProblems, problemsOf, readForm } from '../forms.ts';
+import { Field, FormNotice, inputProps } from '../layout/form.tsx';
+import { Gate } from '../layout/gate.tsx';
+import { NewPasswordField } from '../layout/new-password-field.tsx';
+import { dashboardPath } from '../paths.ts';
+import { sendPage } from '../render.ts';
+import { beginSession } from '../session.ts';
+
+const path = `${dashboardPath}/set-up`;
+const fields = ['code', 'organizationName', 'email', 'password'] as const;
+const formSchema = z.object({
+  code: z.string().trim(),
+  organizationName: z.string(),
+  email: z.string(),
+  password: z.string(),
+});
+
+/** `/dashboard/set-up`: makes the first organization and its owner, on an installation where nobody can sign in yet. */
+export function setUpPages(scope: Api, deps: ApiDependencies): void {
+  scope.get(path, async (_request, reply) => {
+    if (!(await needsFirstOwner(deps.db))) return reply.redirect(dashboardPath, 303);
+    return sendPage(reply, <SetUp body={{}} problems={{}} />);
+  });
+
+  scope.post(path, async (request, reply) => {
+    const { body } = request;
+    const again = (problems: FormProblems) =>
+      sendPage(reply.code(400), <SetUp body={body} problems={problems} />);
+    const form = readForm(formSchema, body);
+    if (form.kind === 'invalid') return again(form.problems);
+    try {
+      const { userId } = await createFirstOwner(deps, form.value);
+      await beginSession(request, reply, userId);
+    } catch (error) {
+      return again(problemsOf(error, fields));
+    }
+    return reply.redirect(dashboardPath, 303);
+  });
+}
+
+function SetUp({ body, problems }: { body: unknown; problems: FormProblems }) {
+  return (
+    <Gate title="Set up the refund service">
+      <p class="muted">
+        Nobody can sign in yet. This makes your organization and you its owner; you invite the others
+        afterwards.
+      </p>
+      <form method="post" action={path} class="card stack">
+        <FormNotice problems={problems} />
+        <Field
+          name="code"
+          label="Set-up code"
+          hint={
+            <>
+              Shows that the installation is yours: it is in the log of the API, or print it with{' '}
+              <code>npm run -s admin -- user set-up-code</code>.
+            </>
+          }
+          problem={problems.code}
+        >
+          <input
+            {...inputProps('code', problems.code)}
+            required
+            autocomplete="off"
+            value={entered(body, 'code')}
+          />
+        </Field>
+        <Field name="organizationName" label="Organization" problem={problems.organizationName}>
+          <input
+            {...inputProps('organizationName', problems.organizationName)}
+            required
+            autocomplete="organization"
+            value={entered(body, 'organizationName')}
+          />
+        </Field>
+        <Field name="email" label="Your e-mail address" problem={problems.email}>
+          <input
+            {...inputProps('email', problems.email)}
+            type="email"
+            required
+            autocomplete="username"
+            value={entered(body, 'email')}
+          />
+        </Field>
+        <NewPasswordField name="password" label="Password" problem={problems.password} />
+        <button type="submit" class="button" data-kind="primary">
+          Create the organization
+        </button>
+      </form>
+    </Gate>
+  );
+}

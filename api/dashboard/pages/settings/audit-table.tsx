@@ -1,0 +1,94 @@
+import type { AuditLog } from '../../../../shared/db.ts';
+import { isEnvironment } from '../../../../shared/environment.ts';
+import { Moment } from '../../layout/values.tsx';
+import type { AuditView } from './audit-log.tsx';
+import { wordsForAction, wordsForDetail } from './audit-words.ts';
+
+type TableProps = Pick<AuditView, 'context' | 'page' | 'names' | 'refundEnvironments'>;
+
+/** Who did what to which, the newest first. */
+export function AuditTable({ page, ...view }: TableProps) {
+  return (
+    <div class="card card-flush table-scroll">
+      <table>
+        <caption class="visually-hidden">Acts, the newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">Who</th>
+            <th scope="col">Did what</th>
+            <th scope="col">Details</th>
+          </tr>
+        </thead>
+        <tbody>
+          {page.entries.map((entry) => (
+            <tr key={entry.id}>
+              <td>
+                <Moment at={entry.createdAt} />
+              </td>
+              <td>
+                <Actor {...view} actor={entry.actor} />
+              </td>
+              <td>
+                {wordsForAction(entry.action)} <Target {...view} entry={entry} />
+              </td>
+              <td>
+                <Detail detail={entry.detail} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Leads to everything that the same one did. */
+function Actor({ context, names, actor }: Pick<TableProps, 'context' | 'names'> & { actor: string }) {
+  const query = new URLSearchParams({ actor });
+  return <a href={`${context.base}/settings/audit-log?${query}`}>{names.get(actor) ?? actor}</a>;
+}
+
+/** What was changed, with the way there. */
+function Target(props: Omit<TableProps, 'page'> & { entry: AuditLog }) {
+  const { names, entry } = props;
+  const { target } = entry;
+  const path = pathTo(props);
+  const text = names.get(`user:${target}`) ?? target;
+  if (path === null) return target.startsWith('usr_') ? <span class="muted">{text}</span> : null;
+  return <a href={path}>{text}</a>;
+}
+
+/** Null where there is no page of it. */
+function pathTo({
+  context,
+  refundEnvironments,
+  entry: { target, detail },
+}: Omit<TableProps, 'page'> & { entry: AuditLog }): string | null {
+  const organization = `/dashboard/${context.organization.id}`;
+  const refundEnvironment = refundEnvironments.get(target);
+  if (refundEnvironment !== undefined) return `${organization}/${refundEnvironment}/refunds/${target}`;
+  const environment = environmentIn(detail);
+  if (environment === null) return null;
+  if (target.startsWith('key_')) return `${organization}/${environment}/settings/api-keys#${target}`;
+  if (target.startsWith('acc_')) return `${organization}/${environment}/settings/accounts`;
+  return null;
+}
+
+function environmentIn(detail: AuditLog['detail']): string | null {
+  if (typeof detail !== 'object' || detail === null || !('environment' in detail)) return null;
+  const { environment } = detail;
+  return typeof environment === 'string' && isEnvironment(environment) ? environment : null;
+}
+
+function Detail({ detail }: Pick<AuditLog, 'detail'>) {
+  const words = wordsForDetail(detail);
+  if (words === null) return null;
+  if (!words.isLong) return <span class="small">{words.text}</span>;
+  return (
+    <details class="small">
+      <summary>Show</summary>
+      <pre class="sample">{words.text}</pre>
+    </details>
+  );
+}

@@ -1,0 +1,18 @@
+import type { ApiDependencies } from '../../../dependencies.ts';
+import type { Api } from '../../../route.ts';
+import { contextOf } from '../../access.ts';
+import { accountPages } from './accounts.tsx';
+import { apiKeyPages } from './api-keys.tsx';
+import { auditLogPages } from './audit-log.tsx';
+import { memberPages } from './members.tsx';
+
+/** The room Settings: who and what may work here, and who has changed it. */
+export function settingsPages(room: Api, deps: ApiDependencies): void {
+  room.get('/settings', { config: { role: 'viewer' } }, async (request, reply) =>
+    reply.redirect(`${contextOf(request).base}/settings/api-keys`, 303),
+  );
+  apiKeyPages(room, deps);
+  accountPages(room, deps);
+  memberPages(room, deps);
+  auditLogPages(room, deps);
+}

@@ -1,0 +1,118 @@
+import rateLimit from '@fastify/rate-limit';
+import { z } from 'zod';
+import { ServiceError } from '../../../shared/errors.ts';
+import { needsFirstOwner } from '../../../shared/people/first-owner.ts';
+import { signIn } from '../../../shared/people/sign-in.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+import type { Api } from '../../route.ts';
+import { entered, type FormProblems } from '../forms.ts';
+import { Field, FormNotice, inputProps } from '../layout/form.tsx';
+import { Gate } from '../layout/gate.tsx';
+import { Notice } from '../layout/notice.tsx';
+import { dashboardPath } from '../paths.ts';
+import { sendPage } from '../render.ts';
+import { beginSession, signedIn } from '../session.ts';
+
+const formSchema = z.object({ email: z.string().max(400), password: z.string().max(400) });
+const querySchema = z.object({ next: z.string().optional(), done: z.string().optional() });
+
+/** Tries to sign in that one address on the network has; each address of a person has its own lockout besides. */
+const mostTriesPerMinute = 60;
+
+/** `/dashboard/sign-in`. */
+export async function signInPages(scope: Api, deps: ApiDependencies): Promise<void> {
+  scope.get(`${dashboardPath}/sign-in`, async (request, reply) => {
+    const { next, done } = querySchema.parse(request.query);
+    if ((await signedIn(deps, request, reply)) !== null) return reply.redirect(ownAddress(next), 303);
+    if (await needsFirstOwner(deps.db)) return reply.redirect(`${dashboardPath}/set-up`, 303);
+    return sendPage(reply, <SignIn next={ownAddress(next)} done={done} email="" problems={{}} />);
+  });
+
+  await scope.register(async (limited: Api) => {
+    await limited.register(rateLimit, {
+      max: mostTriesPerMinute,
+      timeWindow: 60_000,
+      errorResponseBuilder: () =>
+        new ServiceError('rate_limited', 'Too many tries from here. Wait a minute and repeat.', {
+          retryAfterSeconds: 60,
+        }),
+    });
+    limited.post(`${dashboardPath}/sign-in`, async (request, reply) => {
+      const next = ownAddress(entered(request.body, 'next'));
+      const refuse = (form: string) =>
+        sendPage(
+          reply.code(401),
+          <SignIn next={next} done={undefined} email={entered(request.body, 'email')} problems={{ form }} />,
+        );
+      const form = formSchema.safeParse(request.body);
+      if (!form.success) return refuse(wrong);
+      const outcome = await signIn(deps, form.data);
+      switch (outcome.kind) {
+        case 'refused':
+          return refuse(wrong);
+        case 'locked':
+          return refuse(
+            `Too many tries for this address. It can be tried again in ${waitInWords(outcome.retryAfterSeconds)}.`,
+          );
+        case 'signed-in':
+          await beginSession(request, reply, outcome.user.id);
+          return reply.redirect(next, 303);
+      }
+    });
+  });
+}
+
+/** Ends the session; what is left of it in the browser opens nothing any more. */
+export function signOutRoute(scope: Api): void {
+  scope.post(`${dashboardPath}/sign-out`, async (request, reply) => {
+    await request.session.destroy();
+    return reply.redirect(`${dashboardPath}/sign-in?done=signed-out`, 303);
+  });
+}
+
+const wrong = 'The e-mail address or the password is not right.';
+
+/** Only pages of the dashboard are gone to: the address may come from somebody else's link. */
+function ownAddress(next: string | undefined): string {
+  const isOwn = next !== undefined && /^\/dashboard(\/[\w/?=&%.,-]*)?$/.test(next) && !next.includes('//');
+  return isOwn && !next.startsWith(`${dashboardPath}/sign-`) ? next : dashboardPath;
+}
+
+function waitInWords(seconds: number): string {
+  return seconds < 100 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+}
+
+interface SignInProps {
+  next: string;
+  done: string | undefined;
+  email: string;
+  problems: FormProblems;
+}
+
+function SignIn({ next, done, email, problems }: SignInProps) {
+  return (
+    <Gate title="Sign in">
+      {done === 'signed-out' ? <Notice tone="good">You are signed out.</Notice> : null}
+      {done === 'password-changed' ? (
+        <Notice tone="good">Your password is changed. Sign in with the new one.</Notice>
+      ) : null}
+      <form method="post" action={`${dashboardPath}/sign-in`} class="card stack">
+        <FormNotice problems={problems} />
+        <input type="hidden" name="next" value={next} />
+        <Field name="email" label="E-mail address">
+          <input {...inputProps('email')} type="email" autocomplete="username" required value={email} />
+        </Field>
+        <Field name="password" label="Password">
+          <input {...inputProps('password')} type="password" autocomplete="current-password" required />
+        </Field>
+        <button type="submit" class="button" data-kind="primary">
+          Sign in
+        </button>
+      </form>
+      <p class="small muted">
+        Forgotten? An operator of this installation gives you a new password with{' '}
+        <code>admin user reset-password</code>.
+      </p>
+    </Gate>
+  );
+}

@@ -1,0 +1,2 @@
+/** What the addresses of all pages begin with; the session's cookie goes nowhere else. */
+export const dashboardPath = '/dashboard';

@@ -1,0 +1,16 @@
+import type { FastifyRequest } from 'fastify';
+import type { Database } from '../../../shared/db.ts';
+import { leastRoleInAll } from '../../../shared/people/members.ts';
+import { mayAct } from '../../../shared/people/roles.ts';
+import { visitorOf } from '../access.ts';
+import type { BoardAccess } from './board-routes.ts';
+
+/**
+ * What somebody who is signed in may do on the board. It shows the jobs of all organizations of the installation, so it is
+ * for those who belong to every one of them, and they may do there what they may do in each.
+ */
+export async function boardAccess(db: Database, request: FastifyRequest): Promise<BoardAccess> {
+  const role = await leastRoleInAll(db, visitorOf(request).user.id);
+  if (role === null) return 'none';
+  return mayAct(role, 'operator') ? 'operate' : 'read';
+}

@@ -1,0 +1,112 @@
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { FastifyAdapter } from '@bull-board/fastify';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { ServiceError } from '../../../shared/errors.ts';
+import type { ApiDependencies } from '../../dependencies.ts';
+import { answerErrors } from '../../error-handler.ts';
+import { isSameOrigin } from '../same-origin.ts';
+import { describeForUi, markReadOnly } from './board-answers.ts';
+import { boardError } from './board-errors.ts';
+import { accessDemanded, type BoardAccess } from './board-routes.ts';
+import { boardContentSecurityPolicy, selfContained } from './entry-page.ts';
+
+const prefix = '/dashboard/queues';
+
+/** How long the board waits for a store that does not answer; a Redis that is frozen is given up after a second. */
+const answerTimeoutMs = 4_000;
+
+export interface QueueBoardOptions {
+  /**
+   * Decides what the sender of a request may do. It is asked before anything else is done for any request. To answer
+   * somebody in a way of its own, such as with the way to the sign-in, it throws. The queues hold the refunds of ALL
+   * organizations, if only their ids, so that whoever is let in has to be trusted by all of them.
+   */
+  allow: (request: FastifyRequest) => Promise<BoardAccess>;
+}
+
+/**
+ * Serves the board of the queues at /dashboard/queues. What anybody may do there is in board-routes.ts; everything else
+ * that the board can do is refused here, whatever its pages offer.
+ *
+ * `app` answers a ServiceError. It may want no CSRF token, which the pages of the board do not send, and have neither
+ * `reply.view` nor `reply.sendFile`: the board brings its own.
+ */
+export async function registerQueueBoard(
+  app: FastifyInstance,
+  { queues, log }: Pick<ApiDependencies, 'queues' | 'log'>,
+  { allow }: QueueBoardOptions,
+): Promise<void> {
+  const board = new FastifyAdapter().setBasePath(prefix);
+  createBullBoard({
+    queues: queues.map((queue) => new BullMQAdapter(queue)),
+    serverAdapter: board,
+    options: {
+      uiConfig: {
+        boardTitle: 'Queues',
+        hideDocsLink: true,
+        miscLinks: [{ text: 'Dashboard', url: '/dashboard' }],
+      },
+    },
+  });
+  await app.register(
+    async (scope) => {
+      answerErrors(scope, log);
+      answerLikeThisService(scope, app);
+      guard(scope, allow);
+      scope.addHook('onSend', async (_request, reply, payload) => {
+        const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
+        return isPage && typeof payload === 'string' ? selfContained(payload) : payload;
+      });
+      await scope.register(board.registerPlugin());
+    },
+    { prefix },
+  );
+}
+
+/**
+ * The board has an error handler of its own, which tells what is internal; a handler of the route goes before it. Its
+ * pages get what `app` makes of an error, which may be a page as well, and its scripts JSON.
+ */
+function answerLikeThisService(scope: FastifyInstance, app: FastifyInstance): void {
+  scope.addHook('onRoute', (route: RouteOptions) => {
+    const isForScripts = pathOf(route.url).startsWith('/api/');
+    const { errorHandler } = isForScripts ? scope : app;
+    route.errorHandler = (error, request, reply) => errorHandler(boardError(error), request, reply);
+    if (isForScripts) route.handlerTimeout = answerTimeoutMs;
+  });
+}
+
+function guard(scope: FastifyInstance, allow: QueueBoardOptions['allow']): void {
+  const accessOf = new WeakMap<FastifyRequest, BoardAccess>();
+  scope.addHook('onRequest', async (request, reply) => {
+    reply.header('content-security-policy', boardContentSecurityPolicy);
+    const access = await allow(request);
+    refuseUnlessAllowed(request, access);
+    accessOf.set(request, access);
+  });
+  scope.addHook('preSerialization', async (request, _reply, payload) =>
+    accessOf.get(request) === 'operate' ? describeForUi(payload) : markReadOnly(describeForUi(payload)),
+  );
+}
+
+/** @throws ServiceError when this is not for whoever has that access, or not for anybody. */
+function refuseUnlessAllowed(request: FastifyRequest, access: BoardAccess): void {
+  const demanded = accessDemanded(request.method, pathOf(request.routeOptions.url ?? ''));
+  if (access === 'none') throw new ServiceError('insufficient_scope', 'You may not see the queues.');
+  if (demanded === null) {
+    throw new ServiceError('insufficient_scope', 'On this board jobs can only be retried and promoted.');
+  }
+  if (demanded === 'read') return;
+  if (access !== 'operate') {
+    throw new ServiceError('insufficient_scope', 'Only an operator may retry or promote jobs.');
+  }
+  if (!isSameOrigin(request)) {
+    throw new ServiceError('insufficient_scope', 'Use the pages of the board: another site sent this.');
+  }
+}
+
+/** A path as board-routes.ts has it. */
+function pathOf(url: string): string {
+  return url.slice(prefix.length) || '/';
+}

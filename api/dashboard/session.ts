@@ -1,0 +1,129 @@
+import { hkdfSync } from 'node:crypto';
+import cookie from '@fastify/cookie';
+import csrf from '@fastify/csrf-protection';
+import session, { type SessionStore } from '@fastify/session';
+import type { FastifyInstance, FastifyReply, FastifyRequest, Session } from 'fastify';
+import type { Dependencies } from '../../shared/dependencies.ts';
+import { endSession, loadSession, saveSession } from '../../shared/people/sessions.ts';
+import type { Visitor } from './access.ts';
+import { entered } from './forms.ts';
+import { dashboardPath } from './paths.ts';
+
+declare module 'fastify' {
+  interface Session {
+    /** Who signed in; nobody before that. */
+    userId?: string;
+    userAgent?: string;
+    ip?: string;
+    /** The name of the stored session; none before it is stored. */
+    storedId?: string;
+  }
+}
+
+const cookieLifeMs = 7 * 24 * 60 * 60 * 1000;
+
+/**
+ * Keeps sessions on this instance: an unguessable id in a cookie that no script can read, and everything else in the
+ * database, where a session ends for good. Nobody gets one before signing in.
+ */
+export async function keepSessions(scope: FastifyInstance, deps: Dependencies): Promise<void> {
+  await scope.register(cookie);
+  await scope.register(session, {
+    secret: cookieSecret(deps.settings.ENCRYPTION_KEY),
+    cookieName: 'refunds_session',
+    cookie: {
+      path: dashboardPath,
+      httpOnly: true,
+      sameSite: 'lax',
+      // With TLS, which may end at a trusted proxy.
+      secure: 'auto',
+      // The database ends it sooner when it is not used.
+      maxAge: cookieLifeMs,
+    },
+    saveUninitialized: false,
+    rolling: false,
+    store: databaseStore(deps),
+  });
+  await scope.register(csrf, {
+    sessionPlugin: '@fastify/session',
+    getToken: ({ body, headers }) => {
+      const header = headers['x-csrf-token'];
+      return typeof header === 'string' ? header : entered(body, '_csrf');
+    },
+  });
+}
+
+/** A key of its own, so that what signs cookies opens nothing else. */
+function cookieSecret(encryptionKey: string): string {
+  const key = hkdfSync('sha256', Buffer.from(encryptionKey, 'base64'), '', 'dashboard session cookies', 32);
+  return Buffer.from(key).toString('base64');
+}
+
+function databaseStore(deps: Dependencies): SessionStore {
+  return {
+    set: (sid, kept, done) => {
+      store(deps, sid, kept).then(() => done(), done);
+    },
+    get: (sid, done) => {
+      restore(deps, sid).then((session) => done(null, session), done);
+    },
+    destroy: (sid, done) => {
+      endSession(deps.db, sid).then(() => done(), done);
+    },
+  };
+}
+
+async function store(deps: Dependencies, sid: string, kept: Session): Promise<void> {
+  const { storedId = null, userId = null, userAgent = null, ip = null, ...rest } = kept;
+  const data = JSON.parse(JSON.stringify(rest));
+  const id = await saveSession(deps, { sid, id: storedId, userId, data, userAgent, ip });
+  if (id !== null) kept.storedId = id;
+}
+
+async function restore(deps: Dependencies, sid: string): Promise<Session | null> {
+  const found = await loadSession(deps, sid);
+  if (found === null) return null;
+  const { id, userId, data } = found;
+  return { ...(data as unknown as Session), storedId: id, ...(userId === null ? {} : { userId }) };
+}
+
+/** Begins a session for somebody who has shown who they are. Whatever session the browser had before is over. */
+export async function beginSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  userId: string,
+): Promise<void> {
+  const { 'user-agent': userAgent = 'An unknown browser' } = request.headers;
+  Object.assign(request.session, { userId, userAgent, ip: request.ip });
+  // Under another id, so that nobody who knew the one before knows this one.
+  await request.session.regenerate(['userId', 'userAgent', 'ip']);
+  reply.generateCsrf();
+}
+
+/** Who is signed in; null for everybody else. */
+export async function signedIn(
+  deps: Dependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Visitor | null> {
+  const { userId } = request.session;
+  const user = userId === undefined ? null : await findUser(deps, userId);
+  return user === null ? null : { user, csrfToken: reply.generateCsrf() };
+}
+
+async function findUser({ db }: Dependencies, id: string): Promise<Visitor['user'] | null> {
+  return await db.user.findUnique({ where: { id }, select: { id: true, email: true } });
+}
+
+/** Refuses what was not sent from a form of the session's own pages. */
+export function requireCsrfToken(scope: FastifyInstance): void {
+  scope.addHook('preHandler', (request, reply, done) => {
+    if (request.method === 'GET' || request.method === 'HEAD') done();
+    else scope.csrfProtection(request, reply, done);
+  });
+}
+
+/** True for the refusal of a form that brought no token of its session. */
+export function isCsrfRefusal(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('FST_CSRF_');
+}

@@ -1,0 +1,89 @@
+import { type DatabaseTransaction, Prisma } from '../db.ts';
+import type { RefundOwner } from '../refunds/find-refunds.ts';
+import { ownerSql } from '../refunds/refund-filter.ts';
+import type { RefundStatus } from '../refunds/states.ts';
+import type { OverviewWindow } from './overview-window.ts';
+
+// Every query reads the refunds that were created in the window, from an index that has all it needs, and none of them is
+// repeated per day, currency or processor.
+
+/** Refunds of one status that have something in common: a day and a currency, a processor, or an initiator; else null. */
+export interface GroupRow {
+  day: string | null;
+  currency: string | null;
+  processor: string | null;
+  initiatedBy: string | null;
+  status: RefundStatus;
+  count: number;
+  /** Minor units as text. Means something by currency only. */
+  amount: string;
+}
+
+/**
+ * All that can be counted in one pass: by day and currency, by processor, and by initiator, each with the status. What is
+ * alike in everything is added up first, because every way of grouping costs once per row.
+ */
+export async function readGroups(
+  tx: DatabaseTransaction,
+  owner: RefundOwner,
+  window: OverviewWindow,
+): Promise<GroupRow[]> {
+  return await tx.$queryRaw<GroupRow[]>`
+    SELECT day::text, currency::text, processor, initiated_by::text AS "initiatedBy", status::text,
+      sum(count)::int AS count, sum(amount)::text AS amount
+    FROM (
+      SELECT day, currency, processor, initiated_by, status, count(*) AS count, sum(amount) AS amount
+      FROM (
+        SELECT (created_at AT TIME ZONE 'UTC')::date AS day, currency, processor, initiated_by, status, amount
+        FROM refund WHERE ${windowSql(owner, window)} ${inOrderSql}) AS each
+      GROUP BY day, currency, processor, initiated_by, status) AS alike
+    GROUP BY GROUPING SETS ((day, currency, status), (processor, status), (initiated_by, status))`;
+}
+
+/** How long it took from the creation to the completion, for those that have completed. */
+export interface CompletionTimes {
+  count: number;
+  medianMs: number;
+  p90Ms: number;
+  p99Ms: number;
+}
+
+/** @returns null when none has completed. */
+export async function readCompletionTimes(
+  tx: DatabaseTransaction,
+  owner: RefundOwner,
+  window: OverviewWindow,
+): Promise<CompletionTimes | null> {
+  const [row] = await tx.$queryRaw<CompletionTimes[]>`
+    SELECT count, ms[1] AS "medianMs", ms[2] AS "p90Ms", ms[3] AS "p99Ms" FROM (
+      SELECT count(*)::int AS count, percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY took) AS ms
+      FROM (
+        SELECT (extract(epoch FROM completed_at - created_at) * 1000)::float8 AS took
+        FROM refund WHERE ${windowSql(owner, window)} AND completed_at IS NOT NULL ${inOrderSql}) AS completed
+      ) AS measured
+    WHERE count > 0`;
+  return row ?? null;
+}
+
+/** The codes with which refunds failed, the commonest first. */
+export async function readFailureCodes(
+  tx: DatabaseTransaction,
+  owner: RefundOwner,
+  window: OverviewWindow,
+  limit: number,
+): Promise<{ code: string; count: number }[]> {
+  return await tx.$queryRaw<{ code: string; count: number }[]>`
+    SELECT failure_code AS code, count(*)::int AS count
+    FROM refund WHERE ${windowSql(owner, window)} AND status = 'failed'
+    GROUP BY failure_code ORDER BY count DESC, code LIMIT ${limit}`;
+}
+
+/**
+ * Nobody needs the order. It keeps the planner to the index that has it, where an organization with most of the refunds
+ * would tempt it to read the table, which is many times as large.
+ */
+const inOrderSql = Prisma.sql`ORDER BY created_at DESC, id DESC`;
+
+function windowSql(owner: RefundOwner, { from, to }: OverviewWindow): Prisma.Sql {
+  return Prisma.sql`${ownerSql(owner)} AND created_at >= ${from} AND created_at <= ${to}`;
+}

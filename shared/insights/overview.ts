@@ -1,0 +1,157 @@
+import type { Database } from '../db.ts';
+import type { RefundOwner } from '../refunds/find-refunds.ts';
+import { isTerminal, type RefundStatus, refundStatuses } from '../refunds/states.ts';
+import {
+  type CompletionTimes,
+  type GroupRow,
+  readCompletionTimes,
+  readFailureCodes,
+  readGroups,
+} from './overview-queries.ts';
+import { type OverviewDays, type OverviewWindow, windowOf } from './overview-window.ts';
+
+/** Numbers of refunds by their status; every status is there. */
+export type StatusCounts = Record<RefundStatus, number>;
+
+/** Minor units of one currency by the status of the refunds; every status is there. */
+export type StatusAmounts = Record<RefundStatus, bigint>;
+
+/** What became of the refunds that were created in a window. */
+export interface Overview {
+  window: OverviewWindow;
+  total: number;
+  counts: StatusCounts;
+  /** Of those that have ended, the share that ended so: from 0 to 1, and 0 everywhere when none has ended. */
+  outcomes: { status: RefundStatus; count: number; share: number }[];
+  /** Every day of the window, the oldest first. */
+  perDay: { day: string; counts: StatusCounts }[];
+  /** Every currency that there is, the one with most refunds first. Amounts of different currencies are never added. */
+  money: { currency: string; count: number; amounts: StatusAmounts }[];
+  /** The currency of `moneyPerDay`; null when there is no refund. */
+  currency: string | null;
+  /** Every day of the window, the oldest first. */
+  moneyPerDay: { day: string; amounts: StatusAmounts }[];
+  /** Also of those whose money came back later; null when none has completed. */
+  completion: CompletionTimes | null;
+  /** The commonest codes, ten at most. */
+  failureCodes: { code: string; count: number }[];
+  byProcessor: { processor: string; counts: StatusCounts }[];
+  byInitiator: { initiatedBy: string; counts: StatusCounts }[];
+}
+
+const failureCodesShown = 10;
+
+/**
+ * Reads the overview of an organization in one environment: three queries of one snapshot, whatever there is to tell.
+ * @param options `days` of the window, which ends at `now`; `currency` of the money per day, lowercase, null for the one
+ * with most refunds.
+ */
+export async function readOverview(
+  db: Database,
+  owner: RefundOwner,
+  options: { now: Date; days: OverviewDays; currency: string | null },
+): Promise<Overview> {
+  const window = windowOf(options.now, options.days);
+  return await db.$transaction(
+    async (tx) => {
+      const groups = await readGroups(tx, owner, window);
+      return {
+        window,
+        ...countsOf(groups, window),
+        ...moneyOf(groups, window, options.currency),
+        completion: await readCompletionTimes(tx, owner, window),
+        failureCodes: await readFailureCodes(tx, owner, window, failureCodesShown),
+      };
+    },
+    // Without it, a refund that moves between two queries would be counted in one way here and in another there.
+    { isolationLevel: 'RepeatableRead' },
+  );
+}
+
+function countsOf(groups: readonly GroupRow[], window: OverviewWindow) {
+  const counts = countByStatus(groups.filter(({ day }) => day !== null));
+  return {
+    total: refundStatuses.reduce((sum, status) => sum + counts[status], 0),
+    counts,
+    outcomes: outcomesOf(counts),
+    perDay: perDay(window, groups, countByStatus).map(([day, counts]) => ({ day, counts })),
+    byProcessor: countBy(groups, ({ processor }) => processor).map(([processor, counts]) => ({
+      processor,
+      counts,
+    })),
+    byInitiator: countBy(groups, ({ initiatedBy }) => initiatedBy).map(([initiatedBy, counts]) => ({
+      initiatedBy,
+      counts,
+    })),
+  };
+}
+
+function outcomesOf(counts: StatusCounts): Overview['outcomes'] {
+  const ended = refundStatuses.filter(isTerminal);
+  const total = ended.reduce((sum, status) => sum + counts[status], 0);
+  return ended.map((status) => ({
+    status,
+    count: counts[status],
+    share: total === 0 ? 0 : counts[status] / total,
+  }));
+}
+
+function moneyOf(groups: readonly GroupRow[], window: OverviewWindow, chosen: string | null) {
+  const money = [...groupBy(groups, ({ currency }) => currency)]
+    .map(([currency, rows]) => ({
+      currency,
+      count: rows.reduce((sum, { count }) => sum + count, 0),
+      amounts: amountsOf(rows),
+    }))
+    .sort((a, b) => b.count - a.count || (a.currency < b.currency ? -1 : 1));
+  const currency = chosen ?? money[0]?.currency ?? null;
+  const inCurrency = groups.filter((row) => row.currency !== null && row.currency === currency);
+  const moneyPerDay = perDay(window, inCurrency, amountsOf).map(([day, amounts]) => ({ day, amounts }));
+  return { money, currency, moneyPerDay };
+}
+
+function countBy(
+  groups: readonly GroupRow[],
+  keyOf: (row: GroupRow) => string | null,
+): [string, StatusCounts][] {
+  return [...groupBy(groups, keyOf)]
+    .map(([key, rows]): [string, StatusCounts] => [key, countByStatus(rows)])
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function perDay<Sum>(
+  { days }: OverviewWindow,
+  groups: readonly GroupRow[],
+  sum: (rows: readonly GroupRow[]) => Sum,
+): [string, Sum][] {
+  const byDay = groupBy(groups, ({ day }) => day);
+  return days.map((day) => [day, sum(byDay.get(day) ?? [])]);
+}
+
+function countByStatus(rows: readonly GroupRow[]): StatusCounts {
+  const counts: StatusCounts = { pending: 0, processing: 0, completed: 0, failed: 0, cancelled: 0 };
+  for (const { status, count } of rows) counts[status] += count;
+  return counts;
+}
+
+function amountsOf(rows: readonly GroupRow[]): StatusAmounts {
+  const amounts: StatusAmounts = { pending: 0n, processing: 0n, completed: 0n, failed: 0n, cancelled: 0n };
+  for (const { status, amount } of rows) amounts[status] += BigInt(amount);
+  return amounts;
+}
+
+/** The rows by their key; those without one belong to another grouping. */
+function groupBy(
+  rows: readonly GroupRow[],
+  keyOf: (row: GroupRow) => string | null,
+): Map<string, GroupRow[]> {
+  const groups = new Map<string, GroupRow[]>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    if (key === null) continue;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [row]);
+    else group.push(row);
+  }
+  return groups;
+}

@@ -1,0 +1,91 @@
+import type { DatabaseTransaction } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { ServiceError } from '../errors.ts';
+import { lockOrganization } from '../organizations/find-organization.ts';
+import { actorOf, readRole } from './acting.ts';
+import { findInvitation, type OpenInvitation } from './invitations.ts';
+import { alreadyMember, insertMembership } from './members.ts';
+import { insertUser, prepareUser, refusingTakenEmail } from './users.ts';
+
+/** Whom an accepted invitation has made a member of what. */
+export interface Accepted {
+  userId: string;
+  organizationId: string;
+}
+
+/**
+ * Accepts an invitation for a person who has no user yet: the user is made with the address that was invited.
+ * @throws ServiceError not_found when it is used, revoked or over; validation_error for a password that will not do, or
+ * an address that has a user already, who has to sign in first; service_unavailable.
+ */
+export async function acceptAsNewPerson(
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
+  { token, password }: { token: string; password: string },
+): Promise<Accepted> {
+  // Hashing costs something, and is done for nobody who has no invitation.
+  const { email } = await requireInvitation(deps, token);
+  const user = await prepareUser(deps, { email, password });
+  return await refusingTakenEmail(() =>
+    acceptOnce(deps, token, async (tx, { organizationId, role }, now) => {
+      const actor = actorOf({ userId: user.id });
+      await insertUser(tx, user, { organizationId, role, actor }, now);
+      return user.id;
+    }),
+  );
+}
+
+/**
+ * Accepts an invitation for a person who is signed in.
+ * @throws ServiceError not_found when it is used, revoked or over; insufficient_scope when another address was invited;
+ * validation_error for a member.
+ */
+export async function acceptAsUser(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  { token, userId }: { token: string; userId: string },
+): Promise<Accepted> {
+  return await acceptOnce(deps, token, async (tx, { organizationId, email, role }, now) => {
+    const user = await tx.user.findUnique({ where: { id: userId } });
+    if (user?.email !== email) {
+      const message = `This invitation is for ${email}. Sign in with that address.`;
+      throw new ServiceError('insufficient_scope', message);
+    }
+    if ((await readRole(tx, organizationId, userId)) !== null) throw alreadyMember();
+    const actor = actorOf({ userId });
+    await insertMembership(tx, { organizationId, userId, email, role, actor }, now);
+    return userId;
+  });
+}
+
+/** Of all who accept the same invitation one does; what it is accepted for is stored together with that. */
+async function acceptOnce(
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  token: string,
+  join: (tx: DatabaseTransaction, invitation: OpenInvitation, now: Date) => Promise<string>,
+): Promise<Accepted> {
+  const now = clock.now();
+  return await db.$transaction(async (tx) => {
+    const invitation = await requireInvitation({ db: tx, clock }, token);
+    const { id, organizationId } = invitation;
+    await lockOrganization(tx, organizationId);
+    const { count } = await tx.invitation.updateMany({
+      where: { id, acceptedAt: null, revokedAt: null, expiresAt: { gt: now } },
+      data: { acceptedAt: now },
+    });
+    if (count === 0) throw noLongerOpen();
+    return { userId: await join(tx, invitation, now), organizationId };
+  });
+}
+
+async function requireInvitation(
+  deps: Parameters<typeof findInvitation>[0],
+  token: string,
+): Promise<OpenInvitation> {
+  const invitation = await findInvitation(deps, token);
+  if (invitation === null) throw noLongerOpen();
+  return invitation;
+}
+
+function noLongerOpen(): ServiceError {
+  const message = 'This invitation was used or taken back, or its time is over. Ask for a new one.';
+  return new ServiceError('not_found', message);
+}

@@ -1,0 +1,76 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { Database } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { ServiceError } from '../errors.ts';
+import { checkedOrganizationName, insertOrganization } from '../organizations/create-organization.ts';
+import { actorOf } from './acting.ts';
+import { countAttempt, forgetFailures, lockedError } from './lockout.ts';
+import { insertUser, prepareUser } from './users.ts';
+
+/** Letters and digits that nobody takes for each other; 32 of them, so that each stands for five bits. */
+const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+const codeLength = 12;
+
+/** True for a fresh installation: nobody can sign in yet. */
+export async function needsFirstOwner(db: Database): Promise<boolean> {
+  return (await db.user.findFirst({ select: { id: true } })) === null;
+}
+
+/**
+ * The code that makes somebody the first owner, such as `7KQM-2XRA-HN4V`. It follows from the encryption key, so that
+ * all processes agree on it, and a stranger who finds a fresh installation cannot take it over.
+ */
+export function setupCode(encryptionKey: string): string {
+  const digest = createHmac('sha256', encryptionKey).update('set-up of the first owner').digest();
+  const letters = Array.from(digest.subarray(0, codeLength), (byte) => alphabet[byte % alphabet.length]);
+  return letters.join('').replace(/.{4}(?=.)/g, '$&-');
+}
+
+/**
+ * Makes an organization and its owner on an installation that has no user. Of two people who do so at the same moment one
+ * succeeds.
+ * @throws ServiceError validation_error for a wrong code, for what is given, or when there is a user; rate_limited after
+ * too many wrong codes; service_unavailable.
+ */
+export async function createFirstOwner(
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & { settings: { ENCRYPTION_KEY: string } },
+  request: { code: string; organizationName: string; email: string; password: string },
+): Promise<{ userId: string; organizationId: string }> {
+  if (!(await needsFirstOwner(deps.db))) throw alreadySetUp();
+  await requireCode(deps, request.code);
+  const name = checkedOrganizationName(request.organizationName);
+  const user = await prepareUser(deps, request);
+  const actor = actorOf({ userId: user.id });
+  const now = deps.clock.now();
+  return await deps.db.$transaction(async (tx) => {
+    // Nobody else makes a user until this is done, in whatever way; reading goes on.
+    await tx.$executeRaw`LOCK TABLE "user" IN SHARE ROW EXCLUSIVE MODE`;
+    if ((await tx.user.count()) > 0) throw alreadySetUp();
+    const organizationId = await insertOrganization(tx, { name, actor }, now);
+    await insertUser(tx, user, { organizationId, role: 'owner', actor }, now);
+    return { userId: user.id, organizationId };
+  });
+}
+
+async function requireCode(
+  deps: Pick<Dependencies, 'db' | 'clock'> & { settings: { ENCRYPTION_KEY: string } },
+  given: string,
+): Promise<void> {
+  const attempt = await countAttempt(deps, 'first-owner');
+  if (attempt.kind === 'locked') throw lockedError(attempt);
+  const right = digestOf(setupCode(deps.settings.ENCRYPTION_KEY));
+  if (!timingSafeEqual(digestOf(given), right)) {
+    throw new ServiceError('validation_error', 'code: not the set-up code of this installation.');
+  }
+  await forgetFailures(deps.db, 'first-owner');
+}
+
+/** Case, blanks and dashes do not count; digests are of the same length, whatever was given. */
+function digestOf(code: string): Buffer {
+  return createHash('sha256').update(code.toUpperCase().replace(/[\s-]/g, '')).digest();
+}
+
+function alreadySetUp(): ServiceError {
+  const message = 'This installation has been set up already. Sign in, or ask an owner for an invitation.';
+  return new ServiceError('validation_error', message);
+}

@@ -1,0 +1,115 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { writeAudit } from '../audit-log.ts';
+import type { Database, DatabaseTransaction, Invitation, Role } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { ServiceError } from '../errors.ts';
+import { newId } from '../ids.ts';
+import { lockOrganization } from '../organizations/find-organization.ts';
+import { type Acting, actorOf, requireManaging } from './acting.ts';
+import { alreadyMember } from './members.ts';
+import { checkedEmail } from './users.ts';
+
+const openMs = 7 * 24 * 60 * 60 * 1000;
+
+const neitherAcceptedNorRevoked = { acceptedAt: null, revokedAt: null } as const;
+
+/** An invitation as it may be shown: without the hash of its token. */
+export type InvitationSummary = Omit<Invitation, 'tokenHash'>;
+
+/**
+ * Invites an address to become a member, for seven days. An open invitation of the address is replaced. The token exists
+ * in the answer alone; whoever has it can accept.
+ * @throws ServiceError validation_error for what is no address, or a member's; insufficient_scope when the acting person
+ * may not give the role, or not take back the invitation that is open.
+ */
+export async function invite(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  request: { organizationId: string; acting: Acting; email: string; role: Role },
+): Promise<{ id: string; token: string; expiresAt: Date }> {
+  const { organizationId, acting, role } = request;
+  const email = checkedEmail(request.email);
+  // The prefix lets logs recognize a token, and mask it.
+  const token = `invite_${randomBytes(32).toString('base64url')}`;
+  const id = newId('inv');
+  const now = deps.clock.now();
+  const expiresAt = new Date(now.getTime() + openMs);
+  await deps.db.$transaction(async (tx) => {
+    await lockOrganization(tx, organizationId);
+    const open = await tx.invitation.findFirst({
+      where: { organizationId, email, ...neitherAcceptedNorRevoked },
+    });
+    await requireManaging(tx, organizationId, acting, open === null ? [role] : [role, open.role]);
+    const members = await tx.membership.count({ where: { organizationId, user: { email } } });
+    if (members > 0) throw alreadyMember();
+    if (open !== null) await tx.invitation.update({ where: { id: open.id }, data: { revokedAt: now } });
+    const actor = actorOf(acting);
+    const row = { id, organizationId, email, role, invitedBy: actor, createdAt: now, expiresAt };
+    await tx.invitation.create({ data: { ...row, tokenHash: hashOf(token) } });
+    const detail = { email, role, replaced: open?.id ?? null };
+    await writeAudit(tx, { organizationId, actor, action: 'invitation.created', target: id, detail }, now);
+  });
+  return { id, token, expiresAt };
+}
+
+/** The invitations of an organization that can be accepted, the newest first. */
+export async function listInvitations(
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  organizationId: string,
+): Promise<InvitationSummary[]> {
+  return await db.invitation.findMany({
+    where: { organizationId, ...neitherAcceptedNorRevoked, expiresAt: { gt: clock.now() } },
+    omit: { tokenHash: true },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+  });
+}
+
+/**
+ * Takes an invitation back. Doing it again, or after its time, changes nothing.
+ * @throws ServiceError not_found for one of another organization; insufficient_scope when the acting person may not;
+ * validation_error when it was accepted.
+ */
+export async function revokeInvitation(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  request: { organizationId: string; acting: Acting; invitationId: string },
+): Promise<void> {
+  const { organizationId, acting, invitationId: id } = request;
+  const now = deps.clock.now();
+  await deps.db.$transaction(async (tx) => {
+    await lockOrganization(tx, organizationId);
+    const invitation = await tx.invitation.findFirst({ where: { id, organizationId } });
+    if (invitation === null) throw new ServiceError('not_found', 'No such invitation of this organization.');
+    const { email, role, acceptedAt, revokedAt } = invitation;
+    await requireManaging(tx, organizationId, acting, [role]);
+    if (revokedAt !== null) return;
+    if (acceptedAt !== null) {
+      throw new ServiceError('validation_error', 'It was accepted already. Remove the member instead.');
+    }
+    await tx.invitation.update({ where: { id }, data: { revokedAt: now } });
+    const entry = { organizationId, actor: actorOf(acting), action: 'invitation.revoked', target: id };
+    await writeAudit(tx, { ...entry, detail: { email, role } }, now);
+  });
+}
+
+/** An invitation that can be accepted, for the page that its link leads to. */
+export interface OpenInvitation extends InvitationSummary {
+  organizationName: string;
+}
+
+/** Finds an invitation by its token; null when it is unknown, used, revoked or over. */
+export async function findInvitation(
+  { db, clock }: { db: Database | DatabaseTransaction; clock: Dependencies['clock'] },
+  token: string,
+): Promise<OpenInvitation | null> {
+  const found = await db.invitation.findUnique({
+    where: { tokenHash: hashOf(token), ...neitherAcceptedNorRevoked, expiresAt: { gt: clock.now() } },
+    omit: { tokenHash: true },
+    include: { organization: { select: { name: true } } },
+  });
+  if (found === null) return null;
+  const { organization, ...invitation } = found;
+  return { ...invitation, organizationName: organization.name };
+}
+
+function hashOf(token: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(createHash('sha256').update(token).digest());
+}

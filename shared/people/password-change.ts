@@ -1,0 +1,82 @@
+import { writeAudit } from '../audit-log.ts';
+import type { DatabaseTransaction } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { ServiceError } from '../errors.ts';
+import { actorOf } from './acting.ts';
+import { forgetFailures, lockedError } from './lockout.ts';
+import { findMember } from './members.ts';
+import { checkNewPassword, hashPassword } from './passwords.ts';
+import { revokeOtherSessions } from './sessions.ts';
+import { signIn } from './sign-in.ts';
+
+/**
+ * Changes the password of a person who is signed in, and ends all other sessions of that person. Wrong guesses of the
+ * current one count as failures to sign in.
+ * @param request.sid of the session that stays.
+ * @throws ServiceError validation_error when the current one is wrong or the new one will not do; rate_limited while
+ * the address is locked; not_found for an unknown user; service_unavailable.
+ */
+export async function changePassword(
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
+  request: { userId: string; current: string; next: string; sid: string },
+): Promise<void> {
+  const { userId, current, next, sid } = request;
+  const user = await deps.db.user.findUnique({ where: { id: userId } });
+  if (user === null) throw new ServiceError('not_found', 'No such user.');
+  checkNewPassword(user.email, next, 'next');
+  const checked = await signIn(deps, { email: user.email, password: current });
+  if (checked.kind === 'locked') throw lockedError(checked);
+  if (checked.kind === 'refused') {
+    throw new ServiceError('validation_error', 'current: not the current password.');
+  }
+  if (next === current) {
+    throw new ServiceError('validation_error', 'next: has to be another one than the current password.');
+  }
+  const passwordHash = await hashPassword(deps, next);
+  await deps.db.$transaction(async (tx) => {
+    // What was verified above is what is replaced: of two changes at the same moment one is made.
+    const { count } = await tx.user.updateMany({
+      where: { id: userId, passwordHash: user.passwordHash },
+      data: { passwordHash },
+    });
+    if (count === 0) {
+      throw new ServiceError('validation_error', 'current: it was changed meanwhile. Sign in again.');
+    }
+    await revokeOtherSessions(tx, userId, sid);
+    const act = { action: 'user.password_changed', actor: actorOf({ userId }), userId };
+    await auditEverywhere(tx, act, deps.clock.now());
+  });
+}
+
+/**
+ * Gives a member another password, ends all sessions of that person, and lets the address sign in again at once.
+ * @returns the user's id.
+ * @throws ServiceError not_found for who is no member; validation_error for a password that will not do.
+ */
+export async function resetPassword(
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
+  request: { organizationId: string; email: string; password: string; actor: string },
+): Promise<string> {
+  const { organizationId, password, actor } = request;
+  const { userId, email } = await findMember(deps.db, organizationId, request.email);
+  checkNewPassword(email, password);
+  const passwordHash = await hashPassword(deps, password);
+  await deps.db.$transaction(async (tx) => {
+    await tx.user.update({ where: { id: userId }, data: { passwordHash } });
+    await revokeOtherSessions(tx, userId, null);
+    await forgetFailures(tx, { email });
+    await auditEverywhere(tx, { action: 'user.password_reset', actor, userId }, deps.clock.now());
+  });
+  return userId;
+}
+
+/** A password opens every organization of its person, so each of them is told. */
+async function auditEverywhere(
+  tx: DatabaseTransaction,
+  { action, actor, userId }: { action: string; actor: string; userId: string },
+  now: Date,
+): Promise<void> {
+  for (const { organizationId } of await tx.membership.findMany({ where: { userId } })) {
+    await writeAudit(tx, { organizationId, actor, action, target: userId }, now);
+  }
+}

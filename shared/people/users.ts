@@ -1,0 +1,96 @@
+import { writeAudit } from '../audit-log.ts';
+import { type DatabaseTransaction, isUniqueViolation, type Role } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { ServiceError } from '../errors.ts';
+import { newId } from '../ids.ts';
+import { lockOrganization } from '../organizations/find-organization.ts';
+import { isEmail, normalizeEmail } from './email.ts';
+import { checkNewPassword, hashPassword } from './passwords.ts';
+
+/** A person who can sign in, as the row is made: the address is normalized. */
+export interface NewUser {
+  id: string;
+  email: string;
+  passwordHash: string;
+}
+
+/**
+ * Makes a row of what a person has given, and hashes the password; nothing is stored yet.
+ * @throws ServiceError validation_error for an address that is not one, or a password that will not do;
+ * service_unavailable when too many passwords are being hashed.
+ */
+export async function prepareUser(
+  deps: Pick<Dependencies, 'hashingTurns'>,
+  person: { email: string; password: string },
+): Promise<NewUser> {
+  const email = checkedEmail(person.email);
+  checkNewPassword(email, person.password);
+  return { id: newId('usr'), email, passwordHash: await hashPassword(deps, person.password) };
+}
+
+/**
+ * The normalized address.
+ * @throws ServiceError validation_error for what is not an address.
+ */
+export function checkedEmail(text: string): string {
+  const email = normalizeEmail(text);
+  if (!isEmail(email)) throw new ServiceError('validation_error', 'email: not an e-mail address.');
+  return email;
+}
+
+/**
+ * Creates a person who may sign in, as a member of an organization.
+ * @throws ServiceError validation_error for an address that is not one or is taken, or a password that will not do;
+ * not_found for the organization.
+ */
+export async function createUser(
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
+  request: { organizationId: string; email: string; password: string; role: Role; actor: string },
+): Promise<{ id: string }> {
+  const { organizationId, role, actor } = request;
+  const user = await prepareUser(deps, request);
+  const now = deps.clock.now();
+  await refusingTakenEmail(() =>
+    deps.db.$transaction(async (tx) => {
+      await lockOrganization(tx, organizationId);
+      await insertUser(tx, user, { organizationId, role, actor }, now);
+      await closeInvitations(tx, organizationId, user.email, now);
+    }),
+  );
+  return { id: user.id };
+}
+
+/** Stores a person and the membership, with the entry in the audit log. */
+export async function insertUser(
+  tx: DatabaseTransaction,
+  user: NewUser,
+  membership: { organizationId: string; role: Role; actor: string },
+  now: Date,
+): Promise<void> {
+  const { organizationId, role, actor } = membership;
+  await tx.user.create({ data: { ...user, createdAt: now } });
+  await tx.membership.create({ data: { organizationId, userId: user.id, role, createdAt: now } });
+  const entry = { organizationId, actor, action: 'user.created', target: user.id };
+  await writeAudit(tx, { ...entry, detail: { email: user.email, role } }, now);
+}
+
+/** Open invitations of an address end when its person has become a member in another way. */
+export async function closeInvitations(
+  tx: DatabaseTransaction,
+  organizationId: string,
+  email: string,
+  now: Date,
+): Promise<void> {
+  const open = { organizationId, email, acceptedAt: null, revokedAt: null };
+  await tx.invitation.updateMany({ where: open, data: { revokedAt: now } });
+}
+
+/** Turns the database's refusal of a second user with the same address into words. */
+export async function refusingTakenEmail<T>(store: () => Promise<T>): Promise<T> {
+  try {
+    return await store();
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new ServiceError('validation_error', 'email: this address has a user already.', { cause: error });
+  }
+}

@@ -1,0 +1,58 @@
+import { writeAudit } from '../audit-log.ts';
+import type { Prisma } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { exportRefunds } from './export-refunds.ts';
+import type { RefundOwner } from './find-refunds.ts';
+import type { RefundFilter } from './refund-filter.ts';
+
+/** An export that somebody has asked for. */
+export interface ExportRequest {
+  owner: RefundOwner;
+  filter: RefundFilter;
+  actor: string;
+}
+
+/** Whoever follows an export from outside. */
+export interface ExportObserver {
+  /** More refunds are about to be handed on. */
+  onRows(rowCount: number): void;
+  /** It is over; not complete when it was broken off, by whoever reads it or by a fault. */
+  onEnd(isComplete: boolean): void;
+}
+
+/**
+ * Refunds as CSV, as `exportRefunds` has them, with two entries in the audit log: one before the first piece, so that no data
+ * leaves unseen, and one at the end, however it ends, with the number of refunds that were handed on.
+ */
+export async function* auditedExport(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  { owner, filter, actor }: ExportRequest,
+  observer: ExportObserver,
+): AsyncGenerator<string, void, undefined> {
+  const audit = (action: string, more: Prisma.InputJsonObject = {}) => {
+    const { organizationId, environment } = owner;
+    const detail = { environment, filter: asJson(filter), ...more };
+    const entry = { organizationId, actor, action, target: organizationId, detail };
+    return writeAudit(deps.db, entry, deps.clock.now());
+  };
+  let rowCount = 0;
+  let isComplete = false;
+  const onRows = (count: number) => {
+    rowCount += count;
+    observer.onRows(count);
+  };
+  try {
+    await audit('refunds.export_started');
+    yield* exportRefunds(deps.db, owner, filter, onRows);
+    isComplete = true;
+  } finally {
+    observer.onEnd(isComplete);
+    await audit('refunds.exported', { rowCount, isComplete });
+  }
+}
+
+function asJson(filter: RefundFilter): Prisma.InputJsonObject {
+  return JSON.parse(
+    JSON.stringify(filter, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
+  );
+}

@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import type { Role } from '../../shared/db.ts';
+import { createUser } from '../../shared/people/users.ts';
+import { DashboardVisitor } from './dashboard-visitor.ts';
+import { newEmail } from './people.ts';
+import type { TestService } from './service.ts';
+
+/** A member of an organization, with a browser that is signed in. */
+export interface DashboardMember {
+  userId: string;
+  email: string;
+  visitor: DashboardVisitor;
+}
+
+/** Adds somebody to an organization, the service's own unless told, and signs in. */
+export async function signInMember(
+  service: TestService,
+  role: Role,
+  organizationId = service.organization.id,
+): Promise<DashboardMember> {
+  const email = newEmail();
+  const password = randomBytes(9).toString('hex');
+  const { id: userId } = await createUser(service.deps, {
+    organizationId,
+    email,
+    password,
+    role,
+    actor: 'test',
+  });
+  const visitor = new DashboardVisitor(service);
+  const { status } = await visitor.signIn(email, password);
+  if (status !== 303) throw new Error(`Signing in was answered with ${status}`);
+  // Brings the token that forms need.
+  await visitor.get('/dashboard/you');
+  return { userId, email, visitor };
+}

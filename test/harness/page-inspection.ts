@@ -1,0 +1,66 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { AxeResults, RunOptions } from 'axe-core';
+import type { Page } from 'playwright-core';
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const screenshots = join(import.meta.dirname, '../output/screenshots');
+
+/** What keeps people from using the page as it is shown now, one line each: serious and critical violations only. */
+export async function accessibilityProblems(page: Page, options: RunOptions = {}): Promise<string[]> {
+  // Evaluated by the browser's own means: the page's policy lets no foreign script run in it.
+  await page.evaluate(axeSource);
+  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults;
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id} ${target}: ${failureSummary}`),
+    );
+}
+
+/** By how many pixels the page is wider than the window; 0 for a page that is as it should be. */
+export async function overflowOf(page: Page): Promise<number> {
+  return await page.evaluate(() => {
+    const { scrollWidth = 0, clientWidth = 0 } = document.scrollingElement ?? {};
+    return Math.max(0, scrollWidth - clientWidth);
+  });
+}
+
+/**
+ * What nobody can read on the page: parts that lie above or left of the box that cuts them off, where no scrolling leads,
+ * and buttons with a word that is broken into pieces.
+ */
+export async function unreadableParts(page: Page): Promise<string[]> {
+  return await page.evaluate(() => {
+    const nameOf = (element: Element) => `${element.localName}.${element.getAttribute('class') ?? ''}`;
+    const found: string[] = [];
+    for (const box of document.querySelectorAll('body *')) {
+      const bounds = box.getBoundingClientRect();
+      // What is hidden on purpose is a pixel wide.
+      if (getComputedStyle(box).overflow === 'visible' || bounds.width <= 1) continue;
+      for (const child of box.children) {
+        const { left, top, width } = child.getBoundingClientRect();
+        if (width > 1 && (left < bounds.left - 1 || top < bounds.top - 1)) {
+          found.push(`${nameOf(child)} is cut off by ${nameOf(box)}`);
+        }
+      }
+    }
+    for (const button of document.querySelectorAll('.button')) {
+      const [text] = button.childNodes;
+      if (text?.nodeType !== Node.TEXT_NODE) continue;
+      const range = document.createRange();
+      range.selectNode(text);
+      const lines = new Set([...range.getClientRects()].map(({ top }) => top)).size;
+      const words = text.textContent?.trim().split(/\s+/) ?? [];
+      if (lines > words.length) found.push(`${words.join(' ')} is broken into ${lines} lines`);
+    }
+    return found;
+  });
+}
+
+/** Keeps a picture of the whole page, for people to look at. */
+export async function takeScreenshot(page: Page, name: string): Promise<void> {
+  mkdirSync(screenshots, { recursive: true });
+  await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
+}

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../shared/clock.ts';
+import { type Database, openDatabase, type Role } from '../../shared/db.ts';
+import { createOrganization } from '../../shared/organizations/create-organization.ts';
+import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import { createUser } from '../../shared/people/users.ts';
+import { useDatabase } from './database.ts';
+import { madeBeforeTests } from './made-before-tests.ts';
+import { type StoppedClock, stoppedClock } from './stopped-clock.ts';
+
+/** A person with the password to sign in with. */
+export interface TestPerson {
+  userId: string;
+  email: string;
+  password: string;
+}
+
+/** What the domain of people works with, on a database of its own and under a clock that tests put forward. */
+export interface TestPeople {
+  databaseUrl: string;
+  deps: { db: Database; clock: Clock; hashingTurns: HashingTurns; settings: { ENCRYPTION_KEY: string } };
+  time: StoppedClock;
+  addOrganization(): Promise<string>;
+  addPerson(organizationId: string, role: Role): Promise<TestPerson>;
+  /** The actions of the audit log, oldest first. */
+  audited(target: string): Promise<string[]>;
+}
+
+/** Gives a test file, or a `describe` block, a database for people, without anybody in it. */
+export function usePeople(): TestPeople {
+  const databaseUrl = useDatabase();
+  return madeBeforeTests(
+    'The database of people',
+    async () => peopleOf(databaseUrl()),
+    ({ deps }) => deps.db.$disconnect(),
+  );
+}
+
+function peopleOf(databaseUrl: string): TestPeople {
+  const time = stoppedClock();
+  const db = openDatabase(databaseUrl, 10);
+  const settings = { ENCRYPTION_KEY: randomBytes(32).toString('base64') };
+  const clock = { now: () => new Date(time.ms) };
+  const deps = { db, clock, hashingTurns: new HashingTurns(), settings };
+  return {
+    databaseUrl,
+    deps,
+    time,
+    addOrganization: async () => (await createOrganization(deps, { name: 'Acme', actor: 'test' })).id,
+    async addPerson(organizationId, role) {
+      const email = newEmail();
+      const password = randomBytes(9).toString('hex');
+      const { id } = await createUser(deps, { organizationId, email, password, role, actor: 'test' });
+      return { userId: id, email, password };
+    },
+    async audited(target) {
+      const rows = await db.auditLog.findMany({ where: { target }, orderBy: { id: 'asc' } });
+      return rows.map(({ action }) => action);
+    },
+  };
+}
+
+/** An address that nobody has. */
+export function newEmail(): string {
+  return `person-${randomBytes(5).toString('hex')}@example.com`;
+}
+
+/** How many of what was tried at the same time went well, and what the others were told. */
+export async function outcomesOf(
+  tries: readonly Promise<unknown>[],
+): Promise<{ done: number; refusals: { code: string; message: string }[] }> {
+  const settled = await Promise.allSettled(tries);
+  const refusals = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  return { done: settled.length - refusals.length, refusals };
+}

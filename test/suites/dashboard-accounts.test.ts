@@ -1,0 +1,332 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createOrganization } from '../../shared/organizations/create-organization.ts';
+import { invite } from '../../shared/people/invitations.ts';
+import { createUser } from '../../shared/people/users.ts';
+import { DashboardVisitor } from '../harness/dashboard-visitor.ts';
+import { useService } from '../harness/use-service.ts';
+
+const service = useService({ workers: 0 });
+const password = 'correct horse battery';
+let userId: string;
+let count = 0;
+
+/** Somebody who belongs to the service's organization, with an address of their own. */
+async function newPerson(role: 'owner' | 'viewer' = 'viewer') {
+  count += 1;
+  const email = `person${count}@example.com`;
+  const organizationId = service.organization.id;
+  const { id } = await createUser(service.deps, { organizationId, email, password, role, actor: 'test' });
+  return { id, email };
+}
+
+async function signedIn(email: string): Promise<DashboardVisitor> {
+  const visitor = new DashboardVisitor(service);
+  expect((await visitor.signIn(email, password)).status).toBe(303);
+  return visitor;
+}
+
+const signInPage = /^\/dashboard\/sign-in/;
+
+beforeAll(async () => {
+  userId = (await newPerson('owner')).id;
+});
+
+describe('nobody who is not signed in', () => {
+  test.each(['/dashboard', '/dashboard/you', '/dashboard/queues', '/dashboard/org_x/test'])(
+    'sees %s',
+    async (url) => {
+      const page = await new DashboardVisitor(service).get(url);
+      expect(page.status).toBe(303);
+      expect(page.headers.location).toBe(`/dashboard/sign-in?next=${encodeURIComponent(url)}`);
+      expect(page.headers['set-cookie']).toBeUndefined();
+      expect(await service.deps.db.session.count({ where: { userId: null } })).toBe(0);
+    },
+  );
+
+  test('has a part of a page replaced by the page for signing in', async () => {
+    const page = await new DashboardVisitor(service).get('/dashboard', { 'hx-request': 'true' });
+    expect(page).toMatchObject({ status: 401, text: '' });
+    expect(page.headers['hx-redirect']).toMatch(signInPage);
+  });
+
+  test('signs out', async () => {
+    expect((await new DashboardVisitor(service).post('/dashboard/sign-out')).headers.location).toMatch(
+      signInPage,
+    );
+  });
+});
+
+describe('signing in', () => {
+  test('leads to the page that was asked for, with a cookie that no script and no other site gets', async () => {
+    const { email } = await newPerson();
+    const visitor = new DashboardVisitor(service);
+    const next = '/dashboard/you?done=session';
+    const shown = await visitor.get(`/dashboard/sign-in?next=${encodeURIComponent(next)}`);
+    expect(shown.text).toContain(`value="${next}"`);
+    const page = await visitor.post('/dashboard/sign-in', { email, password, next }, { csrfToken: null });
+    expect(page).toMatchObject({ status: 303, headers: { location: next } });
+    expect(String(page.headers['set-cookie'])).toMatch(
+      /^refunds_session=[^;]+; Path=\/dashboard; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+    );
+    expect((await visitor.get(next)).status).toBe(200);
+  });
+
+  test('marks the cookie for TLS where a trusted proxy says that there is some', async () => {
+    const { email } = await newPerson();
+    const headers = { 'x-forwarded-proto': 'https' };
+    const visitor = new DashboardVisitor(service);
+    const page = await visitor.post('/dashboard/sign-in', { email, password }, { csrfToken: null, headers });
+    expect(String(page.headers['set-cookie'])).not.toContain('Secure');
+  });
+
+  test.each([
+    'https://example.com',
+    '//example.com',
+    '/\\example.com',
+    '/v1/refunds',
+    '/dashboard//example.com',
+  ])('leads to no other place: %s', async (next) => {
+    const { email } = await newPerson();
+    const visitor = new DashboardVisitor(service);
+    const page = await visitor.post('/dashboard/sign-in', { email, password, next }, { csrfToken: null });
+    expect(page.headers.location).toBe('/dashboard');
+  });
+
+  test('answers a wrong password and an unknown address alike', async () => {
+    const { email } = await newPerson();
+    const visitor = new DashboardVisitor(service);
+    const [wrong, unknown] = [
+      await visitor.signIn(email, 'another horse battery'),
+      await visitor.signIn('nobody@example.com', 'another horse battery'),
+    ];
+    expect(wrong.status).toBe(401);
+    expect(wrong.text).toContain('is not right');
+    expect(unknown.text.replaceAll('nobody@example.com', email)).toBe(wrong.text);
+    expect(visitor.cookie).toBe('');
+  });
+
+  test('is locked for a while after five failures, also for the right password', async () => {
+    const { email } = await newPerson();
+    const visitor = new DashboardVisitor(service);
+    for (let failure = 0; failure < 5; failure += 1) await visitor.signIn(email, 'another horse battery');
+    const page = await visitor.signIn(email, password);
+    expect(page.status).toBe(401);
+    expect(page.text).toMatch(/tried again in \d+ seconds/);
+  });
+
+  test('is refused when another site sends it', async () => {
+    const { email } = await newPerson();
+    const visitor = new DashboardVisitor(service);
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+    ]) {
+      const page = await visitor.post(
+        '/dashboard/sign-in',
+        { email, password },
+        { csrfToken: null, headers },
+      );
+      expect(page.status).toBe(403);
+    }
+    expect(visitor.cookie).toBe('');
+  });
+});
+
+describe('a session', () => {
+  test('has another id after signing in, so that one who knew the old one knows nothing', async () => {
+    const [first, second] = [await newPerson(), await newPerson()];
+    const visitor = await signedIn(first.email);
+    const before = visitor.cookie;
+    await visitor.signIn(second.email, password);
+    expect(visitor.cookie).not.toBe(before);
+    const attacker = new DashboardVisitor(service);
+    attacker.takeCookies(before);
+    expect((await attacker.get('/dashboard/you')).headers.location).toMatch(signInPage);
+  });
+
+  test('that somebody made up is none', async () => {
+    const visitor = new DashboardVisitor(service);
+    visitor.takeCookies('refunds_session=made-up.signature');
+    expect((await visitor.get('/dashboard/you')).headers.location).toMatch(signInPage);
+  });
+
+  test('opens nothing after signing out, whoever has kept its cookie', async () => {
+    const visitor = await signedIn((await newPerson()).email);
+    const kept = visitor.cookie;
+    await visitor.get('/dashboard/you');
+    expect((await visitor.post('/dashboard/sign-out')).headers.location).toMatch(signInPage);
+    const thief = new DashboardVisitor(service);
+    thief.takeCookies(kept);
+    expect((await thief.get('/dashboard/you')).headers.location).toMatch(signInPage);
+  });
+
+  test('can be ended from another browser', async () => {
+    const person = await newPerson();
+    const [mine, lost] = [await signedIn(person.email), await signedIn(person.email)];
+    const page = await mine.get('/dashboard/you');
+    const ends = [...page.text.matchAll(/action="([^"]+\/end)"/g)].map(([, url = '']) => url);
+    expect(ends).toHaveLength(1);
+    await mine.post(ends[0] ?? '');
+    expect((await lost.get('/dashboard/you')).headers.location).toMatch(signInPage);
+    expect((await mine.get('/dashboard/you')).status).toBe(200);
+  });
+
+  test('of somebody else cannot be ended', async () => {
+    const [mine, theirs] = [await signedIn((await newPerson()).email), await newPerson()];
+    const other = await signedIn(theirs.email);
+    const row = await service.deps.db.session.findFirstOrThrow({ where: { userId: theirs.id } });
+    await mine.get('/dashboard/you');
+    await mine.post(`/dashboard/you/sessions/${row.id}/end`);
+    expect((await other.get('/dashboard/you')).status).toBe(200);
+  });
+
+  test.each([
+    ['without a token', null],
+    ['with a wrong token', 'wrong'],
+  ])('changes nothing by a form %s', async (_, csrfToken) => {
+    const person = await newPerson();
+    const visitor = await signedIn(person.email);
+    await signedIn(person.email);
+    for (const url of [
+      '/dashboard/sign-out',
+      '/dashboard/you/sessions/end-others',
+      '/dashboard/you/password',
+    ]) {
+      const page = await visitor.post(
+        url,
+        { current: password, next: 'another horse battery' },
+        { csrfToken },
+      );
+      expect(page.status).toBe(403);
+    }
+    expect(await service.deps.db.session.count({ where: { userId: person.id } })).toBe(2);
+    await signedIn(person.email);
+  });
+
+  test('takes no token of another session', async () => {
+    const person = await newPerson();
+    const [mine, other] = [await signedIn(person.email), await signedIn((await newPerson()).email)];
+    const token = /name="_csrf" value="([^"]+)"/.exec((await other.get('/dashboard/you')).text)?.[1] ?? '';
+    expect((await mine.post('/dashboard/sign-out', {}, { csrfToken: token })).status).toBe(403);
+    expect((await mine.get('/dashboard/you')).status).toBe(200);
+  });
+});
+
+describe('a changed password', () => {
+  test('is the one that counts, and ends every other session', async () => {
+    const person = await newPerson();
+    const [mine, lost] = [await signedIn(person.email), await signedIn(person.email)];
+    await mine.get('/dashboard/you');
+    const next = 'another horse battery';
+    const page = await mine.post('/dashboard/you/password', { current: password, next });
+    expect(page.headers.location).toBe('/dashboard/you?done=password');
+    expect((await mine.get('/dashboard/you?done=password')).text).toContain('Your password is changed');
+    expect((await lost.get('/dashboard/you')).headers.location).toMatch(signInPage);
+    expect((await new DashboardVisitor(service).signIn(person.email, password)).status).toBe(401);
+    expect((await new DashboardVisitor(service).signIn(person.email, next)).status).toBe(303);
+  });
+
+  test('takes the current one, and one that will do, and says at which field it is wrong', async () => {
+    const visitor = await signedIn((await newPerson()).email);
+    await visitor.get('/dashboard/you');
+    const wrong = await visitor.post('/dashboard/you/password', {
+      current: 'x',
+      next: 'another horse battery',
+    });
+    expect(wrong.status).toBe(400);
+    expect(wrong.text).toMatch(/id="current-problem"/);
+    const short = await visitor.post('/dashboard/you/password', { current: password, next: 'short' });
+    expect(short.text).toMatch(/id="next-problem">Has to be 12 to 128 characters/);
+  });
+});
+
+describe('an invitation', () => {
+  const inviteTo = async (email: string) => {
+    const organizationId = service.organization.id;
+    const { token } = await invite(service.deps, {
+      organizationId,
+      acting: { userId },
+      email,
+      role: 'operator',
+    });
+    return `/dashboard/invitation/${token}`;
+  };
+
+  test('makes a new person a member, who is signed in at once, and is used up', async () => {
+    const link = await inviteTo('new@example.com');
+    const visitor = new DashboardVisitor(service);
+    expect((await visitor.get(link)).text).toContain('new@example.com');
+    const refused = await visitor.post(link, { password: 'short' });
+    expect(refused).toMatchObject({ status: 400 });
+    expect(refused.text).toContain('id="password-problem"');
+    const page = await visitor.post(link, { password });
+    expect(page.headers.location).toBe(`/dashboard/${service.organization.id}/test`);
+    expect((await visitor.get('/dashboard/you')).text).toContain('new@example.com');
+    const again = await new DashboardVisitor(service).get(link);
+    expect(again.status).toBe(404);
+    expect(again.text).toContain('This invitation is over');
+  });
+
+  test('of somebody who has signed up already is for that person alone', async () => {
+    const { id: organizationId } = await createOrganization(service.deps, { name: 'Other', actor: 'test' });
+    const known = {
+      organizationId,
+      email: 'known@example.com',
+      password,
+      role: 'viewer' as const,
+      actor: 'test',
+    };
+    await createUser(service.deps, known);
+    const link = await inviteTo(known.email);
+    const stranger = await signedIn((await newPerson()).email);
+    expect((await stranger.get(link)).text).toContain('Sign out, and open the link again');
+    await stranger.post(link, { password });
+    expect((await new DashboardVisitor(service).get(link)).text).toContain('Sign in with it to join');
+    const visitor = await signedIn(known.email);
+    await visitor.get(link);
+    expect((await visitor.post(link)).status).toBe(303);
+    const chooser = await visitor.get('/dashboard');
+    expect(chooser.text).toContain('Other');
+    expect(chooser.text).toContain('Test organization');
+  });
+
+  test('that nobody made leads nowhere', async () => {
+    const page = await new DashboardVisitor(service).get('/dashboard/invitation/made-up');
+    expect(page.status).toBe(404);
+  });
+});
+
+describe('an organization', () => {
+  test('of others is as unknown as one that does not exist', async () => {
+    const visitor = await signedIn((await newPerson('owner')).email);
+    const theirs = await createOrganization(service.deps, { name: 'Theirs', actor: 'test' });
+    const [first, second] = [
+      await visitor.get(`/dashboard/${theirs.id}/test`),
+      await visitor.get('/dashboard/org_01m8000000000000000000000a/test'),
+    ];
+    expect(first.status).toBe(404);
+    expect(withoutRequestId(second.text)).toBe(withoutRequestId(first.text));
+    expect((await visitor.get(`/dashboard/${service.organization.id}/staging`)).status).toBe(404);
+  });
+
+  test('has its name shown as text, whatever is in it', async () => {
+    const name = '<script>alert(1)</script>"\'><img src=x onerror=alert(1)>';
+    const { id: organizationId } = await createOrganization(service.deps, { name, actor: 'test' });
+    const email = 'hostile@example.com';
+    await createUser(service.deps, { organizationId, email, password, role: 'owner', actor: 'test' });
+    const link = await invite(service.deps, {
+      organizationId,
+      acting: { administration: 'test' },
+      email: 'guest@example.com',
+      role: 'viewer',
+    });
+    const { text } = await new DashboardVisitor(service).get(`/dashboard/invitation/${link.token}`);
+    expect(text).not.toMatch(/<script>alert|<img src=x/);
+    expect(text).toContain('&lt;script>alert(1)');
+  });
+});
+
+function withoutRequestId(text: string): string {
+  return text.replace(/req_[0-9a-z]+/, '');
+}

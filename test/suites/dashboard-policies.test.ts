@@ -1,0 +1,82 @@
+import { beforeAll, expect, test } from 'vitest';
+import { listPolicies } from '../../shared/organizations/policies.ts';
+import { signInMember } from '../harness/dashboard-member.ts';
+import { newPayment } from '../harness/payments.ts';
+import { useService } from '../harness/use-service.ts';
+
+const service = useService();
+let base: string;
+
+const signedIn = async (role: 'admin' | 'operator' | 'viewer') => (await signInMember(service, role)).visitor;
+
+const file = (policies: object[]) => JSON.stringify({ policies });
+const finalSale = { name: 'Nothing goes back', priority: 1, finalSale: true, enforce: { dashboard: true } };
+
+beforeAll(async () => {
+  base = `/dashboard/${service.organization.id}/test`;
+});
+
+test('are shown in words, in the order in which they are asked', async () => {
+  const page = await (await signedIn('viewer')).get(`${base}/policies`);
+  expect(page.status).toBe(200);
+  expect(page.text).toContain('Default 30-day policy');
+  expect(page.text).toContain('within 30 days of the charge');
+  expect(page.text).not.toContain('<textarea');
+});
+
+test('are tried on the refunds that there are, without changing anything', async () => {
+  const transactionId = await newPayment(service, { processor: 'stripe' });
+  const body = { transactionId, amount: 1_500, reason: 'other' };
+  const { body: created } = await service.call('POST', '/v1/refunds', { body });
+  const admin = await signedIn('admin');
+  const before = await listPolicies(service.deps.db, service.organization.id);
+  const page = await admin.post(`${base}/policies/preview`, { file: file([finalSale]) });
+  expect(page.status).toBe(200);
+  expect(page.text).toContain('1 would be decided differently');
+  expect(page.text).toContain(created.data.id);
+  expect(page.text).toMatch(/Allowed.*Advised against/s);
+  expect(page.text).toContain('Nothing goes back');
+  expect(await listPolicies(service.deps.db, service.organization.id)).toEqual(before);
+});
+
+test.each([
+  ['what is no JSON', '{', 'This is not JSON'],
+  ['a field that does not exist', file([{ ...finalSale, windowdays: 3 }]), 'there is no such field'],
+  ['no policy at all', file([]), 'at least one policy'],
+])('do not take %s, and say what is wrong with it', async (_, entered, words) => {
+  const admin = await signedIn('admin');
+  for (const path of ['/policies', '/policies/preview']) {
+    const page = await admin.post(`${base}${path}`, { file: entered });
+    expect(page.status).toBe(400);
+    expect(page.text).toContain(words);
+    // What was entered is there to be mended.
+    expect(page.text).toContain('id="file-problem"');
+  }
+});
+
+test('hold from the moment at which an admin says so, and the audit log tells who', async () => {
+  const admin = await signedIn('admin');
+  const page = await admin.post(`${base}/policies`, { file: file([finalSale]) });
+  expect(page.headers.location).toBe(`${base}/policies?done=saved`);
+  expect((await admin.get(`${base}/policies?done=saved`)).text).toContain('none: final sale');
+  expect(await listPolicies(service.deps.db, service.organization.id)).toHaveLength(1);
+  const entry = await service.deps.db.auditLog.findFirst({
+    where: { action: 'policies.set' },
+    orderBy: { createdAt: 'desc' },
+  });
+  expect(entry?.actor).toMatch(/^user:usr_/);
+});
+
+test.each(['viewer', 'operator'] as const)('are not changed by somebody who is %s', async (role) => {
+  const visitor = await signedIn(role);
+  for (const path of ['/policies', '/policies/preview']) {
+    expect((await visitor.post(`${base}${path}`, { file: file([finalSale]) })).status).toBe(403);
+  }
+});
+
+test('show what somebody wrote as text', async () => {
+  const admin = await signedIn('admin');
+  const name = '</textarea><script>alert(1)</script>';
+  const page = await admin.post(`${base}/policies/preview`, { file: file([{ ...finalSale, name }]) });
+  expect(page.text).not.toContain('<script>alert');
+});

@@ -1,0 +1,188 @@
+import { setImmediate } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import { signIn } from '../../shared/people/sign-in.ts';
+import { createUser } from '../../shared/people/users.ts';
+import { expectNotInDatabase } from '../harness/database-content.ts';
+import { newEmail, type TestPerson, usePeople } from '../harness/people.ts';
+
+const people = usePeople();
+let organizationId: string;
+let person: TestPerson;
+
+beforeAll(async () => {
+  organizationId = await people.addOrganization();
+  person = await people.addPerson(organizationId, 'viewer');
+});
+
+const wrong = 'not the password at all';
+const tryPassword = (email: string, password: string) => signIn(people.deps, { email, password });
+
+async function failTimes(email: string, times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    expect(await tryPassword(email, wrong)).toEqual({ kind: 'refused' });
+  }
+}
+
+describe('signing in', () => {
+  test('works with the right password, whatever the case of the address', async () => {
+    const { email, password, userId } = person;
+    const signedIn = { kind: 'signed-in', user: { id: userId, email } };
+    expect(await tryPassword(email, password)).toEqual(signedIn);
+    expect(await tryPassword(` ${email.toUpperCase()} `, password)).toEqual(signedIn);
+  });
+
+  test('is refused in the same words for a wrong password, an unknown address and what is no address', async () => {
+    for (const email of [person.email, newEmail(), 'nobody', 'nul\u0000@example.com', '']) {
+      expect(await tryPassword(email, wrong), email).toEqual({ kind: 'refused' });
+    }
+    await tryPassword(person.email, person.password);
+  });
+
+  test('takes as long for an address that has no user', async () => {
+    const timesOf = async (emails: string[]) => {
+      const times: number[] = [];
+      for (const email of emails) {
+        const since = performance.now();
+        await tryPassword(email, wrong);
+        times.push(performance.now() - since);
+      }
+      return Math.min(...times);
+    };
+    const known = await Promise.all(
+      Array.from({ length: 5 }, () => people.addPerson(organizationId, 'viewer')),
+    );
+    const ofKnown = await timesOf(known.map(({ email }) => email));
+    const ofUnknown = await timesOf(Array.from({ length: 5 }, newEmail));
+    // Without the hash it would take a tenth of that.
+    expect(ofUnknown).toBeGreaterThan(ofKnown / 2);
+  });
+
+  test('leaves no trace of a password or an address of nobody in the database', async () => {
+    const email = newEmail();
+    await failTimes(email, 1);
+    await expectNotInDatabase(people.databaseUrl, wrong);
+    await expectNotInDatabase(people.databaseUrl, person.password);
+    await expectNotInDatabase(people.databaseUrl, email);
+  });
+});
+
+describe.for(['a person', 'an address without a user'])('the lock of %s', (whose) => {
+  let email: string;
+  let password: string;
+  beforeAll(async () => {
+    const known = await people.addPerson(organizationId, 'viewer');
+    ({ email, password } = whose === 'a person' ? known : { email: newEmail(), password: wrong });
+  });
+
+  test('comes with the fifth failure in a row, and holds for 30 s', async () => {
+    await failTimes(email, 5);
+    expect(await tryPassword(email, wrong)).toEqual({ kind: 'locked', retryAfterSeconds: 30 });
+    people.time.ms += 29_001;
+    expect(await tryPassword(email.toUpperCase(), wrong)).toEqual({ kind: 'locked', retryAfterSeconds: 1 });
+  });
+
+  test('does not tell that a password is right, and does not open for it', async () => {
+    expect(await tryPassword(email, password)).toEqual({ kind: 'locked', retryAfterSeconds: 1 });
+    people.time.ms += 999;
+  });
+
+  test('doubles with every further failure, up to an hour', async () => {
+    const seconds: number[] = [];
+    for (let failures = 6; failures <= 14; failures += 1) {
+      await failTimes(email, 1);
+      const locked = await tryPassword(email, wrong);
+      if (locked.kind !== 'locked') throw new Error(`not locked after ${failures} failures`);
+      seconds.push(locked.retryAfterSeconds);
+      people.time.ms += locked.retryAfterSeconds * 1000;
+    }
+    expect(seconds).toEqual([60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]);
+  });
+
+  test('is forgotten after a day', async () => {
+    people.time.ms += 24 * 60 * 60 * 1000 + 1;
+    await failTimes(email, 5);
+    expect(await tryPassword(email, wrong)).toEqual({ kind: 'locked', retryAfterSeconds: 30 });
+    people.time.ms += 30_000;
+  });
+});
+
+test('a success ends the row of failures', async () => {
+  const { email, password } = await people.addPerson(organizationId, 'viewer');
+  await failTimes(email, 4);
+  expect((await tryPassword(email, password)).kind).toBe('signed-in');
+  await failTimes(email, 4);
+  expect((await tryPassword(email, password)).kind).toBe('signed-in');
+});
+
+test('guesses at the same moment do not pass the limit together', async () => {
+  const { email } = await people.addPerson(organizationId, 'viewer');
+  const guesses = Array.from({ length: 40 }, (_, at) => tryPassword(email, `${wrong} ${at}`));
+  const kinds = (await Promise.all(guesses)).map(({ kind }) => kind);
+  expect(kinds.filter((kind) => kind === 'refused')).toHaveLength(5);
+  expect(kinds.filter((kind) => kind === 'locked')).toHaveLength(35);
+});
+
+describe('a password', () => {
+  const add = (email: string, password: string) =>
+    createUser(people.deps, { organizationId, email, password, role: 'viewer', actor: 'test' });
+
+  test.for([
+    [11, false],
+    [12, true],
+    [128, true],
+    [129, false],
+  ] as const)('of %i characters is taken: %s', async ([length, isTaken]) => {
+    const added = add(newEmail(), 'p'.repeat(length));
+    if (isTaken) await expect(added).resolves.toHaveProperty('id');
+    else
+      await expect(added).rejects.toMatchObject({
+        code: 'validation_error',
+        message: expect.stringMatching(/12 to 128/),
+      });
+  });
+
+  test('is not the e-mail address, in whatever case', async () => {
+    const email = newEmail();
+    const refusal = { code: 'validation_error', message: expect.stringContaining('e-mail address') };
+    await expect(add(email, email)).rejects.toMatchObject(refusal);
+    await expect(add(email, ` ${email.toUpperCase()}`)).rejects.toMatchObject(refusal);
+  });
+});
+
+describe('a flood of sign-ins', () => {
+  test('is worked on a few at a time, and refused beyond those that may wait', async () => {
+    const turns = new HashingTurns({ atOnce: 2, waiting: 3 });
+    const open: (() => void)[] = [];
+    let most = 0;
+    const work = () =>
+      new Promise<void>((resolve) => {
+        open.push(resolve);
+        most = Math.max(most, open.length);
+      });
+    const taken = [1, 2, 3, 4, 5].map(() => turns.take(work));
+    await expect(turns.take(work)).rejects.toMatchObject({ code: 'service_unavailable', status: 503 });
+    for (let done = 0; done < 5; done += 1) {
+      open.shift()?.();
+      await setImmediate();
+    }
+    await Promise.all(taken);
+    expect(most).toBe(2);
+    await expect(turns.take(async () => 'free again')).resolves.toBe('free again');
+  });
+
+  test('gives its turn back when the work fails', async () => {
+    const turns = new HashingTurns({ atOnce: 1, waiting: 0 });
+    await expect(turns.take(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    await expect(turns.take(async () => 'next')).resolves.toBe('next');
+  });
+
+  test('counts nothing for those who are turned away', async () => {
+    const { email, password } = await people.addPerson(organizationId, 'viewer');
+    const full = { ...people.deps, hashingTurns: new HashingTurns({ atOnce: 0, waiting: 0 }) };
+    for (let count = 0; count < 6; count += 1) {
+      await expect(signIn(full, { email, password })).rejects.toMatchObject({ code: 'service_unavailable' });
+    }
+    expect((await tryPassword(email, password)).kind).toBe('signed-in');
+  });
+});
