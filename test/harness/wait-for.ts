@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** 10 seconds by default. */
+  /** 25 seconds by default. */
   timeoutMs?: number;
   /** 20 ms by default. */
   intervalMs?: number;

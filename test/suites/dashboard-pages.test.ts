@@ -36,8 +36,9 @@ describe.skipIf(inject('chromiumPath') === null)('each page, in a browser', () =
         const problems = await accessibilityProblems(page);
         await takeScreenshot(page, `${name}-${device}-light`);
         await page.emulateMedia({ colorScheme: 'dark' });
-        // The colors are all that changes.
-        const inTheDark = await accessibilityProblems(page, { runOnly: ['color-contrast'] });
+        // The colors are all that changes, and they are the same on every device.
+        const inTheDark =
+          device === 'desktop' ? await accessibilityProblems(page, { runOnly: ['color-contrast'] }) : [];
         await takeScreenshot(page, `${name}-${device}-dark`);
         const overflow = await overflowOf(page);
         const unreadable = await unreadableParts(page);

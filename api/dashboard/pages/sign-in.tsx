@@ -93,9 +93,6 @@ function SignIn({ next, done, email, problems }: SignInProps) {
   return (
     <Gate title="Sign in">
       {done === 'signed-out' ? <Notice tone="good">You are signed out.</Notice> : null}
-      {done === 'password-changed' ? (
-        <Notice tone="good">Your password is changed. Sign in with the new one.</Notice>
-      ) : null}
       <form method="post" action={`${dashboardPath}/sign-in`} class="card stack">
         <FormNotice problems={problems} />
         <input type="hidden" name="next" value={next} />
