@@ -6,6 +6,7 @@ import { ServiceError } from '../../shared/errors.ts';
 import { isId } from '../../shared/ids.ts';
 import { findMembership } from '../../shared/people/members.ts';
 import { mayAct } from '../../shared/people/roles.ts';
+import { loadSession } from '../../shared/people/sessions.ts';
 import { signedIn } from './session.ts';
 
 declare module 'fastify' {
@@ -70,24 +71,49 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
   scope.addHook('onRequest', async (request) => {
     const { organizationId = '', environment = '' } = request.params as Record<string, string | undefined>;
     const visitor = visitorOf(request);
-    const membership =
-      isId('org', organizationId) && isEnvironment(environment)
-        ? await findMembership(deps.db, visitor.user.id, organizationId)
-        : null;
-    if (membership === null || !isEnvironment(environment))
-      throw new ServiceError('not_found', 'No such page.');
-    const { role, organizationName } = membership;
-    const required = request.routeOptions.config.role ?? 'owner';
-    if (!mayAct(role, required)) {
-      throw new ServiceError(
-        'insufficient_scope',
-        `This takes the role ${required}; yours is ${role}. An owner or admin of ${organizationName} can change it.`,
-      );
-    }
+    if (!isId('org', organizationId) || !isEnvironment(environment)) throw noSuchPage();
+    const { role, organizationName } = await requireRole(deps, request, visitor, organizationId);
     const base = `/dashboard/${organizationId}/${environment}`;
     const organization = { id: organizationId, name: organizationName };
     contexts.set(request, { ...visitor, organization, role, environment, base });
   });
+}
+
+/**
+ * Asks once more when the form is here: whoever holds it back must not use rights that were taken away meanwhile, nor a
+ * session that has ended.
+ */
+export function confirmRights(scope: FastifyInstance, deps: Dependencies): void {
+  scope.addHook('preHandler', async (request) => {
+    if (request.method === 'GET' || request.method === 'HEAD') return;
+    const context = contextOf(request);
+    const session = await loadSession(deps, request.session.sessionId);
+    if (session?.userId !== context.user.id) {
+      throw new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
+    }
+    await requireRole(deps, request, context, context.organization.id);
+  });
+}
+
+async function requireRole(
+  deps: Dependencies,
+  request: FastifyRequest,
+  { user }: Visitor,
+  organizationId: string,
+): Promise<{ role: Role; organizationName: string }> {
+  const membership = await findMembership(deps.db, user.id, organizationId);
+  if (membership === null) throw noSuchPage();
+  const { role, organizationName } = membership;
+  const required = request.routeOptions.config.role ?? 'owner';
+  if (mayAct(role, required)) return membership;
+  throw new ServiceError(
+    'insufficient_scope',
+    `This takes the role ${required}; yours is ${role}. An owner or admin of ${organizationName} can change it.`,
+  );
+}
+
+function noSuchPage(): ServiceError {
+  return new ServiceError('not_found', 'No such page.');
 }
 
 /** Who is signed in, on a route behind `requireVisitor`. */

@@ -14,7 +14,8 @@ import { sendPage } from '../render.ts';
 import { beginSession, signedIn } from '../session.ts';
 
 const formSchema = z.object({ email: z.string().max(400), password: z.string().max(400) });
-const querySchema = z.object({ next: z.string().optional(), done: z.string().optional() });
+const chosen = z.string().optional().catch(undefined);
+const querySchema = z.object({ next: chosen, done: chosen });
 
 /** Tries to sign in that one address on the network has; each address of a person has its own lockout besides. */
 const mostTriesPerMinute = 60;
