@@ -153,6 +153,19 @@ describe('a session', () => {
     expect((await attacker.get('/dashboard/you')).headers.location).toMatch(signInPage);
   });
 
+  test('is used by who opens a page, and not by a page that refreshes itself', async () => {
+    const { id, email } = await newPerson();
+    const visitor = await signedIn(email);
+    const long = new Date(Date.now() - 3_600_000);
+    await service.deps.db.session.updateMany({ where: { userId: id }, data: { lastSeenAt: long } });
+    const seenAt = async () =>
+      (await service.deps.db.session.findFirstOrThrow({ where: { userId: id } })).lastSeenAt;
+    expect((await visitor.get('/dashboard/you', { 'hx-request': 'true' })).status).toBe(200);
+    expect(await seenAt()).toEqual(long);
+    expect((await visitor.get('/dashboard/you')).status).toBe(200);
+    expect((await seenAt()).getTime()).toBeGreaterThan(long.getTime());
+  });
+
   test('that somebody made up is none', async () => {
     const visitor = new DashboardVisitor(service);
     visitor.takeCookies('refunds_session=made-up.signature');
