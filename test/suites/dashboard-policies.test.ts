@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { listPolicies } from '../../shared/organizations/policies.ts';
+import { createOrganization } from '../../shared/organizations/create-organization.ts';
+import { listPolicies, setPolicies } from '../../shared/organizations/policies.ts';
 import { signInMember } from '../harness/dashboard-member.ts';
 import { newPayment } from '../harness/payments.ts';
 import { useService } from '../harness/use-service.ts';
@@ -22,6 +23,27 @@ test('are shown in words, in the order in which they are asked', async () => {
   expect(page.text).toContain('Default 30-day policy');
   expect(page.text).toContain('within 30 days of the charge');
   expect(page.text).not.toContain('<textarea');
+});
+
+test.each([
+  ['of its one currency', ['usd'], '50.00 USD'],
+  ['of each of its currencies', ['usd', 'jpy'], '50.00 USD or 5000 JPY'],
+  ['of no currency when it has none', undefined, '5000 in the smallest unit'],
+])('a threshold of a policy is shown as money %s', async (_, currencies, words) => {
+  const { id } = await createOrganization(service.deps, { name: 'Thresholds', actor: 'test' });
+  const policy = {
+    name: 'Thresholds',
+    priority: 1,
+    match: { currencies, amount: { min: 5_000, max: 5_000 } },
+    approvalAbove: { api: 5_000 },
+    velocity: { perDay: { amount: 5_000 } },
+  };
+  await setPolicies(service.deps, { organizationId: id, file: { policies: [policy] }, actor: 'test' });
+  const { visitor } = await signInMember(service, 'viewer', id);
+  const page = await visitor.get(`/dashboard/${id}/test/policies`);
+  expect(page.text).toContain(`from ${words}, up to ${words}<`);
+  expect(page.text).toContain(`${words} in 24 hours<`);
+  expect(page.text).toContain(`the API above ${words}<`);
 });
 
 test('are tried on the refunds that there are, without changing anything', async () => {
