@@ -249,7 +249,6 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     await waitFor('the promoted run', () => runs() === 2, patience);
     await delayed();
     expect((await ask(board, 'PUT', `${prefix}/api/queues/maintenance/promote`)).statusCode).toBe(200);
-    await waitFor('the run of what was promoted together', () => runs() === 3, patience);
   });
 
   test('a job that is not delayed cannot be promoted, and the answer says what to do', async () => {
