@@ -7,6 +7,8 @@ import { isId } from '../../shared/ids.ts';
 import { findMembership } from '../../shared/people/members.ts';
 import { mayAct } from '../../shared/people/roles.ts';
 import { loadSession } from '../../shared/people/sessions.ts';
+import { ownAddressOfPage } from './own-address.ts';
+import { dashboardPath } from './paths.ts';
 import { signedIn } from './session.ts';
 
 declare module 'fastify' {
@@ -50,14 +52,16 @@ export function requireVisitor(scope: FastifyInstance, deps: Dependencies): void
 }
 
 function toSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const signIn = `${dashboardPath}/sign-in`;
+  const backTo = (next: string) => `${signIn}?next=${encodeURIComponent(next)}`;
+  // What asks for a part of a page leads back to that page: the part alone is none. Nor is it replaced by another page.
+  if (request.headers['hx-request'] === 'true') {
+    const page = request.headers['hx-current-url'];
+    const next = ownAddressOfPage(typeof page === 'string' ? page : undefined);
+    return reply.code(401).header('hx-redirect', backTo(next)).send('');
+  }
   const asksForPage = request.method === 'GET' || request.method === 'HEAD';
-  const address = asksForPage
-    ? `/dashboard/sign-in?next=${encodeURIComponent(request.url)}`
-    : '/dashboard/sign-in';
-  // A part of a page that is refreshed must not be replaced by the sign-in page.
-  if (request.headers['hx-request'] === 'true')
-    return reply.code(401).header('hx-redirect', address).send('');
-  return reply.redirect(address, 303);
+  return reply.redirect(asksForPage ? backTo(request.url) : signIn, 303);
 }
 
 /**

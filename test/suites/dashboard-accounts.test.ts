@@ -52,6 +52,37 @@ describe('nobody who is not signed in', () => {
     expect(page.headers['hx-redirect']).toMatch(signInPage);
   });
 
+  test.each([
+    ['GET', 'refunds/results'],
+    ['POST', 'policies/preview'],
+  ])('comes back to the page, not to the part of it that was asked for: %s %s', async (method, path) => {
+    const shown = '/dashboard/org_x/test/refunds?q=a+b&status=failed';
+    const headers = {
+      'hx-request': 'true',
+      'hx-current-url': `https://refunds.example.com${shown}#latest`,
+    };
+    const part = `/dashboard/org_x/test/${path}`;
+    const visitor = new DashboardVisitor(service);
+    const answer = await (method === 'GET'
+      ? visitor.get(part, headers)
+      : visitor.post(part, {}, { headers }));
+    expect(answer.headers['hx-redirect']).toBe(`/dashboard/sign-in?next=${encodeURIComponent(shown)}`);
+  });
+
+  test.each(['nonsense', 'https://example.com//elsewhere.example.com/', 'https://example.com/v1/refunds'])(
+    'comes back to the dashboard from what is no page of it: %s',
+    async (page) => {
+      const headers = { 'hx-request': 'true', 'hx-current-url': page };
+      const answer = await new DashboardVisitor(service).get(
+        '/dashboard/org_x/test/refunds/results',
+        headers,
+      );
+      expect(answer.headers['hx-redirect']).toBe(
+        `/dashboard/sign-in?next=${encodeURIComponent('/dashboard')}`,
+      );
+    },
+  );
+
   test('signs out', async () => {
     expect((await new DashboardVisitor(service).post('/dashboard/sign-out')).headers.location).toMatch(
       signInPage,
@@ -74,6 +105,16 @@ describe('signing in', () => {
     expect((await visitor.get(next)).status).toBe(200);
   });
 
+  test.each(['/dashboard/org_x/test/refunds?q=a+b', '/dashboard/you?a=~*:!%20%C3%A4&b=(1)', '/dashboard'])(
+    'keeps all of the address that was asked for: %s',
+    async (next) => {
+      const { email } = await newPerson();
+      const visitor = new DashboardVisitor(service);
+      const page = await visitor.post('/dashboard/sign-in', { email, password, next }, { csrfToken: null });
+      expect(page.headers.location).toBe(next);
+    },
+  );
+
   test('marks the cookie for TLS where a trusted proxy says that there is some', async () => {
     const { email } = await newPerson();
     const headers = { 'x-forwarded-proto': 'https' };
@@ -88,6 +129,14 @@ describe('signing in', () => {
     '/\\example.com',
     '/v1/refunds',
     '/dashboard//example.com',
+    '/dashboard/..//example.com',
+    '/dashboard/%2e%2e/v1/refunds',
+    '/\t/example.com',
+    '/dashboard/\\example.com',
+    '/dashboard\r\nset-cookie: a=b',
+    'javascript:alert(1)',
+    '/dashboardless',
+    '/dashboard/sign-in?next=/dashboard/sign-in',
   ])('leads to no other place: %s', async (next) => {
     const { email } = await newPerson();
     const visitor = new DashboardVisitor(service);

@@ -9,6 +9,7 @@ import { entered, type FormProblems } from '../forms.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { Notice } from '../layout/notice.tsx';
+import { ownAddress } from '../own-address.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
 import { beginSession, signedIn } from '../session.ts';
@@ -72,12 +73,6 @@ export function signOutRoute(scope: Api): void {
 }
 
 const wrong = 'The e-mail address or the password is not right.';
-
-/** Only pages of the dashboard are gone to: the address may come from somebody else's link. */
-function ownAddress(next: string | undefined): string {
-  const isOwn = next !== undefined && /^\/dashboard(\/[\w/?=&%.,-]*)?$/.test(next) && !next.includes('//');
-  return isOwn && !next.startsWith(`${dashboardPath}/sign-`) ? next : dashboardPath;
-}
 
 function waitInWords(seconds: number): string {
   return seconds < 100 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
