@@ -5,6 +5,7 @@ import { newRequestId } from '../shared/ids.ts';
 import { refuseAmbiguousHeaders } from './ambiguous-headers.ts';
 import { requireApiKey } from './authenticate.ts';
 import { dashboard } from './dashboard/dashboard.tsx';
+import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
 import { acceptJsonOnly } from './json-body.ts';
@@ -55,7 +56,8 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
   await watchEventLoop(app, deps);
   refuseAmbiguousHeaders(app);
   acceptJsonOnly(app);
-  const answerOtherMethods = answerUnknownRoutes(app);
+  redirectTrailingSlashes(app);
+  const answerOtherMethods = answerUnknownRoutes(app, refuseAddress);
   await app.register(helmet, {
     contentSecurityPolicy: {
       directives: {

@@ -6,6 +6,9 @@ import { ServiceError } from '../../shared/errors.ts';
 import { isId } from '../../shared/ids.ts';
 import { findMembership } from '../../shared/people/members.ts';
 import { mayAct } from '../../shared/people/roles.ts';
+import { loadSession } from '../../shared/people/sessions.ts';
+import { ownAddressOfPage } from './own-address.ts';
+import { dashboardPath } from './paths.ts';
 import { signedIn } from './session.ts';
 
 declare module 'fastify' {
@@ -49,14 +52,16 @@ export function requireVisitor(scope: FastifyInstance, deps: Dependencies): void
 }
 
 function toSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const signIn = `${dashboardPath}/sign-in`;
+  const backTo = (next: string) => `${signIn}?next=${encodeURIComponent(next)}`;
+  // What asks for a part of a page leads back to that page: the part alone is none. Nor is it replaced by another page.
+  if (request.headers['hx-request'] === 'true') {
+    const page = request.headers['hx-current-url'];
+    const next = ownAddressOfPage(typeof page === 'string' ? page : undefined);
+    return reply.code(401).header('hx-redirect', backTo(next)).send('');
+  }
   const asksForPage = request.method === 'GET' || request.method === 'HEAD';
-  const address = asksForPage
-    ? `/dashboard/sign-in?next=${encodeURIComponent(request.url)}`
-    : '/dashboard/sign-in';
-  // A part of a page that is refreshed must not be replaced by the sign-in page.
-  if (request.headers['hx-request'] === 'true')
-    return reply.code(401).header('hx-redirect', address).send('');
-  return reply.redirect(address, 303);
+  return reply.redirect(asksForPage ? backTo(request.url) : signIn, 303);
 }
 
 /**
@@ -70,24 +75,49 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
   scope.addHook('onRequest', async (request) => {
     const { organizationId = '', environment = '' } = request.params as Record<string, string | undefined>;
     const visitor = visitorOf(request);
-    const membership =
-      isId('org', organizationId) && isEnvironment(environment)
-        ? await findMembership(deps.db, visitor.user.id, organizationId)
-        : null;
-    if (membership === null || !isEnvironment(environment))
-      throw new ServiceError('not_found', 'No such page.');
-    const { role, organizationName } = membership;
-    const required = request.routeOptions.config.role ?? 'owner';
-    if (!mayAct(role, required)) {
-      throw new ServiceError(
-        'insufficient_scope',
-        `This takes the role ${required}; yours is ${role}. An owner or admin of ${organizationName} can change it.`,
-      );
-    }
+    if (!isId('org', organizationId) || !isEnvironment(environment)) throw noSuchPage();
+    const { role, organizationName } = await requireRole(deps, request, visitor, organizationId);
     const base = `/dashboard/${organizationId}/${environment}`;
     const organization = { id: organizationId, name: organizationName };
     contexts.set(request, { ...visitor, organization, role, environment, base });
   });
+}
+
+/**
+ * Asks once more when the form is here: whoever holds it back must not use rights that were taken away meanwhile, nor a
+ * session that has ended.
+ */
+export function confirmRights(scope: FastifyInstance, deps: Dependencies): void {
+  scope.addHook('preHandler', async (request) => {
+    if (request.method === 'GET' || request.method === 'HEAD') return;
+    const context = contextOf(request);
+    const session = await loadSession(deps, request.session.sessionId);
+    if (session?.userId !== context.user.id) {
+      throw new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
+    }
+    await requireRole(deps, request, context, context.organization.id);
+  });
+}
+
+async function requireRole(
+  deps: Dependencies,
+  request: FastifyRequest,
+  { user }: Visitor,
+  organizationId: string,
+): Promise<{ role: Role; organizationName: string }> {
+  const membership = await findMembership(deps.db, user.id, organizationId);
+  if (membership === null) throw noSuchPage();
+  const { role, organizationName } = membership;
+  const required = request.routeOptions.config.role ?? 'owner';
+  if (mayAct(role, required)) return membership;
+  throw new ServiceError(
+    'insufficient_scope',
+    `This takes the role ${required}; yours is ${role}. An owner or admin of ${organizationName} can change it.`,
+  );
+}
+
+function noSuchPage(): ServiceError {
+  return new ServiceError('not_found', 'No such page.');
 }
 
 /** Who is signed in, on a route behind `requireVisitor`. */

@@ -1,7 +1,7 @@
 import formbody from '@fastify/formbody';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Api } from '../route.ts';
-import { requireMember, requireVisitor } from './access.ts';
+import { confirmRights, requireMember, requireVisitor } from './access.ts';
 import { assetRoutes } from './assets.ts';
 import { protectPages } from './content-policy.ts';
 import { answerErrorsWithPages } from './error-pages.tsx';
@@ -50,6 +50,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       await inside.register(
         async (room: Api) => {
           requireMember(room, deps);
+          confirmRights(room, deps);
           overviewPages(room, deps);
           policyPages(room, deps);
           settingsPages(room, deps);

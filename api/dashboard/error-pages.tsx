@@ -10,6 +10,7 @@ import { isCsrfRefusal } from './session.ts';
 
 const titles: Partial<Record<ServiceError['code'], string>> = {
   not_found: 'There is no such page',
+  method_not_allowed: 'This address has no page',
   insufficient_scope: 'You may not do this',
   rate_limited: 'Too many tries',
   service_unavailable: 'Not available just now',
@@ -21,7 +22,7 @@ export function answerErrorsWithPages(scope: Api): void {
     const answer = refusalOf(error);
     if (answer.status >= 500) request.log.error({ err: error }, answer.code);
     if (answer.retryAfterSeconds !== null) reply.header('retry-after', answer.retryAfterSeconds);
-    return sendError(request, reply.code(answer.status), answer);
+    return sendErrorPage(request, reply, answer);
   });
 }
 
@@ -38,8 +39,14 @@ function refusalOf(error: unknown): ServiceError {
   return new ServiceError('internal_error', message, { cause: error });
 }
 
-function sendError(request: FastifyRequest, reply: FastifyReply, error: ServiceError): FastifyReply {
+/** Answers with a page that tells of the error, or with a part where only a part of a page was asked for. */
+export function sendErrorPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: ServiceError,
+): FastifyReply {
   const message = redact(error.message);
+  reply.code(error.status);
   if (request.headers['hx-request'] === 'true') return sendPart(reply, <Notice tone="bad">{message}</Notice>);
   return sendPage(reply, <ErrorPage error={error} message={message} requestId={request.id} />);
 }

@@ -4,7 +4,7 @@ import csrf from '@fastify/csrf-protection';
 import session, { type SessionStore } from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest, Session } from 'fastify';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { endSession, loadSession, saveSession } from '../../shared/people/sessions.ts';
+import { endSession, loadSession, noteUse, saveSession } from '../../shared/people/sessions.ts';
 import type { Visitor } from './access.ts';
 import { entered } from './forms.ts';
 import { dashboardPath } from './paths.ts';
@@ -44,6 +44,10 @@ export async function keepSessions(scope: FastifyInstance, deps: Dependencies): 
     rolling: false,
     store: databaseStore(deps),
   });
+  scope.addHook('onRequest', async (request) => {
+    const { storedId } = request.session;
+    if (storedId !== undefined && !refreshesPart(request)) await noteUse(deps, storedId);
+  });
   await scope.register(csrf, {
     sessionPlugin: '@fastify/session',
     getToken: ({ body, headers }) => {
@@ -51,6 +55,11 @@ export async function keepSessions(scope: FastifyInstance, deps: Dependencies): 
       return typeof header === 'string' ? header : entered(body, '_csrf');
     },
   });
+}
+
+/** A page that is left open asks for its parts by itself; that must not keep somebody signed in who is long gone. */
+function refreshesPart({ method, headers }: FastifyRequest): boolean {
+  return method === 'GET' && headers['hx-request'] === 'true';
 }
 
 /** A key of its own, so that what signs cookies opens nothing else. */

@@ -24,12 +24,13 @@ export async function createOrganization(
 
 /**
  * The name without blanks around it.
+ * @param field names it in the message.
  * @throws ServiceError validation_error when it is empty, too long or not printable.
  */
-export function checkedOrganizationName(text: string): string {
+export function checkedOrganizationName(text: string, field = 'name'): string {
   const name = text.trim();
   if (namePattern.test(name)) return name;
-  throw new ServiceError('validation_error', 'name: has to be 1 to 200 printable characters.');
+  throw new ServiceError('validation_error', `${field}: has to be 1 to 200 printable characters.`);
 }
 
 /** Stores an organization with the default policy, and the entry in the audit log; answers its id. */

@@ -38,7 +38,7 @@ export async function createFirstOwner(
 ): Promise<{ userId: string; organizationId: string }> {
   if (!(await needsFirstOwner(deps.db))) throw alreadySetUp();
   await requireCode(deps, request.code);
-  const name = checkedOrganizationName(request.organizationName);
+  const name = checkedOrganizationName(request.organizationName, 'organizationName');
   const user = await prepareUser(deps, request);
   const actor = actorOf({ userId: user.id });
   const now = deps.clock.now();

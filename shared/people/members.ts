@@ -5,7 +5,7 @@ import { ServiceError } from '../errors.ts';
 import { lockOrganization } from '../organizations/find-organization.ts';
 import { type Acting, actorOf, readRole, requireManaging } from './acting.ts';
 import { normalizeEmail } from './email.ts';
-import { roles } from './roles.ts';
+import { managedRoles, roles } from './roles.ts';
 import { closeInvitations } from './users.ts';
 
 /** The organizations of a person, by name. */
@@ -128,7 +128,7 @@ export function alreadyMember(): ServiceError {
 
 /**
  * Gives a member another role. Owners alone make and change owners, admins manage everybody else, and nobody changes the
- * own role, so that an organization always keeps an owner.
+ * own role, so that an organization always keeps an owner. Open invitations to roles that the person may no longer give end.
  * @throws ServiceError insufficient_scope when the acting person may not; not_found for who is no member.
  */
 export async function changeRole(
@@ -152,6 +152,7 @@ export async function changeRole(
     if (previous.role === 'owner') await requireAnotherOwner(tx, organizationId, userId);
     const where = { organizationId_userId: { organizationId, userId } };
     await tx.membership.update({ where, data: { role } });
+    await revokeInvitationsOf(tx, organizationId, userId, managedRoles(role), now);
     const detail = { email: previous.email, from: previous.role, to: role };
     const entry = { organizationId, actor: actorOf(acting), action: 'member.role_changed', target: userId };
     await writeAudit(tx, { ...entry, detail }, now);
@@ -177,10 +178,27 @@ export async function removeMember(
     if (!leaves) await requireManaging(tx, organizationId, acting, [role]);
     if (role === 'owner') await requireAnotherOwner(tx, organizationId, userId);
     await tx.membership.delete({ where: { organizationId_userId: { organizationId, userId } } });
-    const invited = { organizationId, invitedBy: actorOf({ userId }), acceptedAt: null, revokedAt: null };
-    await tx.invitation.updateMany({ where: invited, data: { revokedAt: now } });
+    await revokeInvitationsOf(tx, organizationId, userId, [], now);
     const entry = { organizationId, actor: actorOf(acting), action: 'member.removed', target: userId };
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
+  });
+}
+
+/**
+ * Ends the open invitations that a person made and may make no longer, which could bring the lost role back.
+ * @param kept roles that the person may still give.
+ */
+async function revokeInvitationsOf(
+  tx: DatabaseTransaction,
+  organizationId: string,
+  userId: string,
+  kept: readonly Role[],
+  now: Date,
+): Promise<void> {
+  const made = { organizationId, invitedBy: actorOf({ userId }), role: { notIn: [...kept] } };
+  await tx.invitation.updateMany({
+    where: { ...made, acceptedAt: null, revokedAt: null },
+    data: { revokedAt: now },
   });
 }
 

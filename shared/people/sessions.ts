@@ -5,7 +5,7 @@ import { newId } from '../ids.ts';
 
 const minuteMs = 60 * 1000;
 
-/** A session ends after so long without a request ... */
+/** A session ends after so long without use ... */
 const idleMs = 12 * 60 * minuteMs;
 /** ... and after so long in all. */
 const wholeMs = 7 * 24 * 60 * minuteMs;
@@ -59,26 +59,29 @@ export async function saveSession(
   return row.id;
 }
 
-/**
- * The session of a cookie, or null when there is none, or its time is over. Notes that it was seen, once a minute at
- * most.
- */
+/** The session of a cookie, or null when there is none, or its time is over. Reading it is no use of it. */
 export async function loadSession(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   sid: string,
 ): Promise<LoadedSession | null> {
-  const now = clock.now();
-  const where = { hash: hashOf(sid), expiresAt: { gt: now } };
+  const where = { hash: hashOf(sid), expiresAt: { gt: clock.now() } };
   const row = await db.session.findUnique({ where });
-  if (row === null) return null;
-  const minuteAgo = new Date(now.getTime() - minuteMs);
-  if (row.lastSeenAt <= minuteAgo) {
-    await db.session.updateMany({
-      where: { id: row.id, lastSeenAt: { lte: minuteAgo } },
-      data: { lastSeenAt: now, expiresAt: expiryOf(row.createdAt, now) },
-    });
-  }
-  return { id: row.id, userId: row.userId, data: row.data };
+  return row === null ? null : { id: row.id, userId: row.userId, data: row.data };
+}
+
+/**
+ * Notes that somebody uses a session, which puts off its end; once a minute at most. One that has ended stays ended.
+ * @param id as `loadSession` tells it.
+ */
+export async function noteUse({ db, clock }: Pick<Dependencies, 'db' | 'clock'>, id: string): Promise<void> {
+  const now = clock.now();
+  const due = { lastSeenAt: { lte: new Date(now.getTime() - minuteMs) }, expiresAt: { gt: now } };
+  const row = await db.session.findUnique({ where: { id, ...due }, select: { createdAt: true } });
+  if (row === null) return;
+  await db.session.updateMany({
+    where: { id, ...due },
+    data: { lastSeenAt: now, expiresAt: expiryOf(row.createdAt, now) },
+  });
 }
 
 /** Ends the session of a cookie for good. Doing it again changes nothing. */

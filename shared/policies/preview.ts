@@ -17,9 +17,10 @@ export interface PreviewedRefund {
 const previewedCount = 25;
 
 /**
- * Asks two sets of policies about the latest refunds of an environment, each as it was asked for: at that time, and after
- * the refunds of its payment that were there before. Limits per day are taken as far away, because what the organization
- * refunded in the day before each of them is not gathered for a preview.
+ * Asks two sets of policies about the latest refunds of an environment, each at the time at which it was asked for and
+ * after the refunds of its payment that were there before. It is not quite what was decided then: the statuses of those
+ * other refunds, and what was refunded outside this service, are those of now. Limits per day are taken as far away,
+ * because what the organization refunded in the day before each of them is not gathered for a preview.
  */
 export async function previewPolicies(
   db: Database,
@@ -47,7 +48,7 @@ export async function previewPolicies(
   });
 }
 
-/** What was known when the refund was asked for. */
+/** What the policies would be asked with, had the refund's payment stood then as it does now but for later refunds. */
 function factsAt(refund: Refund, transaction: KnownTransaction, others: readonly Refund[]): PolicyFacts {
   const { amount, reason, metadata, initiatedBy, createdAt, id } = refund;
   return {

@@ -124,6 +124,14 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
         await page.getByRole('heading', { name: 'Preview' }).waitFor();
       },
     },
+    'policies-hold': {
+      arrive: async (page) => {
+        await page.goto(`${stage.base}/policies`);
+        await page.getByRole('button', { name: 'Preview' }).click();
+        await page.getByRole('button', { name: 'Let them hold' }).click();
+        await page.getByRole('dialog').waitFor();
+      },
+    },
     'policies-problem': {
       status: 400,
       arrive: async (page) => {

@@ -3,6 +3,7 @@ import helmet from '@fastify/helmet';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { BoardAccess } from '../../api/dashboard/queues/board-routes.ts';
 import { registerQueueBoard } from '../../api/dashboard/queues/queue-board.ts';
+import { refuseAddress } from '../../api/dashboard/unknown-addresses.ts';
 import { answerErrors } from '../../api/error-handler.ts';
 import { acceptJsonOnly } from '../../api/json-body.ts';
 import { answerUnknownRoutes } from '../../api/unknown-routes.ts';
@@ -59,7 +60,7 @@ export async function startBoard(
   const app = Fastify();
   answerErrors(app, log);
   acceptJsonOnly(app);
-  const answerOtherMethods = answerUnknownRoutes(app);
+  const answerOtherMethods = answerUnknownRoutes(app, refuseAddress);
   await app.register(helmet);
   await registerQueueBoard(
     app,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { credentialContext } from '../../shared/accounts/connect.ts';
 import { createApiKey, generateApiKey, revokeApiKey } from '../../shared/organizations/api-keys.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
@@ -119,10 +119,11 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     if (backend.redisUrl !== null) {
       redis = await startRedis({ args: ['--requirepass', secrets.redisPassword.text] });
     }
-    processes = await openProcesses(databaseUrlWithSecret, {
+    const withSecret = {
       name: backend.name,
       redisUrl: redis === null ? null : redisUrl(secrets.redisPassword.text),
-    });
+    };
+    processes = await openProcesses(databaseUrlWithSecret, withSecret, undefined, inject('compiledFolder'));
     await drive();
   });
   afterAll(async () => {

@@ -6,10 +6,10 @@ import { plantedBugs } from '../crash-matrix/planted-bugs.ts';
 import { useDatabase } from '../harness/database.ts';
 import { madeBeforeTests } from '../harness/made-before-tests.ts';
 
-/** Combinations of a run that is not told otherwise by `MATRIX=<count>` or `MATRIX=full`: some 60 s on two cores. */
-const usualCount = 80;
+/** Combinations of a run that is not told otherwise by `MATRIX=<count>` or `MATRIX=full`: some 45 s on two cores. */
+const usualCount = 60;
 /** Combinations that a planted bug has to show in. */
-const plantedCount = 12;
+const plantedCount = 8;
 
 const seed = Number(process.env.MATRIX_SEED ?? 1);
 const databaseUrl = useDatabase();

@@ -1,7 +1,10 @@
+import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { invite } from '../../shared/people/invitations.ts';
+import { changeRole } from '../../shared/people/members.ts';
 import { createUser } from '../../shared/people/users.ts';
+import { signInMember } from '../harness/dashboard-member.ts';
 import { DashboardVisitor } from '../harness/dashboard-visitor.ts';
 import { useService } from '../harness/use-service.ts';
 
@@ -49,6 +52,37 @@ describe('nobody who is not signed in', () => {
     expect(page.headers['hx-redirect']).toMatch(signInPage);
   });
 
+  test.each([
+    ['GET', 'refunds/results'],
+    ['POST', 'policies/preview'],
+  ])('comes back to the page, not to the part of it that was asked for: %s %s', async (method, path) => {
+    const shown = '/dashboard/org_x/test/refunds?q=a+b&status=failed';
+    const headers = {
+      'hx-request': 'true',
+      'hx-current-url': `https://refunds.example.com${shown}#latest`,
+    };
+    const part = `/dashboard/org_x/test/${path}`;
+    const visitor = new DashboardVisitor(service);
+    const answer = await (method === 'GET'
+      ? visitor.get(part, headers)
+      : visitor.post(part, {}, { headers }));
+    expect(answer.headers['hx-redirect']).toBe(`/dashboard/sign-in?next=${encodeURIComponent(shown)}`);
+  });
+
+  test.each(['nonsense', 'https://example.com//elsewhere.example.com/', 'https://example.com/v1/refunds'])(
+    'comes back to the dashboard from what is no page of it: %s',
+    async (page) => {
+      const headers = { 'hx-request': 'true', 'hx-current-url': page };
+      const answer = await new DashboardVisitor(service).get(
+        '/dashboard/org_x/test/refunds/results',
+        headers,
+      );
+      expect(answer.headers['hx-redirect']).toBe(
+        `/dashboard/sign-in?next=${encodeURIComponent('/dashboard')}`,
+      );
+    },
+  );
+
   test('signs out', async () => {
     expect((await new DashboardVisitor(service).post('/dashboard/sign-out')).headers.location).toMatch(
       signInPage,
@@ -71,6 +105,16 @@ describe('signing in', () => {
     expect((await visitor.get(next)).status).toBe(200);
   });
 
+  test.each(['/dashboard/org_x/test/refunds?q=a+b', '/dashboard/you?a=~*:!%20%C3%A4&b=(1)', '/dashboard'])(
+    'keeps all of the address that was asked for: %s',
+    async (next) => {
+      const { email } = await newPerson();
+      const visitor = new DashboardVisitor(service);
+      const page = await visitor.post('/dashboard/sign-in', { email, password, next }, { csrfToken: null });
+      expect(page.headers.location).toBe(next);
+    },
+  );
+
   test('marks the cookie for TLS where a trusted proxy says that there is some', async () => {
     const { email } = await newPerson();
     const headers = { 'x-forwarded-proto': 'https' };
@@ -85,11 +129,24 @@ describe('signing in', () => {
     '/\\example.com',
     '/v1/refunds',
     '/dashboard//example.com',
+    '/dashboard/..//example.com',
+    '/dashboard/%2e%2e/v1/refunds',
+    '/\t/example.com',
+    '/dashboard/\\example.com',
+    '/dashboard\r\nset-cookie: a=b',
+    'javascript:alert(1)',
+    '/dashboardless',
+    '/dashboard/sign-in?next=/dashboard/sign-in',
   ])('leads to no other place: %s', async (next) => {
     const { email } = await newPerson();
     const visitor = new DashboardVisitor(service);
     const page = await visitor.post('/dashboard/sign-in', { email, password, next }, { csrfToken: null });
     expect(page.headers.location).toBe('/dashboard');
+  });
+
+  test('shows its page whatever is in the address', async () => {
+    const page = await new DashboardVisitor(service).get('/dashboard/sign-in?next=a&next=b&done=x&done=y');
+    expect(page.status).toBe(200);
   });
 
   test('answers a wrong password and an unknown address alike', async () => {
@@ -143,6 +200,19 @@ describe('a session', () => {
     const attacker = new DashboardVisitor(service);
     attacker.takeCookies(before);
     expect((await attacker.get('/dashboard/you')).headers.location).toMatch(signInPage);
+  });
+
+  test('is used by who opens a page, and not by a page that refreshes itself', async () => {
+    const { id, email } = await newPerson();
+    const visitor = await signedIn(email);
+    const long = new Date(Date.now() - 3_600_000);
+    await service.deps.db.session.updateMany({ where: { userId: id }, data: { lastSeenAt: long } });
+    const seenAt = async () =>
+      (await service.deps.db.session.findFirstOrThrow({ where: { userId: id } })).lastSeenAt;
+    expect((await visitor.get('/dashboard/you', { 'hx-request': 'true' })).status).toBe(200);
+    expect(await seenAt()).toEqual(long);
+    expect((await visitor.get('/dashboard/you')).status).toBe(200);
+    expect((await seenAt()).getTime()).toBeGreaterThan(long.getTime());
   });
 
   test('that somebody made up is none', async () => {
@@ -330,3 +400,82 @@ describe('an organization', () => {
 function withoutRequestId(text: string): string {
   return text.replace(/req_[0-9a-z]+/, '');
 }
+
+describe('rights that are taken away', () => {
+  /** A form whose body is held back until something has happened meanwhile. */
+  async function sendSlowly(visitor: DashboardVisitor, url: string, meanwhile: () => Promise<unknown>) {
+    const { text } = await visitor.get('/dashboard/you');
+    const token = /name="_csrf" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    let body: Readable | null = null;
+    const reading = new Promise<void>((resolve) => {
+      body = new Readable({ read: () => resolve() });
+    });
+    const answering = service.app.inject({
+      method: 'POST',
+      url,
+      headers: {
+        cookie: visitor.cookie,
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin',
+      },
+      payload: body as unknown as Readable,
+    });
+    await reading;
+    await meanwhile();
+    (body as unknown as Readable).push(new URLSearchParams({ _csrf: token }).toString());
+    (body as unknown as Readable).push(null);
+    return await answering;
+  }
+
+  const keys = () => `/dashboard/${service.organization.id}/test/settings/api-keys`;
+  const keyCount = () => service.deps.db.apiKey.count();
+
+  test('are not used by a form that was begun before', async () => {
+    const admin = await signInMember(service, 'admin');
+    const before = await keyCount();
+    const where = {
+      organizationId_userId: { organizationId: service.organization.id, userId: admin.userId },
+    };
+    const answer = await sendSlowly(admin.visitor, keys(), () =>
+      service.deps.db.membership.update({ where, data: { role: 'viewer' } }),
+    );
+    expect(answer.statusCode).toBe(403);
+    expect(await keyCount()).toBe(before);
+  });
+
+  test('are not used by a form of a session that has ended meanwhile', async () => {
+    const admin = await signInMember(service, 'admin');
+    const before = await keyCount();
+    const answer = await sendSlowly(admin.visitor, keys(), () =>
+      service.deps.db.session.deleteMany({ where: { userId: admin.userId } }),
+    );
+    expect(answer.statusCode).toBe(403);
+    expect(await keyCount()).toBe(before);
+  });
+
+  test('do not come back by an invitation that was made before', async () => {
+    const admin = await signInMember(service, 'admin');
+    const organizationId = service.organization.id;
+    const acting = { userId: admin.userId };
+    const { token } = await invite(service.deps, {
+      organizationId,
+      acting,
+      email: 'self@example.com',
+      role: 'admin',
+    });
+    const demotion = { organizationId, actingUserId: userId, userId: admin.userId, role: 'viewer' as const };
+    await changeRole(service.deps, demotion);
+    expect((await new DashboardVisitor(service).get(`/dashboard/invitation/${token}`)).status).toBe(404);
+  });
+
+  test('end with the password, also for a copy of the cookie', async () => {
+    const person = await newPerson();
+    const mine = await signedIn(person.email);
+    const thief = new DashboardVisitor(service);
+    thief.takeCookies(mine.cookie);
+    await mine.get('/dashboard/you');
+    await mine.post('/dashboard/you/password', { current: password, next: 'another horse battery' });
+    expect((await mine.get('/dashboard/you')).status).toBe(200);
+    expect((await thief.get('/dashboard/you')).headers.location).toMatch(signInPage);
+  });
+});

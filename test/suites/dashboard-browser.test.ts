@@ -143,6 +143,30 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(await timelineOf(service, refund.id)).toEqual(['refund.approval_required', 'refund.cancelled']);
   });
 
+  test('reads in a dialog what holds when it opens, and nothing else once it is open', async () => {
+    await service.sandbox.settings({ autoSettleMs: null });
+    const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
+    const { id } = await createdRefund(service, 'braintree', { transactionId });
+    const page = await pageOf(operator, `/refunds/${id}`);
+    await page.getByText('The processor accepted it').waitFor();
+    // As a page has it that was opened before the refund was sent.
+    const makeStale = () =>
+      page.evaluate(() => {
+        const words = document.querySelector('#cancel p');
+        if (words !== null) words.textContent = 'What has not been sent is cancelled at once.';
+      });
+    const words = page.locator('#cancel p');
+    const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
+    await makeStale();
+    await words.filter({ hasText: 'Braintree has it already' }).waitFor({ state: 'attached' });
+    await press(page, 'Cancel the refund');
+    await makeStale();
+    await refreshed();
+    await refreshed();
+    expect(await words.textContent()).toContain('What has not been sent');
+    expect(await page.getByRole('dialog').count()).toBe(1);
+  });
+
   test('creates a refund with the payment and the verdict in view, and sees it complete', async () => {
     const transactionId = await newPayment(service);
     const page = await pageOf(operator, '/refunds');

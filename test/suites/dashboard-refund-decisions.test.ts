@@ -230,7 +230,7 @@ describe('a flagged refund', () => {
     expect((await rowOf(service, refund.id)).status).toBe('processing');
   });
 
-  test('that has ended is let stand, or read again', async () => {
+  test('that has ended is let stand, or read again while its page watches', async () => {
     const refund = await completedRefund(service, 'stripe');
     await service.deps.db.refund.update({
       where: { id: refund.id },
@@ -239,6 +239,8 @@ describe('a flagged refund', () => {
     const checked = await decide(refund, 'recheck');
     expect(checked.headers.location).toBe(`${pageOf(refund)}?done=rechecked`);
     expect((await rowOf(service, refund.id)).reviewDueAt).not.toBeNull();
+    const polls = 'hx-trigger="every 2s"';
+    expect((await person.visitor.get(pageOf(refund))).text).toContain(polls);
     const kept = await decide(refund, 'resolve', { end: 'keep', resolveReason: 'Fine' });
     expect(kept.headers.location).toBe(`${pageOf(refund)}?done=kept`);
     expect(await lastEventOf(refund)).toMatchObject({ type: 'review.kept', actor: `user:${person.userId}` });
@@ -247,6 +249,7 @@ describe('a flagged refund', () => {
       'refund.kept',
     ]);
     expect((await reviewed(service, refund.id)).flaggedAt).toBeNull();
+    expect((await person.visitor.get(pageOf(refund))).text).not.toContain(polls);
   });
 });
 

@@ -37,6 +37,7 @@ describe('without a refund the list', () => {
   test('offers no form to who may only look', async () => {
     const { text } = await person.visitor.get(`/dashboard/${service.organization.id}/live/refunds`);
     expect(text).toContain('curl');
+    expect(text).not.toContain('Create the first one here');
     expect(text).not.toContain('refunds/new');
   });
 });
@@ -76,7 +77,10 @@ describe('the list', () => {
       data: { flaggedAt: new Date(), flagReason: 'Look' },
     });
     expect(await find(`needsPerson=true&q=${refund.id}`)).toEqual([refund.id]);
+    const isOpen = /<details class="more" open/;
+    expect((await person.visitor.get(`${base}/refunds?needsPerson=true`)).text).toMatch(isOpen);
     const { text } = await person.visitor.get(`${base}/refunds?q=nothing`);
+    expect(text).not.toMatch(isOpen);
     expect(text).toContain('No refund is like this');
     expect(text).toContain('Clear the filters');
   });

@@ -37,6 +37,9 @@ describe('processor accounts', () => {
     const { status, text } = await viewer.visitor.get(accounts);
     expect(status).toBe(200);
     expect(text).toMatch(new RegExp(`https?://[^"<]+/webhooks/stripe/${id}`));
+    // Nobody has tried them yet.
+    expect(text).toContain('>Set up</span>');
+    expect(text).not.toContain('>Works<');
     expect(text).not.toContain('Replace the credentials');
     expect(text).not.toContain('Test the connection');
     for (const secret of ['sk_test', 'whsec_', 'test_public']) expect(text).not.toContain(secret);

@@ -312,6 +312,8 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
   });
 
   test('a cancellation does not make a refund completed whose amount is told differently', async () => {
+    // Nothing settles before the amount on record is another one.
+    await service.sandbox.settings({ autoSettleMs: null });
     const { body } = await create(await payment('stripe'));
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2499 WHERE id = ${body.data.id}`;
     await waitFor('the refund to be flagged', async () => (await rowOf(service, body.data.id)).flaggedAt);
@@ -320,6 +322,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     });
     expect(cancelled.status).toBe(409);
     expect((await rowOf(service, body.data.id)).status).toBe('processing');
+    await service.sandbox.settings({ autoSettleMs: 100 });
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${body.data.id}`;
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
     await waitFor(
@@ -329,6 +332,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
   });
 
   test('an amount that the processor tells differently is flagged and never called completed', async () => {
+    await service.sandbox.settings({ autoSettleMs: null });
     const { body } = await create(await payment('stripe'));
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2499 WHERE id = ${body.data.id}`;
     const flagged = await waitFor('the refund to be flagged', async () => {
@@ -339,6 +343,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     expect(flagged.flagReason).toBe(
       `The processor has 25.00 USD under ${flagged.externalRefundId}, asked were 24.99 USD.`,
     );
+    await service.sandbox.settings({ autoSettleMs: 100 });
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${body.data.id}`;
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
     await untilStatus(service, body.data.id, 'completed');

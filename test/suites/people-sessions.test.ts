@@ -5,6 +5,7 @@ import {
   endSession,
   listSessions,
   loadSession,
+  noteUse,
   revokeOtherSessions,
   revokeSession,
   saveSession,
@@ -94,11 +95,16 @@ describe('a session that has ended', () => {
 });
 
 describe('the time of a session', () => {
-  test('is over after twelve hours without a request, also for saving', async () => {
+  test('is over after twelve hours without use, also for saving', async () => {
     const session = await startSession(person.userId);
     people.time.ms += 12 * hourMs - 1;
+    await noteUse(people.deps, session.id);
+    people.time.ms += 12 * hourMs - 1;
+    // That it is read is no use of it.
     expect(await load(session.sid)).not.toBeNull();
-    people.time.ms += 12 * hourMs;
+    people.time.ms += 1;
+    expect(await load(session.sid)).toBeNull();
+    await noteUse(people.deps, session.id);
     expect(await load(session.sid)).toBeNull();
     expect(await save(session, person.userId)).toBeNull();
     expect(await listSessions(people.deps, person.userId)).toEqual([]);
@@ -108,24 +114,26 @@ describe('the time of a session', () => {
     const session = await startSession(person.userId);
     for (let hours = 0; hours < 7 * 24 - 8; hours += 8) {
       people.time.ms += 8 * hourMs;
+      await noteUse(people.deps, session.id);
       expect(await load(session.sid), `after ${hours} hours`).not.toBeNull();
     }
     people.time.ms += 8 * hourMs - 1;
+    await noteUse(people.deps, session.id);
     expect(await load(session.sid)).not.toBeNull();
     people.time.ms += 1;
     expect(await load(session.sid)).toBeNull();
   });
 
   test('is noted to the minute, so that not every request writes', async () => {
-    const { sid, id } = await startSession(person.userId);
+    const { id } = await startSession(person.userId);
     const seenAt = async () =>
       (await people.deps.db.session.findUnique({ where: { id } }))?.lastSeenAt.getTime();
     const startedAt = people.time.ms;
     people.time.ms += minuteMs - 1;
-    await load(sid);
+    await noteUse(people.deps, id);
     expect(await seenAt()).toBe(startedAt);
     people.time.ms += 1;
-    await load(sid);
+    await noteUse(people.deps, id);
     expect(await seenAt()).toBe(startedAt + minuteMs);
   });
 });

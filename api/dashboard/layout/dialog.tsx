@@ -23,8 +23,7 @@ export function Confirm({ id, action, title, kind, to, csrfToken, isOpen = false
       <button type="button" class="button" data-kind={kind} {...{ command: 'show-modal', commandfor: id }}>
         {action}
       </button>
-      {/* A part of the page that refreshes itself leaves it alone: somebody may be about to decide in it. */}
-      <dialog id={id} aria-labelledby={`${id}-title`} open={isOpen} hx-morph-skip="">
+      <dialog id={id} aria-labelledby={`${id}-title`} open={isOpen}>
         <form method="post" action={to} class="stack">
           <h2 id={`${id}-title`}>{title}</h2>
           {children}

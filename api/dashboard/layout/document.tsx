@@ -19,6 +19,8 @@ export function Document({ title, environment, children }: DocumentProps) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
+        {/* A part that refreshes itself renews its dialogs too, but not the open one: somebody is about to decide in it. */}
+        <meta name="htmx-config" content={JSON.stringify({ morphSkip: 'dialog[open]' })} />
         <title>{`${title} · Refunds`}</title>
         <link rel="icon" href={assetUrl('favicon.svg')} type="image/svg+xml" />
         <link rel="stylesheet" href={assetUrl('dashboard.css')} />

@@ -9,12 +9,14 @@ import { entered, type FormProblems } from '../forms.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { Notice } from '../layout/notice.tsx';
+import { ownAddress } from '../own-address.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
 import { beginSession, signedIn } from '../session.ts';
 
 const formSchema = z.object({ email: z.string().max(400), password: z.string().max(400) });
-const querySchema = z.object({ next: z.string().optional(), done: z.string().optional() });
+const chosen = z.string().optional().catch(undefined);
+const querySchema = z.object({ next: chosen, done: chosen });
 
 /** Tries to sign in that one address on the network has; each address of a person has its own lockout besides. */
 const mostTriesPerMinute = 60;
@@ -72,12 +74,6 @@ export function signOutRoute(scope: Api): void {
 
 const wrong = 'The e-mail address or the password is not right.';
 
-/** Only pages of the dashboard are gone to: the address may come from somebody else's link. */
-function ownAddress(next: string | undefined): string {
-  const isOwn = next !== undefined && /^\/dashboard(\/[\w/?=&%.,-]*)?$/.test(next) && !next.includes('//');
-  return isOwn && !next.startsWith(`${dashboardPath}/sign-`) ? next : dashboardPath;
-}
-
 function waitInWords(seconds: number): string {
   return seconds < 100 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
 }
@@ -93,9 +89,6 @@ function SignIn({ next, done, email, problems }: SignInProps) {
   return (
     <Gate title="Sign in">
       {done === 'signed-out' ? <Notice tone="good">You are signed out.</Notice> : null}
-      {done === 'password-changed' ? (
-        <Notice tone="good">Your password is changed. Sign in with the new one.</Notice>
-      ) : null}
       <form method="post" action={`${dashboardPath}/sign-in`} class="card stack">
         <FormNotice problems={problems} />
         <input type="hidden" name="next" value={next} />

@@ -11,6 +11,7 @@ import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { type Visitor, visitorOf } from '../access.ts';
 import { type FormProblems, problemsOf, readForm } from '../forms.ts';
+import { idInPath } from '../id-in-path.ts';
 import { Badge } from '../layout/badge.tsx';
 import { CsrfField, Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
@@ -19,6 +20,7 @@ import { Notice } from '../layout/notice.tsx';
 import { Moment } from '../layout/values.tsx';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
+import { beginSession } from '../session.ts';
 
 const path = `${dashboardPath}/you`;
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
@@ -53,6 +55,8 @@ export function youPages(scope: Api, deps: ApiDependencies): void {
     } catch (error) {
       return await again(problemsOf(error, ['current', 'next']));
     }
+    // Whoever had a copy of this browser's cookie is signed out as well.
+    await beginSession(request, reply, visitor.user.id);
     return reply.redirect(`${path}?done=password`, 303);
   });
 
@@ -62,7 +66,7 @@ export function youPages(scope: Api, deps: ApiDependencies): void {
   });
 
   scope.post<{ Params: { id: string } }>(`${path}/sessions/:id/end`, async (request, reply) => {
-    await revokeSession(deps.db, visitorOf(request).user.id, request.params.id);
+    await revokeSession(deps.db, visitorOf(request).user.id, idInPath('ses', request.params.id));
     return reply.redirect(`${path}?done=session`, 303);
   });
 }

@@ -18,7 +18,11 @@ export function Figures({ overview: { total, counts, outcomes, completion } }: C
     <section class="figures" aria-label="In numbers">
       <Figure name="Refunds" value={whole(total)} />
       <Figure name="Under way" value={whole(counts.pending + counts.processing)} />
-      <Figure name="Completed" value={percent(completed?.share ?? 0)} detail="of those that have ended" />
+      <Figure
+        name="Completed"
+        value={outcomes.some(({ count }) => count > 0) ? percent(completed?.share ?? 0) : '-'}
+        detail="of those that have ended"
+      />
       <Figure
         name="Time to completion"
         value={completion === null ? '-' : duration(completion.medianMs)}

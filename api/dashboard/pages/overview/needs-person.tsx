@@ -52,9 +52,11 @@ export function NeedsPersonCard({ context, needsPerson }: { context: Context; ne
           </li>
         ))}
       </Kind>
-      <p>
-        <a href={`${context.base}/refunds?needsPerson=true`}>All refunds that need somebody</a>
-      </p>
+      {approvals.count + flagged.count === 0 ? null : (
+        <p>
+          <a href={`${context.base}/refunds?needsPerson=true`}>All refunds that need somebody</a>
+        </p>
+      )}
     </section>
   );
 }

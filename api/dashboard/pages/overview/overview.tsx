@@ -3,6 +3,7 @@ import { type NeedsPerson, readNeedsPerson } from '../../../../shared/insights/n
 import { type Overview, readOverview } from '../../../../shared/insights/overview.ts';
 import { type OverviewDays, overviewDays } from '../../../../shared/insights/overview-window.ts';
 import { isCurrency } from '../../../../shared/money.ts';
+import { countRefunds } from '../../../../shared/refunds/search-refunds.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
 import { type Context, contextOf } from '../../access.ts';
@@ -27,12 +28,14 @@ export function overviewPages(room: Api, deps: ApiDependencies): void {
     const context = contextOf(request);
     const { days, currency = null } = querySchema.parse(request.query);
     const owner = { organizationId: context.organization.id, environment: context.environment };
-    const [needsPerson, overview] = await Promise.all([
+    const [needsPerson, everCreated, overview] = await Promise.all([
       readNeedsPerson(deps.db, owner),
+      countRefunds(deps.db, owner, {}, 1),
       readOverview(deps.db, owner, { now: deps.clock.now(), days, currency }),
     ]);
     const host = `${request.protocol}://${request.host}`;
-    return sendPage(reply, <OverviewPage {...{ context, days, needsPerson, overview, host }} />);
+    const isNew = everCreated.count === 0;
+    return sendPage(reply, <OverviewPage {...{ context, days, needsPerson, isNew, overview, host }} />);
   });
 }
 
@@ -40,12 +43,14 @@ interface OverviewPageProps {
   context: Context;
   days: OverviewDays;
   needsPerson: NeedsPerson;
+  /** True before the first refund of all. */
+  isNew: boolean;
   overview: Overview;
   /** Where the API answers, for the example. */
   host: string;
 }
 
-function OverviewPage({ context, days, needsPerson, overview, host }: OverviewPageProps) {
+function OverviewPage({ context, days, needsPerson, isNew, overview, host }: OverviewPageProps) {
   return (
     <Frame
       context={context}
@@ -55,9 +60,9 @@ function OverviewPage({ context, days, needsPerson, overview, host }: OverviewPa
     >
       <div class="stack">
         <NeedsPersonCard context={context} needsPerson={needsPerson} />
-        {overview.total === 0 ? (
-          <FirstRefund context={context} days={days} host={host} />
-        ) : (
+        {isNew ? <FirstRefund context={context} host={host} /> : null}
+        {!isNew && overview.total === 0 ? <QuietDays context={context} days={days} /> : null}
+        {overview.total === 0 ? null : (
           <>
             <Figures overview={overview} />
             <PerDayCard overview={overview} />
@@ -85,8 +90,21 @@ function WindowSwitch({ context, days }: { context: Context; days: OverviewDays 
   );
 }
 
+/** Stands in the place of the numbers when all refunds are older. */
+function QuietDays({ context, days }: { context: Context; days: OverviewDays }) {
+  return (
+    <section class="card">
+      <Empty title={`No ${context.environment} refund in the last ${days} days`}>
+        <p>
+          Look at more days, or at <a href={`${context.base}/refunds`}>all refunds</a>.
+        </p>
+      </Empty>
+    </section>
+  );
+}
+
 /** What to do where there is nothing to see yet. */
-function FirstRefund({ context, days, host }: { context: Context; days: OverviewDays; host: string }) {
+function FirstRefund({ context, host }: { context: Context; host: string }) {
   const prefix = context.environment === 'live' ? 'svc_live_...' : 'svc_test_...';
   const payment = '"transactionId": "ch_...", "amount": 1500, "currency": "usd", "reason": "other"';
   const command = [
@@ -97,7 +115,7 @@ function FirstRefund({ context, days, host }: { context: Context; days: Overview
   ].join(' \\\n  ');
   return (
     <section class="card">
-      <Empty title={`No ${context.environment} refund in the last ${days} days`}>
+      <Empty title={`No ${context.environment} refunds yet`}>
         <p>
           Set up a <a href={`${context.base}/settings/accounts`}>processor account</a>, create an{' '}
           <a href={`${context.base}/settings/api-keys`}>API key</a>, and ask for the first refund:

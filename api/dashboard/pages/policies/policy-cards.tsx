@@ -40,13 +40,12 @@ const asked: Record<InitiatedBy, string> = { api: 'the API', dashboard: 'people'
 
 function matchInWords({ match }: Policy): string {
   const { processors, currencies, reasons, amount, metadata } = match;
-  const [currency] = currencies ?? [];
   const words = [
     processors?.map(processorWord).join(' or '),
     currencies?.map((code) => code.toUpperCase()).join(' or '),
     reasons?.map((reason) => reasonWords[reason].toLowerCase()).join(' or '),
-    amount?.min === undefined ? undefined : `from ${money(amount.min, currency)}`,
-    amount?.max === undefined ? undefined : `up to ${money(amount.max, currency)}`,
+    amount?.min === undefined ? undefined : `from ${money(amount.min, currencies)}`,
+    amount?.max === undefined ? undefined : `up to ${money(amount.max, currencies)}`,
     ...Object.entries(metadata ?? {}).map(([key, value]) => `${key} is ${value}`),
   ].filter((word) => word !== undefined);
   return words.length === 0 ? 'every refund' : words.join(', ');
@@ -55,19 +54,19 @@ function matchInWords({ match }: Policy): string {
 function rulesInWords(policy: Policy): [name: string, words: string][] {
   if (policy.finalSale) return [['Refunds', 'none: final sale'], ...enforcement(policy)];
   const { windowDays, maxPercent, maxAmount, velocity } = policy;
-  const [currency] = policy.match.currencies ?? [];
+  const { currencies } = policy.match;
   const { perTransaction, perDay } = velocity;
   const limits = [
     maxPercent === null ? undefined : `${maxPercent} % of the payment`,
     maxAmount === null ? undefined : formatAmount(maxAmount.amount, maxAmount.currency),
     perTransaction === undefined ? undefined : `${perTransaction} refunds of a payment`,
     perDay?.count === undefined ? undefined : `${perDay.count} refunds in 24 hours`,
-    perDay?.amount === undefined ? undefined : `${money(perDay.amount, currency)} in 24 hours`,
+    perDay?.amount === undefined ? undefined : `${money(perDay.amount, currencies)} in 24 hours`,
   ].filter((limit) => limit !== undefined);
   const approvals = Object.entries(policy.approvalAbove)
     .filter(([, amount]) => amount !== null && amount !== undefined)
     .map(
-      ([initiator, amount]) => `${asked[initiator as InitiatedBy]} above ${money(amount ?? 0n, currency)}`,
+      ([initiator, amount]) => `${asked[initiator as InitiatedBy]} above ${money(amount ?? 0n, currencies)}`,
     );
   return [
     ['Refunds', windowDays === null ? 'at any time' : `within ${windowDays} days of the charge`],
@@ -89,7 +88,8 @@ function enforcement({ enforce }: Policy): [string, string][] {
   return [['A denial', `stops ${bound.join(' and ')}${advice}`]];
 }
 
-/** An amount in the policy's own currency, or in minor units where it has none. */
-function money(amount: bigint, currency: string | undefined): string {
-  return currency === undefined ? `${amount} minor units` : formatAmount(amount, currency);
+/** A threshold is a bare number of the smallest unit, so it is another amount of money in each currency of its policy. */
+function money(amount: bigint, currencies: readonly string[] | undefined): string {
+  if (currencies === undefined) return `${amount} in the smallest unit`;
+  return currencies.map((currency) => formatAmount(amount, currency)).join(' or ');
 }

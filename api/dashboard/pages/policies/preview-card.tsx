@@ -2,7 +2,7 @@ import { formatAmount } from '../../../../shared/money.ts';
 import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
 import type { PreviewedRefund } from '../../../../shared/policies/preview.ts';
 import type { Context } from '../../access.ts';
-import { Badge } from '../../layout/badge.tsx';
+import { Badge, type Tone } from '../../layout/badge.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { Moment } from '../../layout/values.tsx';
@@ -102,24 +102,27 @@ function Row({ context, previewed }: { context: Context; previewed: PreviewedRef
   );
 }
 
-function Verdict({ verdict }: { verdict: PolicyVerdict }) {
-  if (!verdict.eligible)
-    return (
-      <Badge tone={verdict.enforced ? 'bad' : 'warn'}>
-        {verdict.enforced ? 'Stopped' : 'Advised against'}
-      </Badge>
-    );
-  return verdict.approvalRequired ? (
-    <Badge tone="wait">Asks a person</Badge>
-  ) : (
-    <Badge tone="good">Allowed</Badge>
-  );
+/** What comes of a verdict. Neither whether a denial binds matters without one, nor a person's approval of what is denied. */
+type Outcome = 'allowed' | 'asks' | 'advisedAgainst' | 'stopped';
+
+const outcomeBadges: Record<Outcome, { tone: Tone; words: string }> = {
+  allowed: { tone: 'good', words: 'Allowed' },
+  asks: { tone: 'wait', words: 'Asks a person' },
+  advisedAgainst: { tone: 'warn', words: 'Advised against' },
+  stopped: { tone: 'bad', words: 'Stopped' },
+};
+
+function outcomeOf({ eligible, enforced, approvalRequired }: PolicyVerdict): Outcome {
+  if (!eligible) return enforced ? 'stopped' : 'advisedAgainst';
+  return approvalRequired ? 'asks' : 'allowed';
 }
 
+function Verdict({ verdict }: { verdict: PolicyVerdict }) {
+  const { tone, words } = outcomeBadges[outcomeOf(verdict)];
+  return <Badge tone={tone}>{words}</Badge>;
+}
+
+/** Counted is what the table shows as different. */
 function isChanged({ current, tried }: PreviewedRefund): boolean {
-  return (
-    current.eligible !== tried.eligible ||
-    current.enforced !== tried.enforced ||
-    current.approvalRequired !== tried.approvalRequired
-  );
+  return outcomeOf(current) !== outcomeOf(tried);
 }

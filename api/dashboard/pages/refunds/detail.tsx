@@ -70,7 +70,8 @@ function State({ context, detail, unfinished }: StateProps) {
   const { refund, payment, events, names } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
-  const isMoving = !isTerminal(refund.status);
+  // One that has ended moves again when it is to be read once more.
+  const isMoving = !isTerminal(refund.status) || refund.reviewDueAt !== null;
   return (
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">

@@ -51,8 +51,16 @@ export function FilterForm({ to, entered, problems }: FilterFormProps) {
   );
 }
 
-function hasMore({ processor, initiatedBy, reason, currency, from, to }: EnteredFilter): boolean {
-  return [processor, initiatedBy, reason, currency, from, to].some((value) => value !== '');
+function hasMore({
+  needsPerson,
+  processor,
+  initiatedBy,
+  reason,
+  currency,
+  from,
+  to,
+}: EnteredFilter): boolean {
+  return needsPerson || [processor, initiatedBy, reason, currency, from, to].some((value) => value !== '');
 }
 
 function StatusChoice({ chosen, problem }: { chosen: readonly string[]; problem: string | undefined }) {

@@ -18,10 +18,15 @@ export function NothingFound({ to }: { to: string }) {
 /** Stands in the place of the list before there is a first refund. */
 export function NothingYet({ context, apiUrl }: { context: Context; apiUrl: string }) {
   const command = exampleCommand(context, apiUrl);
+  const mayCreate = mayAct(context.role, 'operator');
   return (
     <Empty title={`No ${context.environment} refunds yet`}>
-      <p>Create the first one here, or have a program of yours ask for it:</p>
-      {mayAct(context.role, 'operator') ? (
+      <p>
+        {mayCreate
+          ? 'Create the first one here, or have a program of yours ask for it:'
+          : 'An operator can create the first one here, or a program of yours ask for it:'}
+      </p>
+      {mayCreate ? (
         <a class="button" data-kind="primary" href={`${context.base}/refunds/new`}>
           Create a refund
         </a>

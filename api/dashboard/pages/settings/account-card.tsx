@@ -45,12 +45,14 @@ export function AccountCard(props: AccountCardProps) {
   );
 }
 
-function State({ account, now }: AccountCardProps) {
+/** Only a test tells that an account works; without one it is no more than set up. */
+function State({ account, now, test }: AccountCardProps) {
   if (account === null) return <Badge tone="quiet">Not set up</Badge>;
   const { misconfiguredAt, throttledUntil } = account;
   if (misconfiguredAt !== null) return <Badge tone="bad">Refused</Badge>;
   if (throttledUntil !== null && throttledUntil > now) return <Badge tone="warn">Throttled</Badge>;
-  return <Badge tone="good">Works</Badge>;
+  if (test?.kind === 'works') return <Badge tone="good">Works</Badge>;
+  return <Badge tone="quiet">Set up</Badge>;
 }
 
 function Facts({
