@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { parse as parseStrictly } from 'lossless-json';
+import { jsonProblem } from '../strict-json.ts';
 import { explain } from './output.ts';
 import { CommandError } from './session.ts';
 
@@ -8,20 +8,15 @@ import { CommandError } from './session.ts';
  * Reads JSON from a file, or from stdin when there is none or it is `-`. Nothing of the content ever is part of an
  * error, because it may be a secret.
  * @param what is read, for messages: `credentials`.
- * @throws CommandError when it cannot be read or is not JSON, or a field stands twice with two values.
+ * @throws CommandError when it cannot be read or `jsonProblem` finds something.
  */
 export async function readJson(file: string | undefined, what: string): Promise<unknown> {
   const source = file === undefined || file === '-' ? 'stdin' : file;
   const content = source === 'stdin' ? await readStdin(what) : await readNamed(source, what);
   if (content.trim() === '') throw new CommandError(`The ${what} from ${source} are empty.`);
-  try {
-    parseStrictly(content);
-    return JSON.parse(content);
-  } catch (error) {
-    const duplicate = error instanceof Error && error.message.startsWith('Duplicate key');
-    const problem = duplicate ? 'have a field that stands twice with two values' : 'are not valid JSON';
-    throw new CommandError(`The ${what} from ${source} ${problem}.`);
-  }
+  const problem = jsonProblem(content, () => 'a number in it cannot be kept exactly');
+  if (problem !== null) throw new CommandError(`The ${what} from ${source} cannot be used: ${problem}.`);
+  return JSON.parse(content);
 }
 
 async function readStdin(what: string): Promise<string> {

@@ -37,6 +37,7 @@ export async function* auditedExport(
   };
   let rowCount = 0;
   let isComplete = false;
+  let hasFailed = false;
   const onRows = (count: number) => {
     rowCount += count;
     observer.onRows(count);
@@ -45,9 +46,14 @@ export async function* auditedExport(
     await audit('refunds.export_started');
     yield* exportRefunds(deps.db, owner, filter, onRows);
     isComplete = true;
+  } catch (error) {
+    hasFailed = true;
+    throw error;
   } finally {
     observer.onEnd(isComplete);
-    await audit('refunds.exported', { rowCount, isComplete });
+    const ended = audit('refunds.exported', { rowCount, isComplete });
+    // What went wrong first is what has to be told, also where the entry cannot be written for the same reason.
+    await (hasFailed ? ended.catch(() => undefined) : ended);
   }
 }
 

@@ -20,12 +20,17 @@ export interface Ledger {
 const environments = ['test', 'live'] as const;
 const processors = ['stripe', 'braintree'] as const;
 
-/** Reads both sides while nothing moves. */
+/** Reads both sides: ours as it stands at one moment, although refunds may be moving. */
 export async function readLedger(db: Database, sandbox: SandboxControl): Promise<Ledger> {
-  const refunds = await db.refund.findMany({ orderBy: { id: 'asc' } });
-  const transactions = await db.transaction.findMany();
-  const events = await db.refundEvent.findMany({ orderBy: [{ refundId: 'asc' }, { seq: 'asc' }] });
-  return { refunds, transactions, events, movements: await readMovements(sandbox) };
+  const ours = await db.$transaction(
+    async (tx) => ({
+      refunds: await tx.refund.findMany({ orderBy: { id: 'asc' } }),
+      transactions: await tx.transaction.findMany(),
+      events: await tx.refundEvent.findMany({ orderBy: [{ refundId: 'asc' }, { seq: 'asc' }] }),
+    }),
+    { isolationLevel: 'RepeatableRead' },
+  );
+  return { ...ours, movements: await readMovements(sandbox) };
 }
 
 async function readMovements(sandbox: SandboxControl): Promise<Movement[]> {

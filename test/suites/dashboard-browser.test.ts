@@ -106,6 +106,26 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect((await use()).status).toBe(401);
   });
 
+  test('copies again and again, and by hand where a page may not copy', async () => {
+    const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await press(page, 'Create a test key');
+    const copy = page.getByRole('button', { name: 'Copy the key' });
+    const secret = page.locator('.secret').filter({ has: copy });
+    await copy.click();
+    await copy.click();
+    await secret.getByRole('status').getByText('Copied', { exact: true }).waitFor();
+    expect(await copy.textContent()).toBe('Copy the key');
+    await page.waitForFunction(() => document.querySelector('.copy [role="status"]')?.textContent === '');
+    expect(await copy.textContent()).toBe('Copy the key');
+    // As over plain HTTP.
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+    await copy.click();
+    await secret.getByRole('status').getByText('Selected: copy it by hand').waitFor();
+    const selected = await page.evaluate(() => getSelection()?.toString());
+    expect(selected).toBe(await secret.locator('code').textContent());
+  });
+
   test('approves what an agent asked for, and sees it complete without a reload', async () => {
     const refund = await refundAskedByAgent();
     expect(refund.status).toBe('pending');

@@ -85,6 +85,11 @@ test.each<[change: string, counted: 'all' | 'none', current: object, tried: obje
 
 test.each([
   ['what is no JSON', '{', 'This is not JSON'],
+  [
+    'a key with two values',
+    '{"policies":[{"name":"A","priority":1,"maxPercent":5,"maxPercent":50}]}',
+    'twice',
+  ],
   ['a field that does not exist', file([{ ...finalSale, windowdays: 3 }]), 'there is no such field'],
   ['no policy at all', file([]), 'at least one policy'],
 ])('do not take %s, and say what is wrong with it', async (_, entered, words) => {

@@ -2,7 +2,9 @@ import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RunningExports } from '../../api/dashboard/pages/refunds/running-exports.ts';
+import type { Database } from '../../shared/db.ts';
 import { newId } from '../../shared/ids.ts';
+import { auditedExport } from '../../shared/refunds/audited-export.ts';
 import { exportRefunds } from '../../shared/refunds/export-refunds.ts';
 import { parseCsv, wholeText } from '../harness/csv.ts';
 import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
@@ -108,6 +110,46 @@ describe('an export', () => {
     const part = await person.visitor.get(progressLink(text));
     expect(part.text).toMatch(/Broken off after [\d,]+ refunds; the file is not complete/);
     expect(part.text).not.toContain('hx-get');
+  });
+
+  test('that nobody waits for any more when it could begin is over', async () => {
+    const { text } = await person.visitor.get(`${list}?status=failed`);
+    if (!service.app.server.listening) await service.app.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = service.app.server.address() as AddressInfo;
+    await withClient(service.settings.DATABASE_URL, async (client) => {
+      await client.query('BEGIN; LOCK TABLE refund IN ACCESS EXCLUSIVE MODE');
+      const gone = new Promise<void>((resolve) => {
+        service.app.server.once('request', (_request, answer) => answer.once('close', resolve));
+      });
+      const asking = get({
+        ...{ host: '127.0.0.1', port, path: exportLink(text) },
+        headers: { cookie: person.visitor.cookie },
+      }).on('error', () => undefined);
+      await waitFor('the export to count', async () => {
+        const { rows } = await client.query('SELECT FROM pg_locks WHERE NOT granted');
+        return rows.length > 0;
+      });
+      asking.destroy();
+      await gone;
+      await client.query('COMMIT');
+    });
+    await waitFor('its end', async () =>
+      (await person.visitor.get(progressLink(text))).text.includes('Broken off after 0 refunds'),
+    );
+  });
+
+  test('tells the fault that broke it off, also when that cannot be written down', async () => {
+    const fault = new Error('The database is gone.');
+    let entries = 0;
+    const create = () => {
+      entries += 1;
+      return Promise.reject(entries === 1 ? fault : new Error('The entry failed.'));
+    };
+    const deps = { ...service.deps, db: { auditLog: { create } } as unknown as Database };
+    const observer = { onRows: () => undefined, onEnd: () => undefined };
+    const pieces = auditedExport(deps, { owner, filter: {}, actor: 'test' }, observer);
+    await expect(pieces.next()).rejects.toBe(fault);
+    expect(entries).toBe(2);
   });
 
   test('is not begun by asking for its headers, nor with a filter that is not valid', async () => {

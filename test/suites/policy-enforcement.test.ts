@@ -117,7 +117,7 @@ describe('a policy that wants approval', () => {
       status: 200,
       refundStatus: 'cancelled',
     });
-    expect(cancelled.body.data.updatedAt > body.data.updatedAt).toBe(true);
+    expect(cancelled.body.data.updatedAt >= body.data.updatedAt).toBe(true);
     expect((await create(transactionId, 10_000)).status).toBe(200);
   });
 

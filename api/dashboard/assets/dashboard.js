@@ -29,16 +29,30 @@ setInterval(refreshTimes, 15_000);
 document.addEventListener('htmx:after:swap', refreshTimes);
 refreshTimes();
 
-// Copies what stands beside the button, and says so where a screen reader hears it.
+// Copies what stands in front of the button, and says so where a screen reader hears it. Over plain HTTP a page may not
+// copy; the text is selected then, for the person to copy it.
+const copyTimers = new WeakMap();
 document.addEventListener('click', async ({ target }) => {
   const button = target instanceof Element ? target.closest('button[data-copy]') : null;
   if (button === null) return;
-  await navigator.clipboard.writeText(button.dataset.copy);
-  const label = button.textContent;
-  button.textContent = 'Copied';
-  setTimeout(() => {
-    button.textContent = label;
-  }, 1500);
+  const status = button.nextElementSibling;
+  const shown = button.parentElement.previousElementSibling;
+  let shownForMs = 1500;
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    status.textContent = 'Copied';
+  } catch {
+    getSelection().selectAllChildren(shown);
+    status.textContent = 'Selected: copy it by hand';
+    shownForMs = 6000;
+  }
+  clearTimeout(copyTimers.get(button));
+  copyTimers.set(
+    button,
+    setTimeout(() => {
+      status.textContent = '';
+    }, shownForMs),
+  );
 });
 
 // A dialog that came back to be mended is above the page again, as it was when it was sent.

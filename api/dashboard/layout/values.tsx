@@ -25,11 +25,17 @@ export function Copyable({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** @param label what is copied, for people who hear the page. */
+/**
+ * Stands right behind what it copies, so that the text can be selected where a page may not copy.
+ * @param label what is copied, for people who hear the page.
+ */
 export function CopyButton({ text, label }: { text: string; label: string }) {
   return (
-    <button type="button" class="button" data-kind="quiet" data-copy={text}>
-      Copy<span class="visually-hidden"> {label}</span>
-    </button>
+    <span class="copy">
+      <button type="button" class="button" data-kind="quiet" data-copy={text}>
+        Copy<span class="visually-hidden"> {label}</span>
+      </button>
+      <span role="status" class="small muted" />
+    </span>
   );
 }

@@ -7,6 +7,7 @@ import { type Policy, policyFileSchema } from '../../../../shared/policies/polic
 import { type PreviewedRefund, previewPolicies } from '../../../../shared/policies/preview.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
+import { jsonProblem } from '../../../strict-json.ts';
 import { actorOf, type Context, contextOf } from '../../access.ts';
 import { entered } from '../../forms.ts';
 import { CsrfField, Field, inputProps } from '../../layout/form.tsx';
@@ -59,7 +60,10 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
 /** The policies that were written down, or why they are none. */
 function read(file: string): { policies: Policy[] } | { problem: string } {
   try {
-    return { policies: readPolicyFile(JSON.parse(file)) };
+    const content: unknown = JSON.parse(file);
+    const problem = jsonProblem(file, (literal) => `the number ${literal} cannot be kept exactly`);
+    if (problem !== null) return { problem: `This cannot be used: ${problem}.` };
+    return { policies: readPolicyFile(content) };
   } catch (error) {
     if (error instanceof SyntaxError) return { problem: `This is not JSON: ${error.message}` };
     if (error instanceof ServiceError) return { problem: error.message };

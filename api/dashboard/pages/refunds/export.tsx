@@ -33,6 +33,8 @@ export function exportPages(room: Api, deps: ApiDependencies): void {
     const asked = { owner, filter: reading.value, actor: actorOf(context) };
     // One batch ahead is enough; the next one is read when this one is on its way.
     const csv = Readable.from(auditedExport(deps, asked, observer), { highWaterMark: 1 });
+    // One that is closed before its first piece is taken has never begun, and ends nowhere else.
+    csv.once('close', () => observer.onEnd(false));
     const day = deps.clock.now().toISOString().slice(0, 10);
     return reply
       .type('text/csv; charset=utf-8')

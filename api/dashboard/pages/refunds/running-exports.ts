@@ -36,7 +36,8 @@ export class RunningExports {
         state.rowCount += rowCount;
       },
       onEnd: (isComplete) => {
-        state.kind = isComplete ? 'complete' : 'broken-off';
+        // The first word counts.
+        if (state.kind === 'running') state.kind = isComplete ? 'complete' : 'broken-off';
       },
     };
   }
