@@ -9,7 +9,6 @@ import {
   type WorkerOptions,
 } from 'bullmq';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import pg from 'pg';
 import type { Settings } from './config.ts';
 import { type Logger, warnSparingly } from './log.ts';
 import { StrictClient } from './strict-client.ts';
@@ -182,7 +181,7 @@ export function openWorker<Data>(
 
 /** Creates or upgrades the tables of BullMQ's PostgreSQL backend, in a schema of their own. */
 export async function migrateQueueTables(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
+  const client = new StrictClient({ connectionString: databaseUrl });
   await client.connect();
   try {
     await runMigrations(client);

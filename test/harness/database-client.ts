@@ -1,8 +1,12 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { StrictClient } from '../../shared/strict-client.ts';
 
-/** Connects to a database for as long as the work takes. */
+/**
+ * Connects to a database for as long as the work takes. A PostgreSQL that ends meanwhile fails the statement alone, not
+ * the run of the tests, because many of them end it on purpose.
+ */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new StrictClient({ connectionString: url });
   await client.connect();
   try {
     return await work(client);
