@@ -64,7 +64,7 @@ export async function setStage(
     data: { organizationId: emptyId, userId: people.viewer.userId, role: 'viewer' },
   });
   await setPolicies(deps, { organizationId: organization.id, file: { policies }, actor: 'test' });
-  await fillWithRefunds(service, organization.id, 300);
+  await fillWithRefunds(service, organization.id, 5_000);
   const acting = { userId: people.owner.userId };
   const invited = {
     email: 'new.colleague@example.com',
