@@ -28,6 +28,28 @@ export async function overflowOf(page: Page): Promise<number> {
 }
 
 /**
+ * By how much what is on the page has moved since it was first seen, without anybody having done something: the sum of
+ * Chromium's own scores, where 0.1 is what people begin to notice.
+ */
+export async function layoutShiftOf(page: Page): Promise<number> {
+  return await page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        new PerformanceObserver((list, observer) => {
+          observer.disconnect();
+          const shifts = list.getEntries() as (PerformanceEntry & {
+            value: number;
+            hadRecentInput: boolean;
+          })[];
+          resolve(shifts.reduce((sum, { value, hadRecentInput }) => sum + (hadRecentInput ? 0 : value), 0));
+        }).observe({ type: 'layout-shift', buffered: true });
+        // Nothing is told of a page on which nothing has moved.
+        setTimeout(() => resolve(0), 100);
+      }),
+  );
+}
+
+/**
  * What nobody can read on the page: parts that lie above or left of the box that cuts them off, where no scrolling leads,
  * and buttons with a word that is broken into pieces.
  */

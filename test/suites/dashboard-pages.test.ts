@@ -9,6 +9,7 @@ import { anyRefund, visitsOf } from '../harness/dashboard-visits.ts';
 import { madeBeforeTests } from '../harness/made-before-tests.ts';
 import {
   accessibilityProblems,
+  layoutShiftOf,
   overflowOf,
   takeScreenshot,
   unreadableParts,
@@ -34,12 +35,14 @@ describe.skipIf(inject('chromiumPath') === null)('each page, in a browser', () =
         const complaints = noteComplaints(page);
         await arrive(page);
         await page.waitForLoadState('load');
+        const moved = await layoutShiftOf(page);
         const { problems, inTheDark } = await look(page, device, name);
         const overflow = await overflowOf(page);
         const unreadable = await unreadableParts(page);
         page.removeAllListeners();
         const refused =
           status === 200 ? [] : [expect.stringContaining(`responded with a status of ${status} `)];
+        expect(moved).toBeLessThan(0.1);
         expect({ problems, inTheDark, overflow, unreadable, complaints }).toEqual({
           problems: [],
           inTheDark: [],

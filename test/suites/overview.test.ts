@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrationsPath, readMigrations } from '../../prisma/migrations-folder.ts';
 import { type Database, openDatabase, type Refund } from '../../shared/db.ts';
 import { type Overview, readOverview } from '../../shared/insights/overview.ts';
+import { completionBoundsMs } from '../../shared/insights/overview-queries.ts';
 import type { RefundOwner } from '../../shared/refunds/find-refunds.ts';
 import { type RefundStatus, refundStatuses } from '../../shared/refunds/states.ts';
 import { useDatabase } from '../harness/database.ts';
@@ -144,6 +145,9 @@ describe('the overview', () => {
         medianMs: at(0.5),
         p90Ms: at(0.9),
         p99Ms: at(0.99),
+        spread: [...completionBoundsMs, Number.POSITIVE_INFINITY].map(
+          (bound, index, bounds) => times.filter((ms) => ms < bound && ms >= (bounds[index - 1] ?? 0)).length,
+        ),
       });
     });
 

@@ -1,5 +1,6 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
 import { stack } from 'd3-shape';
+import { Table } from '../layout/table.tsx';
 
 /** One bar: a day, with a number for each series. */
 export interface Bar {
@@ -16,14 +17,21 @@ export interface StackedBarsProps {
   series: readonly { name: string; label: string }[];
   /** A value in words. */
   format: (value: number) => string;
+  /** What the bars stand for, as the head of their column: `Day`. */
+  unit: string;
+  /** A narrow picture is for half of a page, and labels each of its few bars. */
+  isNarrow?: boolean;
 }
 
-const size = { width: 720, height: 220, left: 44, right: 4, top: 10, bottom: 22 };
+const wide = { width: 720, height: 220, left: 52, right: 4, top: 10, bottom: 22 };
+const narrow = { ...wide, width: 400, height: 180 };
 const ticksWanted = 4;
-const labelsWanted = 7;
+const labelsWanted = 8;
 
 /** Bars of several series on top of each other, drawn here: the browser gets a finished picture. */
-export function StackedBars({ title, bars, series, format }: StackedBarsProps) {
+export function StackedBars(props: StackedBarsProps) {
+  const { title, bars, series, format, isNarrow = false } = props;
+  const size = isNarrow ? narrow : wide;
   const greatest = Math.max(1, ...bars.map(totalOf));
   const x = scaleBand(
     bars.map(({ label }) => label),
@@ -34,14 +42,15 @@ export function StackedBars({ title, bars, series, format }: StackedBarsProps) {
     .keys(series.map(({ name }) => name))
     .value((bar, name) => bar.values[name] ?? 0)([...bars]);
   const every = Math.ceil(bars.length / labelsWanted);
+  const isWhole = bars.every(({ values }) => Object.values(values).every(Number.isInteger));
   return (
     <figure class="stack-tight">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone it scrolls, and keys can scroll only what can have the focus. */}
-      <div class="chart-scroll" tabIndex={0}>
-        <svg class="chart" viewBox={`0 0 ${size.width} ${size.height}`} role="img" aria-label={title}>
+      <section class="chart-scroll" data-narrow={isNarrow} aria-label={title} tabIndex={0}>
+        <svg class="chart" viewBox={`0 0 ${size.width} ${size.height}`} aria-hidden="true">
           {y
             .ticks(ticksWanted)
-            .filter(Number.isInteger)
+            .filter((tick) => !isWhole || Number.isInteger(tick))
             .map((tick) => (
               <g key={tick}>
                 <line
@@ -87,7 +96,7 @@ export function StackedBars({ title, bars, series, format }: StackedBarsProps) {
                 <text
                   x={(x(bar.label) ?? 0) + x.bandwidth() / 2}
                   y={size.height - 6}
-                  text-anchor={index === 0 ? 'start' : 'middle'}
+                  text-anchor={index === 0 && !isNarrow ? 'start' : 'middle'}
                 >
                   {bar.label}
                 </text>
@@ -95,9 +104,34 @@ export function StackedBars({ title, bars, series, format }: StackedBarsProps) {
             </g>
           ))}
         </svg>
-      </div>
-      <Legend series={series} />
+      </section>
+      {series.length > 1 ? <Legend series={series} /> : null}
+      <AsTable {...props} />
     </figure>
+  );
+}
+
+/** The numbers of the picture, for whoever cannot see it or wants to take them along; those without any are left out. */
+function AsTable({ title, bars, series, format, unit }: StackedBarsProps) {
+  return (
+    <details class="more">
+      <summary class="small muted">In numbers</summary>
+      <div class="table-scroll">
+        <Table
+          caption={title}
+          columns={[
+            { title: unit },
+            ...series.map(({ label }) => ({ title: label, kind: 'number' as const })),
+          ]}
+          rows={bars
+            .filter((bar) => totalOf(bar) > 0)
+            .map(({ label, values }) => ({
+              key: label,
+              cells: [label, ...series.map(({ name }) => format(values[name] ?? 0))],
+            }))}
+        />
+      </div>
+    </details>
   );
 }
 

@@ -1,8 +1,8 @@
-import { formatAmount } from '../../../shared/money.ts';
+import { inMoney } from './numbers.ts';
 
 /** Money in the currency's own decimals. @param amount minor units. */
 export function Amount({ amount, currency }: { amount: bigint; currency: string }) {
-  return <span class="nowrap">{formatAmount(amount, currency)}</span>;
+  return <span class="nowrap">{inMoney(amount, currency)}</span>;
 }
 
 /** A moment, as the time since; the exact one shows on hover, and is what a reader without scripts gets. */
@@ -12,6 +12,24 @@ export function Moment({ at }: { at: Date }) {
     <time class="nowrap" dateTime={at.toISOString()} title={exact} data-relative>
       {exact}
     </time>
+  );
+}
+
+/** A sentence of the service, with the moments in it as people write them. */
+export function Sentence({ text }: { text: string }) {
+  const parts = text.split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/);
+  return (
+    <>
+      {parts.map((part, index) =>
+        index % 2 === 0 ? (
+          part
+        ) : (
+          <time key={part} class="nowrap" dateTime={part}>
+            {part.slice(0, 16).replace('T', ' ')} UTC
+          </time>
+        ),
+      )}
+    </>
   );
 }
 

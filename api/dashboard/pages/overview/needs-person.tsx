@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import type { NeedsPerson, WaitingRefund } from '../../../../shared/insights/needs-person.ts';
 import type { Waiting } from '../../../../shared/insights/waiting.ts';
-import { formatAmount } from '../../../../shared/money.ts';
 import type { Context } from '../../access.ts';
-import { Moment } from '../../layout/values.tsx';
+import { Amount, Moment } from '../../layout/values.tsx';
+import { processorWord } from '../../layout/words.ts';
 
 /** What a person has to look at first; nothing at all when there is nothing. */
 export function NeedsPersonCard({ context, needsPerson }: { context: Context; needsPerson: NeedsPerson }) {
@@ -30,21 +30,22 @@ export function NeedsPersonCard({ context, needsPerson }: { context: Context; ne
       <Kind title="Accounts that their processor refuses" waiting={refusedAccounts}>
         {refusedAccounts.items.map(({ id, processor }) => (
           <li key={id}>
-            <a href={settings}>{processor}</a>: set new credentials, refunds go on by themselves then.
+            <a href={settings}>{processorWord(processor)}</a>: set new credentials, refunds go on by
+            themselves then.
           </li>
         ))}
       </Kind>
       <Kind title="Comparisons with a processor that failed" waiting={failedReconciliations}>
         {failedReconciliations.items.map(({ processor, run }) => (
           <li key={run.id}>
-            {processor}: {run.failure}
+            {processorWord(processor)}: {run.failure}
           </li>
         ))}
       </Kind>
       <Kind title="Differences from a processor's records" waiting={openFindings}>
         {openFindings.items.map(({ processor, finding }) => (
           <li key={finding.id}>
-            {processor}:{' '}
+            {processorWord(processor)}:{' '}
             {finding.refundId === null ? null : (
               <a href={`${context.base}/refunds/${finding.refundId}`}>{finding.refundId}</a>
             )}{' '}
@@ -93,8 +94,10 @@ function Kind({
 function RefundLine({ context, item: { refund, why } }: { context: Context; item: WaitingRefund }) {
   return (
     <li>
-      <a href={`${context.base}/refunds/${refund.id}`}>{formatAmount(refund.amount, refund.currency)}</a> of{' '}
-      <code>{refund.transactionId}</code>: {why}
+      <a href={`${context.base}/refunds/${refund.id}`}>
+        <Amount amount={refund.amount} currency={refund.currency} />
+      </a>{' '}
+      of <code>{refund.transactionId}</code>: {why}
     </li>
   );
 }

@@ -11,8 +11,11 @@ import { Frame } from '../../layout/frame.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { CopyButton } from '../../layout/values.tsx';
 import { sendPage } from '../../render.ts';
-import { Figures, MoneyCard, PerDayCard, SharesCard, TroubleCard } from './cards.tsx';
+import { Figures } from './figures.tsx';
 import { NeedsPersonCard } from './needs-person.tsx';
+import { CompletionCard, OutcomesCard, TroubleCard, WaysCard } from './outcomes.tsx';
+import { MoneyCard, PerDayCard } from './over-time.tsx';
+import { overviewPath } from './overview-path.ts';
 
 const querySchema = z.object({
   days: z.coerce
@@ -35,13 +38,18 @@ export function overviewPages(room: Api, deps: ApiDependencies): void {
     ]);
     const host = `${request.protocol}://${request.host}`;
     const isNew = everCreated.count === 0;
-    return sendPage(reply, <OverviewPage {...{ context, days, needsPerson, isNew, overview, host }} />);
+    return sendPage(
+      reply,
+      <OverviewPage {...{ context, days, currency, needsPerson, isNew, overview, host }} />,
+    );
   });
 }
 
 interface OverviewPageProps {
   context: Context;
   days: OverviewDays;
+  /** The one that was chosen for the money per day. */
+  currency: string | null;
   needsPerson: NeedsPerson;
   /** True before the first refund of all. */
   isNew: boolean;
@@ -50,13 +58,14 @@ interface OverviewPageProps {
   host: string;
 }
 
-function OverviewPage({ context, days, needsPerson, isNew, overview, host }: OverviewPageProps) {
+function OverviewPage(props: OverviewPageProps) {
+  const { context, days, currency, needsPerson, isNew, overview, host } = props;
   return (
     <Frame
       context={context}
       title="Overview"
       room="overview"
-      actions={<WindowSwitch {...{ context, days }} />}
+      actions={<WindowSwitch {...{ context, days, currency }} />}
     >
       <div class="stack">
         <NeedsPersonCard context={context} needsPerson={needsPerson} />
@@ -66,10 +75,16 @@ function OverviewPage({ context, days, needsPerson, isNew, overview, host }: Ove
           <>
             <Figures overview={overview} />
             <PerDayCard overview={overview} />
+            <MoneyCard context={context} overview={overview} />
             <div class="columns">
-              <MoneyCard overview={overview} />
-              <SharesCard overview={overview} />
-              <TroubleCard context={context} overview={overview} />
+              <div class="stack">
+                <OutcomesCard overview={overview} />
+                <TroubleCard context={context} overview={overview} />
+              </div>
+              <div class="stack">
+                <CompletionCard overview={overview} />
+                <WaysCard overview={overview} />
+              </div>
             </div>
           </>
         )}
@@ -78,11 +93,15 @@ function OverviewPage({ context, days, needsPerson, isNew, overview, host }: Ove
   );
 }
 
-function WindowSwitch({ context, days }: { context: Context; days: OverviewDays }) {
+function WindowSwitch({ context, days, currency }: Pick<OverviewPageProps, 'context' | 'days' | 'currency'>) {
   return (
     <nav class="switch" aria-label="Window of time">
       {overviewDays.map((each) => (
-        <a key={each} href={`${context.base}?days=${each}`} aria-current={each === days ? 'true' : undefined}>
+        <a
+          key={each}
+          href={overviewPath(context, { days: each, currency })}
+          aria-current={each === days ? 'true' : undefined}
+        >
           {each} days
         </a>
       ))}

@@ -4,7 +4,7 @@ import type { Context } from '../../access.ts';
 import { CsrfField } from '../../layout/form.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
-import { Amount } from '../../layout/values.tsx';
+import { Amount, Sentence } from '../../layout/values.tsx';
 import { reasonWords } from '../../layout/words.ts';
 import { type EnteredRefund, entryFields, type RefundEntry } from './create-entry.ts';
 import { Metadata, PaymentFacts } from './facts.tsx';
@@ -49,7 +49,9 @@ function Verdict({
   return (
     <Notice tone={eligible ? 'good' : enforced ? 'bad' : 'warn'}>
       <strong>{heading}</strong>
-      <p>{reason}</p>
+      <p>
+        <Sentence text={reason} />
+      </p>
       {approvalRequired && !eligible && !enforced ? <p>It then waits for somebody to approve it.</p> : null}
       <p class="small">
         {policyName === null ? 'No policy speaks of this payment.' : `Policy: ${policyName}`}
@@ -57,7 +59,9 @@ function Verdict({
       {policyName === null ? null : (
         <ul class="small">
           {conditions.map((condition) => (
-            <li key={condition}>{condition}</li>
+            <li key={condition}>
+              <Sentence text={condition} />
+            </li>
           ))}
         </ul>
       )}

@@ -11,6 +11,7 @@ import { entered } from '../../forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Live } from '../../layout/live.tsx';
 import { Notice } from '../../layout/notice.tsx';
+import { inMoney } from '../../layout/numbers.ts';
 import { sendPage, sendPart } from '../../render.ts';
 import { Decisions } from './decision-dialogs.tsx';
 import { doneSentence } from './done-words.ts';
@@ -50,8 +51,9 @@ interface DetailProps {
 
 /** The whole page. */
 export function Detail({ context, detail, notice = null, unfinished = null }: DetailProps) {
+  const { amount, currency } = detail.refund;
   return (
-    <Frame context={context} title="Refund" room="refunds">
+    <Frame context={context} title={`Refund of ${inMoney(amount, currency)}`} room="refunds">
       <div class="stack">
         {notice}
         <State context={context} detail={detail} unfinished={unfinished} />

@@ -1,5 +1,5 @@
 import type { Refund, Transaction } from '../../../../shared/db.ts';
-import { isTerminal } from '../../../../shared/refunds/states.ts';
+import { isTerminal, type RefundStatus } from '../../../../shared/refunds/states.ts';
 import { remainingOf } from '../../../../shared/transactions/reservation.ts';
 import { StatusBadge } from '../../layout/badge.tsx';
 import { Notice } from '../../layout/notice.tsx';
@@ -63,7 +63,7 @@ export function RefundFacts({ refund, who }: { refund: Refund; who: string | nul
         <dt>At the processor</dt>
         <dd>
           {externalRefundId === null ? (
-            'Not yet'
+            notAtProcessor(status)
           ) : (
             <Copyable text={externalRefundId} label="the processor's id of the refund" />
           )}
@@ -81,6 +81,11 @@ export function RefundFacts({ refund, who }: { refund: Refund; who: string | nul
       </dl>
     </section>
   );
+}
+
+/** What stands where the processor has no id of a refund. */
+function notAtProcessor(status: RefundStatus): string {
+  return isTerminal(status) ? 'None' : 'Not yet';
 }
 
 /** The payment, as it was last read: what it was, what refunds have taken of it, and what is left. */

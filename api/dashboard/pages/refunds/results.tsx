@@ -3,6 +3,7 @@ import { isTerminal } from '../../../../shared/refunds/states.ts';
 import type { Context } from '../../access.ts';
 import { Badge, StatusBadge } from '../../layout/badge.tsx';
 import { Live } from '../../layout/live.tsx';
+import { type Column, Table, type TableRow } from '../../layout/table.tsx';
 import { Amount, Moment } from '../../layout/values.tsx';
 import { initiatorWords, processorWord } from '../../layout/words.ts';
 import { type EnteredFilter, filterQuery } from './entered-filter.ts';
@@ -37,7 +38,12 @@ export function ResultsPart({ context, entered, results }: ResultsPartProps) {
   return (
     <Live id="results" from={`${list}/results${filterQuery(entered, at)}`} everySeconds={isMoving ? 4 : null}>
       <div class="card card-flush table-scroll">
-        <Table list={list} refunds={refunds} />
+        <Table
+          caption="Refunds, the newest first"
+          columns={columns}
+          narrow="lines"
+          rows={refunds.map((listed) => rowOf(list, listed))}
+        />
       </div>
       <nav class="row pager" aria-label="Pages">
         <Step to={previous && `${list}${filterQuery(entered, { cursor: previous })}`}>Newer</Step>
@@ -56,71 +62,42 @@ function Step({ to, children }: { to: string | null; children: string }) {
   );
 }
 
-function Table({ list, refunds }: { list: string; refunds: readonly ListedRefund[] }) {
-  return (
-    <table>
-      <caption class="visually-hidden">Refunds, the newest first</caption>
-      <thead>
-        <tr>
-          <th scope="col">Refund</th>
-          <th scope="col">Created</th>
-          <th scope="col" class="number">
-            Amount
-          </th>
-          <th scope="col">Status</th>
-          <th scope="col">Transaction</th>
-          <th scope="col">Processor</th>
-          <th scope="col">Asked for by</th>
-        </tr>
-      </thead>
-      <tbody>
-        {refunds.map((listed) => (
-          <Row key={listed.refund.id} list={list} {...listed} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
+const columns: readonly Column[] = [
+  { title: 'Refund' },
+  { title: 'Created' },
+  { title: 'Amount', kind: 'number' },
+  { title: 'Status' },
+  { title: 'Transaction', kind: 'further' },
+  { title: 'Processor', kind: 'further' },
+  { title: 'Asked for by', kind: 'further' },
+];
 
-function Row({ list, refund, who }: ListedRefund & { list: string }) {
+function rowOf(list: string, { refund, who }: ListedRefund): TableRow {
   const { id, createdAt, amount, currency, status, flaggedAt, transactionId, processor, initiatedBy } =
     refund;
   const requester = who === null ? initiatorWords[initiatedBy] : `${initiatorWords[initiatedBy]}, ${who}`;
-  return (
-    <tr id={`row-${id}`}>
-      <th scope="row">
-        <a class="row-link" href={`${list}/${id}`}>
-          <code class="clipped" title={id}>
-            {id}
-          </code>
-        </a>
-      </th>
-      <td>
-        <Moment at={createdAt} />
-      </td>
-      <td class="number">
-        <Amount amount={amount} currency={currency} />
-      </td>
-      <td class="nowrap">
-        <StatusBadge status={status} />
-        {flaggedAt === null ? null : (
-          <>
-            {' '}
-            <Badge tone="warn">Flagged</Badge>
-          </>
-        )}
-      </td>
-      <td>
-        <code class="clipped" title={transactionId}>
-          {transactionId}
+  return {
+    key: id,
+    id: `row-${id}`,
+    cells: [
+      <a class="row-link" href={`${list}/${id}`} key="refund">
+        <code class="clipped" title={id}>
+          {id}
         </code>
-      </td>
-      <td>{processorWord(processor)}</td>
-      <td>
-        <span class="clipped" title={requester}>
-          {requester}
-        </span>
-      </td>
-    </tr>
-  );
+      </a>,
+      <Moment at={createdAt} key="created" />,
+      <Amount amount={amount} currency={currency} key="amount" />,
+      <span class="row" key="status">
+        <StatusBadge status={status} />
+        {flaggedAt === null ? null : <Badge tone="warn">Flagged</Badge>}
+      </span>,
+      <code class="clipped" title={transactionId} key="transaction">
+        {transactionId}
+      </code>,
+      processorWord(processor),
+      <span class="clipped" title={requester} key="requester">
+        {requester}
+      </span>,
+    ],
+  };
 }

@@ -1,22 +1,16 @@
 import { z } from 'zod';
-import {
-  type ApiKeySummary,
-  createApiKey,
-  listApiKeys,
-  revokeApiKey,
-} from '../../../../shared/organizations/api-keys.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from '../../../../shared/organizations/api-keys.ts';
 import { nameActors } from '../../../../shared/people/name-actors.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
 import { actorOf, type Context, contextOf } from '../../access.ts';
 import { idInPath } from '../../id-in-path.ts';
-import { Badge } from '../../layout/badge.tsx';
-import { Confirm } from '../../layout/dialog.tsx';
 import { CsrfField } from '../../layout/form.tsx';
 import { Empty } from '../../layout/notice.tsx';
-import { CopyButton, Moment } from '../../layout/values.tsx';
+import { CopyButton } from '../../layout/values.tsx';
 import { sendPage } from '../../render.ts';
+import { ApiKeyTable, type ApiKeyTableProps } from './api-key-table.tsx';
 import { answeredIn, originOf, ShownOnce, sendOnce } from './once.tsx';
 import { Done, SettingsFrame } from './settings-frame.tsx';
 
@@ -71,14 +65,7 @@ export function apiKeyPages(room: Api, deps: ApiDependencies): void {
   );
 }
 
-interface KeysView {
-  context: Context;
-  keys: readonly ApiKeySummary[];
-  /** Who created them, in words. */
-  names: ReadonlyMap<string, string>;
-}
-
-async function readKeys({ db }: ApiDependencies, context: Context): Promise<KeysView> {
+async function readKeys({ db }: ApiDependencies, context: Context): Promise<ApiKeyTableProps> {
   const { id } = context.organization;
   const keys = await listApiKeys(db, id, context.environment);
   const names = await nameActors(
@@ -89,7 +76,7 @@ async function readKeys({ db }: ApiDependencies, context: Context): Promise<Keys
   return { context, keys, names };
 }
 
-interface ApiKeysProps extends KeysView {
+interface ApiKeysProps extends ApiKeyTableProps {
   done: string | undefined;
   /** A key that was created just now. */
   created: { plaintext: string; origin: string } | null;
@@ -117,7 +104,7 @@ function ApiKeys({ context, keys, names, done, created }: ApiKeysProps) {
           </p>
         </Empty>
       ) : (
-        <KeyTable context={context} keys={keys} names={names} />
+        <ApiKeyTable context={context} keys={keys} names={names} />
       )}
     </div>
   );
@@ -145,85 +132,5 @@ function CreatedKey({ plaintext, origin }: { plaintext: string; origin: string }
         <CopyButton text={tryIt} label="the command" />
       </p>
     </ShownOnce>
-  );
-}
-
-function KeyTable({ context, keys, names }: KeysView) {
-  return (
-    <div class="card card-flush table-scroll">
-      <table>
-        <caption class="visually-hidden">API keys, the newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Key</th>
-            <th scope="col">Created</th>
-            <th scope="col">Last used</th>
-            <th scope="col">State</th>
-            <th scope="col">
-              <span class="visually-hidden">What can be done</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <KeyRow key={key.id} context={context} apiKey={key} creator={names.get(key.createdBy)} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-interface KeyRowProps {
-  context: Context;
-  apiKey: ApiKeySummary;
-  creator: string | undefined;
-}
-
-function KeyRow({ context, apiKey, creator }: KeyRowProps) {
-  const { id, lastFour, createdAt, lastUsedAt, revokedAt } = apiKey;
-  return (
-    <tr id={id}>
-      <th scope="row">
-        <code>...{lastFour}</code>
-      </th>
-      <td>
-        <Moment at={createdAt} />
-        <div class="small muted">by {creator}</div>
-      </td>
-      <td>{lastUsedAt === null ? <span class="muted">never</span> : <Moment at={lastUsedAt} />}</td>
-      <td>
-        {revokedAt === null ? (
-          <Badge tone="good">Works</Badge>
-        ) : (
-          <>
-            <Badge tone="quiet">Revoked</Badge> <Moment at={revokedAt} />
-          </>
-        )}
-      </td>
-      <td>
-        {revokedAt === null && mayAct(context.role, 'admin') ? (
-          <Revoke context={context} apiKey={apiKey} />
-        ) : null}
-      </td>
-    </tr>
-  );
-}
-
-function Revoke({ context, apiKey: { id, lastFour } }: Pick<KeyRowProps, 'context' | 'apiKey'>) {
-  return (
-    <Confirm
-      id={`revoke-${id}`}
-      action="Revoke"
-      title={`Revoke the key ...${lastFour}?`}
-      kind="danger"
-      to={`${context.base}${path}/${id}/revoke`}
-      csrfToken={context.csrfToken}
-    >
-      <p>
-        Requests with it are refused from the next one on, and this cannot be undone. Give the program that
-        uses it another key first. Refunds that it has made go on.
-      </p>
-    </Confirm>
   );
 }

@@ -1,56 +1,50 @@
 import type { AuditLog } from '../../../../shared/db.ts';
 import { isEnvironment } from '../../../../shared/environment.ts';
+import { type Column, Table } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 import type { AuditView } from './audit-log.tsx';
 import { wordsForAction, wordsForDetail } from './audit-words.ts';
 
-type TableProps = Pick<AuditView, 'context' | 'page' | 'names' | 'refundEnvironments'>;
+type AuditTableProps = Pick<AuditView, 'context' | 'page' | 'names' | 'refundEnvironments'>;
 
 /** Who did what to which, the newest first. */
-export function AuditTable({ page, ...view }: TableProps) {
+export function AuditTable({ page, ...view }: AuditTableProps) {
   return (
     <div class="card card-flush table-scroll">
-      <table>
-        <caption class="visually-hidden">Acts, the newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Who</th>
-            <th scope="col">Did what</th>
-            <th scope="col">Details</th>
-          </tr>
-        </thead>
-        <tbody>
-          {page.entries.map((entry) => (
-            <tr key={entry.id}>
-              <td>
-                <Moment at={entry.createdAt} />
-              </td>
-              <td>
-                <Actor {...view} actor={entry.actor} />
-              </td>
-              <td>
-                {wordsForAction(entry.action)} <Target {...view} entry={entry} />
-              </td>
-              <td>
-                <Detail detail={entry.detail} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        caption="Acts, the newest first"
+        columns={columns}
+        rows={page.entries.map((entry) => ({
+          key: entry.id,
+          cells: [
+            <Moment at={entry.createdAt} key="when" />,
+            <Actor {...view} actor={entry.actor} key="who" />,
+            <span key="what">
+              {wordsForAction(entry.action)} <Target {...view} entry={entry} />
+            </span>,
+            <Detail detail={entry.detail} key="detail" />,
+          ],
+        }))}
+      />
     </div>
   );
 }
 
+const columns: readonly Column[] = [
+  { title: 'When' },
+  { title: 'Who' },
+  { title: 'Did what' },
+  { title: 'Details' },
+];
+
 /** Leads to everything that the same one did. */
-function Actor({ context, names, actor }: Pick<TableProps, 'context' | 'names'> & { actor: string }) {
+function Actor({ context, names, actor }: Pick<AuditTableProps, 'context' | 'names'> & { actor: string }) {
   const query = new URLSearchParams({ actor });
   return <a href={`${context.base}/settings/audit-log?${query}`}>{names.get(actor) ?? actor}</a>;
 }
 
 /** What was changed, with the way there. */
-function Target(props: Omit<TableProps, 'page'> & { entry: AuditLog }) {
+function Target(props: Omit<AuditTableProps, 'page'> & { entry: AuditLog }) {
   const { names, entry } = props;
   const { target } = entry;
   const path = pathTo(props);
@@ -64,7 +58,7 @@ function pathTo({
   context,
   refundEnvironments,
   entry: { target, detail },
-}: Omit<TableProps, 'page'> & { entry: AuditLog }): string | null {
+}: Omit<AuditTableProps, 'page'> & { entry: AuditLog }): string | null {
   const organization = `/dashboard/${context.organization.id}`;
   const refundEnvironment = refundEnvironments.get(target);
   if (refundEnvironment !== undefined) return `${organization}/${refundEnvironment}/refunds/${target}`;

@@ -2,6 +2,7 @@ import type { InvitationSummary } from '../../../../shared/people/invitations.ts
 import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../access.ts';
 import { Confirm } from '../../layout/dialog.tsx';
+import { type Column, Table } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 
 interface InvitationsProps {
@@ -18,40 +19,34 @@ export function Invitations({ context, invitations, names }: InvitationsProps) {
     <section class="stack-tight" aria-labelledby="invitations-title">
       <h2 id="invitations-title">Open invitations</h2>
       <div class="card card-flush table-scroll">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Invited</th>
-              <th scope="col">Role</th>
-              <th scope="col">By</th>
-              <th scope="col">Until</th>
-              <th scope="col">
-                <span class="visually-hidden">What can be done</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {invitations.map((invitation) => (
-              <tr key={invitation.id}>
-                <th scope="row">{invitation.email}</th>
-                <td>{invitation.role}</td>
-                <td>{names.get(invitation.invitedBy)}</td>
-                <td>
-                  <Moment at={invitation.expiresAt} />
-                </td>
-                <td>
-                  {managedRoles(context.role).includes(invitation.role) ? (
-                    <Withdraw context={context} invitation={invitation} />
-                  ) : null}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          caption="Open invitations, the newest first"
+          columns={columns}
+          rows={invitations.map((invitation) => ({
+            key: invitation.id,
+            cells: [
+              invitation.email,
+              invitation.role,
+              names.get(invitation.invitedBy),
+              <Moment at={invitation.expiresAt} key="until" />,
+              managedRoles(context.role).includes(invitation.role) ? (
+                <Withdraw context={context} invitation={invitation} key="withdraw" />
+              ) : null,
+            ],
+          }))}
+        />
       </div>
     </section>
   );
 }
+
+const columns: readonly Column[] = [
+  { title: 'Invited' },
+  { title: 'Role' },
+  { title: 'By' },
+  { title: 'Until' },
+  { title: 'What can be done', kind: 'actions' },
+];
 
 interface WithdrawProps {
   context: Context;

@@ -6,6 +6,7 @@ import type { FormProblems } from '../../forms.ts';
 import { Badge } from '../../layout/badge.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
 import { CsrfField, FormNotice } from '../../layout/form.tsx';
+import { type Column, Table, type TableRow } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 import { Invitations } from './invitations.tsx';
 import { Invite, type Invited, InvitedNotice } from './invite.tsx';
@@ -51,27 +52,21 @@ export function Members({ done, invited, problems = {}, body, ...view }: Members
   );
 }
 
+const columns: readonly Column[] = [
+  { title: 'Member' },
+  { title: 'Role' },
+  { title: 'Since' },
+  { title: 'What can be done', kind: 'actions' },
+];
+
 function MemberTable({ context, members }: Pick<MembersView, 'context' | 'members'>) {
   return (
     <div class="card card-flush table-scroll">
-      <table>
-        <caption class="visually-hidden">Members, by address</caption>
-        <thead>
-          <tr>
-            <th scope="col">Member</th>
-            <th scope="col">Role</th>
-            <th scope="col">Since</th>
-            <th scope="col">
-              <span class="visually-hidden">What can be done</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {members.map((member) => (
-            <MemberRow key={member.userId} context={context} member={member} />
-          ))}
-        </tbody>
-      </table>
+      <Table
+        caption="Members, by address"
+        columns={columns}
+        rows={members.map((member) => rowOf({ context, member }))}
+      />
     </div>
   );
 }
@@ -81,25 +76,24 @@ interface MemberRowProps {
   member: Member;
 }
 
-function MemberRow({ context, member }: MemberRowProps) {
+function rowOf({ context, member }: MemberRowProps): TableRow {
   const { email, role, since, userId } = member;
   const isOneself = userId === context.user.id;
   const isManaged = managedRoles(context.role).includes(role) && !isOneself;
-  return (
-    <tr>
-      <th scope="row">
+  return {
+    key: userId,
+    cells: [
+      <span class="row" key="member">
         {email} {isOneself ? <Badge tone="quiet">You</Badge> : null}
-      </th>
-      <td>{isManaged ? <RoleForm context={context} member={member} /> : role}</td>
-      <td>
-        <Moment at={since} />
-      </td>
-      <td>
+      </span>,
+      isManaged ? <RoleForm context={context} member={member} key="role" /> : role,
+      <Moment at={since} key="since" />,
+      <>
         {isManaged ? <Remove context={context} member={member} /> : null}
         {isOneself ? <Leave context={context} /> : null}
-      </td>
-    </tr>
-  );
+      </>,
+    ],
+  };
 }
 
 function RoleForm({ context, member: { userId, email, role } }: MemberRowProps) {

@@ -1,0 +1,47 @@
+import { exponentOf, toDecimal } from '../../../shared/money.ts';
+
+/** A whole number in words: 12,345. */
+export function inWhole(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** A share from 0 to 1 in words: 86.1 %. */
+export function inPercent(share: number): string {
+  return `${(share * 100).toFixed(share > 0 && share < 1 ? 1 : 0)} %`;
+}
+
+/** An amount of minor units in words: 416,751.97 USD. */
+export function inMoney(amount: bigint, currency: string): string {
+  const [whole = '', decimals] = toDecimal(amount, currency).split('.');
+  const grouped = whole.replace(/\d(?=(\d{3})+$)/g, '$&,');
+  return `${decimals === undefined ? grouped : `${grouped}.${decimals}`} ${currency.toUpperCase()}`;
+}
+
+/** An amount in major units, in as many characters as there is room for beside a picture: 417K. */
+export function inShort(major: number): string {
+  return major.toLocaleString('en-US', { notation: 'compact' });
+}
+
+/** An amount of minor units in major ones, for a picture: what is lost by rounding cannot be seen in it. */
+export function inMajor(amount: bigint, currency: string): number {
+  return Number(amount) / 10 ** exponentOf(currency);
+}
+
+const units = [
+  { name: 'd', ms: 86_400_000 },
+  { name: 'h', ms: 3_600_000 },
+  { name: 'min', ms: 60_000 },
+  { name: 's', ms: 1_000 },
+] as const;
+
+/** A span of time in its two greatest units: 1 h 7 min. */
+export function inTime(ms: number): string {
+  const first = units.findIndex((unit) => ms >= unit.ms);
+  const [unit, below] = [units[first], units[first + 1]];
+  if (unit === undefined) return '< 1 s';
+  const count = Math.floor(ms / unit.ms);
+  const rest = below === undefined ? 0 : Math.floor((ms % unit.ms) / below.ms);
+  return rest === 0 || below === undefined
+    ? `${count} ${unit.name}`
+    : `${count} ${unit.name} ${rest} ${below.name}`;
+}

@@ -1,0 +1,130 @@
+import type { Overview, StatusCounts } from '../../../../shared/insights/overview.ts';
+import { completionBoundsMs } from '../../../../shared/insights/overview-queries.ts';
+import type { InitiatedBy } from '../../../../shared/refunds/reasons.ts';
+import type { Context } from '../../access.ts';
+import { ShareBar } from '../../charts/share-bar.tsx';
+import { StackedBars } from '../../charts/stacked-bars.tsx';
+import { StatusBadge } from '../../layout/badge.tsx';
+import { inPercent, inTime, inWhole } from '../../layout/numbers.ts';
+import { initiatorWords, processorWord } from '../../layout/words.ts';
+
+interface CardProps {
+  overview: Overview;
+}
+
+/** How refunds have ended. */
+export function OutcomesCard({ overview: { outcomes } }: CardProps) {
+  return (
+    <section class="card stack" aria-labelledby="outcomes">
+      <h2 id="outcomes">Outcomes</h2>
+      <ShareBar parts={outcomes.map(({ status, share }) => ({ name: status, share }))} />
+      <ul class="stack-tight">
+        {outcomes.map(({ status, count, share }) => (
+          <li key={status} class="spread">
+            <StatusBadge status={status} />
+            <span class="number">
+              {inWhole(count)} <span class="muted">{inPercent(share)}</span>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** How long it took until the money was back. */
+export function CompletionCard({ overview: { completion } }: CardProps) {
+  return (
+    <section class="card stack" aria-labelledby="completion">
+      <h2 id="completion">Time to completion</h2>
+      {completion === null ? (
+        <p class="muted">None has completed.</p>
+      ) : (
+        <>
+          <StackedBars
+            title="Completed refunds by the time that they took"
+            unit="Took up to"
+            isNarrow
+            bars={completion.spread.map((count, index) => ({
+              label: spanInWords(index),
+              values: { completed: count },
+            }))}
+            series={[{ name: 'completed', label: 'Refunds' }]}
+            format={inWhole}
+          />
+          <p class="muted small">
+            By the time that they took at most. Half within {inTime(completion.medianMs)}, 90 % within{' '}
+            {inTime(completion.p90Ms)}, 99 % within {inTime(completion.p99Ms)}.
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+function spanInWords(index: number): string {
+  const bound = completionBoundsMs[index];
+  return bound === undefined ? 'more' : inTime(bound);
+}
+
+/** Through whom refunds came, and where they went. */
+export function WaysCard({ overview: { byProcessor, byInitiator } }: CardProps) {
+  return (
+    <section class="card stack" aria-labelledby="ways">
+      <h2 id="ways">Ways</h2>
+      <Counts
+        title="Asked through"
+        rows={byInitiator.map(({ initiatedBy, counts }) => [
+          initiatorWords[initiatedBy as InitiatedBy],
+          counts,
+        ])}
+      />
+      <Counts
+        title="Processor"
+        rows={byProcessor.map(({ processor, counts }) => [processorWord(processor), counts])}
+      />
+    </section>
+  );
+}
+
+function Counts({ title, rows }: { title: string; rows: [string, StatusCounts][] }) {
+  return (
+    <div class="stack-tight">
+      <h3>{title}</h3>
+      <ul class="stack-tight">
+        {rows.map(([name, counts]) => (
+          <li key={name} class="spread">
+            <span>{name}</span>
+            <span class="number">
+              {inWhole(Object.values(counts).reduce((sum, count) => sum + count, 0))}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Why refunds failed. */
+export function TroubleCard({ context, overview: { failureCodes } }: CardProps & { context: Context }) {
+  return (
+    <section class="card stack" aria-labelledby="failures">
+      <h2 id="failures">Why refunds failed</h2>
+      {failureCodes.length === 0 ? (
+        <p class="muted">None has failed.</p>
+      ) : (
+        <ul class="stack-tight">
+          {failureCodes.map(({ code, count }) => (
+            <li key={code} class="spread">
+              <code>{code}</code>
+              <span class="number">{inWhole(count)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p>
+        <a href={`${context.base}/refunds?status=failed`}>All that failed</a>
+      </p>
+    </section>
+  );
+}

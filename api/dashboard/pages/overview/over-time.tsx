@@ -1,0 +1,109 @@
+import type { Overview } from '../../../../shared/insights/overview.ts';
+import { type RefundStatus, refundStatuses } from '../../../../shared/refunds/states.ts';
+import type { Context } from '../../access.ts';
+import { StackedBars } from '../../charts/stacked-bars.tsx';
+import { statusWords } from '../../layout/badge.tsx';
+import { inMajor, inMoney, inShort, inWhole } from '../../layout/numbers.ts';
+import { type Column, Table } from '../../layout/table.tsx';
+import { overviewPath } from './overview-path.ts';
+
+interface OverTimeProps {
+  context: Context;
+  overview: Overview;
+}
+
+/** Refunds over time. */
+export function PerDayCard({ overview: { perDay } }: Pick<OverTimeProps, 'overview'>) {
+  return (
+    <section class="card stack" aria-labelledby="per-day">
+      <h2 id="per-day">Refunds per day</h2>
+      <StackedBars
+        title="Refunds per day by their status"
+        unit="Day"
+        bars={perDay.map(({ day, counts }) => ({ label: dayInWords(day), values: counts }))}
+        series={refundStatuses.map(seriesOf)}
+        format={inWhole}
+      />
+      <p class="muted small">By the day on which they were created, in UTC.</p>
+    </section>
+  );
+}
+
+/** Only what has moved, or is about to; the others have cost nothing. */
+const moneyStatuses = ['pending', 'processing', 'completed'] as const satisfies readonly RefundStatus[];
+
+/** Money by currency and, of one of them, over time; amounts of different currencies are never added. */
+export function MoneyCard({ context, overview }: OverTimeProps) {
+  const { money, currency, moneyPerDay } = overview;
+  return (
+    <section class="card stack" aria-labelledby="money">
+      <div class="spread">
+        <h2 id="money">Money per day</h2>
+        <CurrencySwitch context={context} overview={overview} />
+      </div>
+      {currency === null ? null : (
+        <StackedBars
+          title={`Refunded per day in ${currency.toUpperCase()}`}
+          unit="Day"
+          bars={moneyPerDay.map(({ day, amounts }) => ({
+            label: dayInWords(day),
+            values: Object.fromEntries(
+              moneyStatuses.map((status) => [status, inMajor(amounts[status], currency)]),
+            ),
+          }))}
+          series={moneyStatuses.map(seriesOf)}
+          format={inShort}
+        />
+      )}
+      <div class="table-scroll">
+        <Table
+          caption="Money by currency"
+          columns={moneyColumns}
+          rows={money.map(({ currency: each, amounts }) => ({
+            key: each,
+            cells: [
+              each.toUpperCase(),
+              inMoney(amounts.completed, each),
+              inMoney(amounts.processing, each),
+              inMoney(amounts.pending, each),
+            ],
+          }))}
+        />
+      </div>
+    </section>
+  );
+}
+
+const moneyColumns: readonly Column[] = [
+  { title: 'Currency' },
+  { title: statusWords.completed, kind: 'number' },
+  { title: statusWords.processing, kind: 'number' },
+  { title: statusWords.pending, kind: 'number' },
+];
+
+function CurrencySwitch({ context, overview: { money, currency, window } }: OverTimeProps) {
+  if (money.length < 2) return null;
+  return (
+    <nav class="switch" aria-label="Currency">
+      {money.map(({ currency: each }) => (
+        <a
+          key={each}
+          href={overviewPath(context, { days: window.days.length, currency: each })}
+          aria-current={each === currency ? 'true' : undefined}
+        >
+          {each.toUpperCase()}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function seriesOf(name: RefundStatus) {
+  return { name, label: statusWords[name] };
+}
+
+const dayFormat = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
+
+function dayInWords(day: string): string {
+  return dayFormat.format(new Date(`${day}T00:00:00Z`));
+}
