@@ -146,7 +146,8 @@ describe('the overview', () => {
         p90Ms: at(0.9),
         p99Ms: at(0.99),
         spread: [...completionBoundsMs, Number.POSITIVE_INFINITY].map(
-          (bound, index, bounds) => times.filter((ms) => ms < bound && ms >= (bounds[index - 1] ?? 0)).length,
+          (bound, index, bounds) =>
+            times.filter((ms) => ms < bound && ms >= (bounds[index - 1] ?? Number.NEGATIVE_INFINITY)).length,
         ),
       });
     });
