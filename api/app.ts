@@ -3,7 +3,7 @@ import Fastify, { type FastifyBaseLogger } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { newRequestId } from '../shared/ids.ts';
 import { refuseAmbiguousHeaders } from './ambiguous-headers.ts';
-import { requireApiKey } from './authenticate.ts';
+import { callerOf, requireApiKey } from './authenticate.ts';
 import { dashboard } from './dashboard/dashboard.tsx';
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -78,7 +78,10 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
   await app.register(async (scope: Api) => {
     admission.guard(scope);
     requireApiKey(scope, deps);
-    await limitRate(scope, deps);
+    await limitRate(scope, deps, {
+      max: deps.settings.RATE_LIMIT_PER_SECOND,
+      subjectOf: (request) => callerOf(request).id,
+    });
     createRefundRoute(scope, deps);
     getRefundRoute(scope, deps);
     listRefundsRoute(scope, deps);
@@ -87,7 +90,7 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
   });
   await app.register(async (scope: Api) => {
     admission.guard(scope);
-    await dashboard(scope, deps);
+    await dashboard(scope, { ...deps, db: deps.dashboardDb });
   });
   answerOtherMethods();
   return app;

@@ -1,7 +1,10 @@
+import type { Database } from '../shared/db.ts';
 import type { Dependencies } from '../shared/dependencies.ts';
 import type { RefundWatcher } from './refund-watcher.ts';
 
 /** What the routes work with: the shared dependencies and what only an HTTP process has. */
 export interface ApiDependencies extends Dependencies {
   watcher: RefundWatcher;
+  /** Connections for the dashboard alone: whoever reads much there never keeps a refund waiting for one. */
+  dashboardDb: Database;
 }

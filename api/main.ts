@@ -1,4 +1,5 @@
 import { loadServiceSettings } from '../shared/config.ts';
+import { openDatabase } from '../shared/db.ts';
 import {
   closeDependencies,
   type Dependencies,
@@ -17,9 +18,11 @@ runMain(async () => {
   const log = openLog(settings.LOG_LEVEL, 'api');
   const deps = openDependencies(settings, log);
   await untilClockStarted(deps);
-  const app = await buildApp({ ...deps, watcher: new RefundWatcher(deps.db) });
+  const dashboardDb = openDatabase(settings.DATABASE_URL, settings.DASHBOARD_POOL_SIZE);
+  const app = await buildApp({ ...deps, dashboardDb, watcher: new RefundWatcher(deps.db) });
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
     await app.close();
+    await dashboardDb.$disconnect();
     await closeDependencies(deps);
   });
   await app.listen({ host: settings.HOST, port: settings.PORT });

@@ -39,6 +39,7 @@ const settingsSchema = z.object({
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: optional,
   DATABASE_POOL_SIZE: count(10),
+  DASHBOARD_POOL_SIZE: count(4),
   REDIS_URL: optional,
   QUEUE_PREFIX: z
     .string()
@@ -54,6 +55,7 @@ const settingsSchema = z.object({
   MAX_REQUESTS_IN_PROGRESS: count(200),
   MAX_EVENT_LOOP_DELAY_MS: milliseconds(1_000),
   RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(0).default(100),
+  DASHBOARD_SETS_ADDRESSES: z.stringbool().default(false),
   CREATE_WAIT_MS: milliseconds(3_000),
   CANCEL_WAIT_MS: milliseconds(10_000),
   MAX_WAIT_MS: milliseconds(30_000),

@@ -1,7 +1,8 @@
 import formbody from '@fastify/formbody';
 import type { ApiDependencies } from '../dependencies.ts';
+import { limitRate } from '../rate-limit.ts';
 import type { Api } from '../route.ts';
-import { confirmRights, requireMember, requireVisitor } from './access.ts';
+import { confirmRights, requireMember, requireVisitor, visitorOf } from './access.ts';
 import { assetRoutes } from './assets.ts';
 import { protectPages } from './content-policy.ts';
 import { answerErrorsWithPages } from './error-pages.tsx';
@@ -38,11 +39,13 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     });
     await scope.register(async (inside: Api) => {
       requireVisitor(inside, deps);
+      await limitPeople(inside, deps);
       // Its pages come from a library and know no token of ours; what they send has to come from them.
       await registerQueueBoard(inside, deps, { allow: (request) => boardAccess(deps.db, request) });
     });
     await scope.register(async (inside: Api) => {
       requireVisitor(inside, deps);
+      await limitPeople(inside, deps);
       requireCsrfToken(inside);
       signOutRoute(inside);
       organizationPages(inside, deps);
@@ -59,6 +62,17 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
         { prefix: `${dashboardPath}/:organizationId/:environment` },
       );
     });
+  });
+}
+
+/** More than a person asks for, with all the pages that refresh themselves in a dozen windows. */
+const requestsPerPersonAndSecond = 30;
+
+/** Keeps a script that somebody runs with a session from being all that the dashboard has to do. */
+async function limitPeople(inside: Api, deps: ApiDependencies): Promise<void> {
+  await limitRate(inside, deps, {
+    max: requestsPerPersonAndSecond,
+    subjectOf: (request) => visitorOf(request).user.id,
   });
 }
 

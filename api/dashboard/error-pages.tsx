@@ -12,7 +12,7 @@ const titles: Partial<Record<ServiceError['code'], string>> = {
   not_found: 'There is no such page',
   method_not_allowed: 'This address has no page',
   insufficient_scope: 'You may not do this',
-  rate_limited: 'Too many tries',
+  rate_limited: 'Too many requests',
   service_unavailable: 'Not available just now',
 };
 

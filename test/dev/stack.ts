@@ -136,6 +136,8 @@ async function startPrograms(
     ENCRYPTION_KEY: encryptionKey,
     PORT: String(apiPort),
     DATA_DIR: dataDir,
+    // Whoever develops sets up accounts that lead to the sandbox.
+    DASHBOARD_SETS_ADDRESSES: env.DASHBOARD_SETS_ADDRESSES ?? 'true',
   };
   const worker = programs.keep('worker', serviceEnv);
   const api = programs.keep('api', serviceEnv);

@@ -4,6 +4,7 @@ import { buildApp } from '../../api/app.ts';
 import { RefundWatcher } from '../../api/refund-watcher.ts';
 import type { Api } from '../../api/route.ts';
 import { loadServiceSettings, type ServiceSettings } from '../../shared/config.ts';
+import { openDatabase } from '../../shared/db.ts';
 import { closeDependencies, type Dependencies, openDependencies } from '../../shared/dependencies.ts';
 import type { Environment } from '../../shared/environment.ts';
 import { openLog } from '../../shared/log.ts';
@@ -95,7 +96,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const sandboxServer = await startSandbox({ port: 0 });
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
   const watcher = new RefundWatcher(deps.db);
-  const app = await buildApp({ ...deps, watcher });
+  const dashboardDb = options.overrides?.db ?? openDatabase(databaseUrl, settings.DASHBOARD_POOL_SIZE);
+  const app = await buildApp({ ...deps, watcher, dashboardDb });
   const workers: QueueWorker[] = [];
   const startWorker = () => {
     const worker = startWorkers(deps);
@@ -120,6 +122,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
       watcher.close();
       await app.close();
       await Promise.all(workers.map((worker) => worker.close()));
+      await dashboardDb.$disconnect();
       await closeDependencies(deps);
       await sandboxServer.close();
     },

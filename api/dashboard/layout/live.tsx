@@ -21,7 +21,7 @@ export function Live({ id, from, everySeconds, children }: LiveProps) {
       hx-get={from}
       hx-trigger={`every ${everySeconds}s`}
       hx-swap="outerMorph"
-      {...{ 'hx-status:5xx': 'swap:none' }}
+      {...{ 'hx-status:5xx': 'swap:none', 'hx-status:429': 'swap:none' }}
     >
       {children}
     </div>

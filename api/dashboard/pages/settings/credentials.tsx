@@ -60,12 +60,12 @@ interface CredentialsPage {
 }
 
 /**
- * Where the service sends requests is in production for those who run it, on the command line: somebody who is admin of one
- * organization must not have it ask whatever else it can reach.
+ * Where the service sends requests is for those who run it, on the command line, unless they say otherwise: somebody who is
+ * admin of one organization must not have it ask whatever else it can reach.
  */
 function fieldsFor({ settings }: ApiDependencies, processor: string): CredentialField[] {
   const { credentialFields } = processorKind(processor);
-  return credentialFields.filter(({ type }) => type !== 'address' || settings.NODE_ENV !== 'production');
+  return credentialFields.filter(({ type }) => type !== 'address' || settings.DASHBOARD_SETS_ADDRESSES);
 }
 
 /** @throws ServiceError not_found for a processor that there is none of. */
