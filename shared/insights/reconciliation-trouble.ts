@@ -1,14 +1,16 @@
-import type { Database, ReconciliationFinding, ReconciliationRun } from '../db.ts';
-import { forPerson } from '../reconciliation/act.ts';
+import { type Database, Prisma } from '../db.ts';
+import { kindsForPerson } from '../reconciliation/act.ts';
 import { scheduleActor } from '../reconciliation/schedule.ts';
 import type { RefundOwner } from '../refunds/find-refunds.ts';
+import { ownerSql } from '../refunds/refund-filter.ts';
 import { itemsShown, type Waiting } from './waiting.ts';
 
 /** An account whose last comparison could not be brought to its end. */
 export interface FailedReconciliation {
   processor: string;
-  /** The last run, with its failure. */
-  run: ReconciliationRun;
+  /** The last run, and why it could not be brought to its end. */
+  runId: string;
+  failure: string;
   /** When the first of the runs began that have failed since one succeeded. */
   since: Date;
 }
@@ -16,8 +18,10 @@ export interface FailedReconciliation {
 /** A finding that a person has not dealt with. */
 export interface OpenFinding {
   processor: string;
-  finding: ReconciliationFinding;
-  /** When the run began that found it first, among the latest ones. */
+  findingId: string;
+  refundId: string;
+  message: string;
+  /** When the run began that found it first, among those that count. */
   since: Date;
 }
 
@@ -27,11 +31,8 @@ export interface ReconciliationTrouble {
   openFindings: Waiting<OpenFinding>;
 }
 
-/** Runs of an account that are looked at. A run on schedule that fails is repeated after minutes, so there may be many. */
-const runsRead = 100;
-
-/** Findings for a person that are looked at, of each account. */
-const findingsRead = 1_000;
+/** Findings that are counted. */
+const findingsCounted = 1_000;
 
 /**
  * Reads what the latest runs of each account say. A run on schedule that succeeded tells everything anew that a person has
@@ -39,90 +40,60 @@ const findingsRead = 1_000;
  */
 export async function readReconciliationTrouble(
   db: Database,
-  { organizationId, environment }: RefundOwner,
+  owner: RefundOwner,
 ): Promise<ReconciliationTrouble> {
-  const accounts = await db.processorAccount.findMany({
-    where: { organizationId, environment },
-    select: { id: true, processor: true },
-    orderBy: { processor: 'asc' },
-  });
-  const failed: FailedReconciliation[] = [];
-  const open: OpenFinding[] = [];
-  for (const { id, processor } of accounts) {
-    const runs = await readLatestRuns(db, id);
-    const failure = failureOf(runs);
-    if (failure !== null) failed.push({ processor, ...failure });
-    const found = await readOpenFindings(db, runs);
-    open.push(...found.map((each) => ({ processor, ...each })));
-  }
-  return { failedReconciliations: counted(failed), openFindings: counted(open) };
+  return {
+    failedReconciliations: counted(await readFailures(db, owner)),
+    openFindings: counted(await readOpenFindings(db, owner)),
+  };
 }
 
-/** The finished runs since the last good one on schedule, with it, newest first; without any, since the last good one. */
-async function readLatestRuns(db: Database, accountId: string): Promise<ReconciliationRun[]> {
-  const runs = await db.reconciliationRun.findMany({
-    where: { accountId, finishedAt: { not: null } },
-    orderBy: { startedAt: 'desc' },
-    take: runsRead,
-  });
-  const isGood = ({ failure }: ReconciliationRun) => failure === null;
-  const scheduled = runs.findIndex((run) => isGood(run) && run.actor === scheduleActor);
-  const last = scheduled === -1 ? runs.findIndex(isGood) : scheduled;
-  return last === -1 ? runs : runs.slice(0, last + 1);
-}
-
-function failureOf(runs: readonly ReconciliationRun[]): Omit<FailedReconciliation, 'processor'> | null {
-  const good = runs.findIndex(({ failure }) => failure === null);
-  const failing = good === -1 ? runs : runs.slice(0, good);
-  const [run, first] = [failing.at(0), failing.at(-1)];
-  return run === undefined || first === undefined ? null : { run, since: first.startedAt };
+async function readFailures(db: Database, owner: RefundOwner): Promise<FailedReconciliation[]> {
+  return await db.$queryRaw<FailedReconciliation[]>`
+    SELECT account.processor, last.id AS "runId", last.failure, (
+      SELECT min(started_at) FROM reconciliation_run AS failing
+      WHERE failing.account_id = account.id AND failing.finished_at IS NOT NULL
+        AND failing.started_at > coalesce(${lastGoodSql()}, '-infinity')) AS since
+    FROM (SELECT id, processor FROM processor_account WHERE ${ownerSql(owner)}) AS account
+    CROSS JOIN LATERAL (
+      SELECT id, failure FROM reconciliation_run
+      WHERE account_id = account.id AND finished_at IS NOT NULL ORDER BY started_at DESC LIMIT 1) AS last
+    WHERE last.failure IS NOT NULL
+    ORDER BY account.processor`;
 }
 
 /**
  * What the runs have found for a person, each difference once. It is dealt with when its refund is no longer flagged and
  * no review of it is due that may flag it.
  */
-async function readOpenFindings(
-  db: Database,
-  runs: readonly ReconciliationRun[],
-): Promise<Omit<OpenFinding, 'processor'>[]> {
-  const startedAt = new Map(runs.map((run) => [run.id, run.startedAt]));
-  const findings = await db.reconciliationFinding.findMany({
-    where: { runId: { in: [...startedAt.keys()] }, ...forPerson },
-    orderBy: { id: 'asc' },
-    take: findingsRead,
-  });
-  const isUnsettled = await readUnsettled(db, findings);
-  const differences = new Map<string, Omit<OpenFinding, 'processor'>>();
-  for (const finding of findings) {
-    const { refundId, kind, externalRefundId, runId } = finding;
-    const since = startedAt.get(runId);
-    const name = [refundId, kind, externalRefundId].join(' ');
-    if (refundId === null || since === undefined || !isUnsettled.has(refundId) || differences.has(name))
-      continue;
-    differences.set(name, { finding, since });
-  }
-  return [...differences.values()];
+async function readOpenFindings(db: Database, owner: RefundOwner): Promise<OpenFinding[]> {
+  const onSchedule = Prisma.sql`AND actor = ${scheduleActor}`;
+  return await db.$queryRaw<OpenFinding[]>`
+    SELECT DISTINCT ON (finding.refund_id, finding.kind, finding.external_refund_id)
+      account.processor, finding.id AS "findingId", finding.refund_id AS "refundId", finding.message,
+      run.started_at AS since
+    FROM (SELECT id, processor FROM processor_account WHERE ${ownerSql(owner)}) AS account
+    JOIN reconciliation_run AS run ON run.account_id = account.id AND run.finished_at IS NOT NULL
+      AND run.started_at >= coalesce(${lastGoodSql(onSchedule)}, ${lastGoodSql()}, '-infinity')
+    JOIN reconciliation_finding AS finding ON finding.run_id = run.id
+      AND finding.action <> 'dealt_with' AND finding.kind = ANY (${kindsForPerson})
+    JOIN refund ON refund.id = finding.refund_id
+      AND (refund.flagged_at IS NOT NULL OR refund.review_due_at IS NOT NULL)
+    ORDER BY finding.refund_id, finding.kind, finding.external_refund_id, run.started_at, finding.id
+    LIMIT ${findingsCounted}`;
 }
 
-/** The ids of those refunds that are flagged, or about to be read again. */
-async function readUnsettled(
-  db: Database,
-  findings: readonly ReconciliationFinding[],
-): Promise<ReadonlySet<string>> {
-  const ids = findings.flatMap(({ refundId }) => (refundId === null ? [] : [refundId]));
-  const unsettled = await db.refund.findMany({
-    where: { id: { in: ids }, OR: [{ flaggedAt: { not: null } }, { reviewDueAt: { not: null } }] },
-    select: { id: true },
-  });
-  return new Set(unsettled.map(({ id }) => id));
+/** When the last run of `account` began that succeeded; null without any. */
+function lastGoodSql(condition: Prisma.Sql = Prisma.empty): Prisma.Sql {
+  return Prisma.sql`(SELECT max(started_at) FROM reconciliation_run
+    WHERE account_id = account.id AND finished_at IS NOT NULL AND failure IS NULL ${condition})`;
 }
 
 function counted<Item extends { since: Date }>(items: readonly Item[]): Waiting<Item> {
   const oldestFirst = items.toSorted((a, b) => a.since.getTime() - b.since.getTime());
   return {
     count: items.length,
-    atLeast: items.length >= findingsRead,
+    atLeast: items.length >= findingsCounted,
     oldest: oldestFirst[0]?.since ?? null,
     items: oldestFirst.slice(0, itemsShown),
   };

@@ -1,4 +1,4 @@
-import type { DatabaseTransaction, Prisma, Refund } from '../db.ts';
+import type { DatabaseTransaction, Refund } from '../db.ts';
 import { newId } from '../ids.ts';
 import { wasExtraDealtWith } from '../refunds/person-decisions.ts';
 import { requestReview } from '../refunds/request-review.ts';
@@ -36,15 +36,10 @@ export function needsPerson({ kind, action }: { kind: string; action: string }):
   return action !== 'dealt_with' && isKnown && differenceKinds[kind as DifferenceKind].needsPerson;
 }
 
-/** The same as a condition: the findings on which a person has to act. */
-export const forPerson = {
-  action: { not: 'dealt_with' satisfies DifferenceAction },
-  kind: {
-    in: Object.entries(differenceKinds)
-      .filter(([, { needsPerson }]) => needsPerson)
-      .map(([kind]) => kind),
-  },
-} satisfies Prisma.ReconciliationFindingWhereInput;
+/** The kinds of findings on which a person has to act, unless they were dealt with. */
+export const kindsForPerson: readonly string[] = Object.entries(differenceKinds)
+  .filter(([, kind]) => kind.needsPerson)
+  .map(([name]) => name);
 
 /** Acts on a difference about a refund of ours and puts it on record, in one database transaction. */
 export async function recordDifference(context: RunContext, difference: Difference): Promise<void> {

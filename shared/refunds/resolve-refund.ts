@@ -95,23 +95,35 @@ export async function keepRefund(
   const claim = await takeFlagged(deps, loaded);
   if (claim.kind !== 'taken') return claim;
   const { refund } = claim;
-  const kept = await deps.db.$transaction(async (tx) => {
-    await lockTransaction(tx, refund);
-    const detail = { reason: words, ...problemOf(refund), ...(await nameProblem(tx, refund)) };
-    const noted = await annotate(tx, deps.clock, {
-      refund,
-      guard: { fencingToken: refund.fencingToken, flagReason: refund.flagReason },
-      changes: { flaggedAt: null, flagReason: null, extraRefundId: null, claimedUntil: null },
-      entry: { type: keptEvent, actor, detail },
-    });
-    if (noted === null) return null;
-    await forgetTransactions(tx, deps.clock, refund, [refund.transactionId]);
-    // What is wrong with the refund itself had to wait for this flag. One that is not known there has nothing to be read.
-    if (isFlaggedForExtra(refund) && refund.externalRefundId !== null) await requestReview(tx, deps, refund);
-    await audit(tx, deps, refund, { actor, action: 'refund.kept', detail });
-    return noted;
+  try {
+    const kept = await deps.db.$transaction((tx) => keep(tx, deps, refund, { actor, words }));
+    return kept === null ? await changed(deps, refund) : { kind: 'done', refund: kept };
+  } finally {
+    // Once it is kept it has no lease; in every other case workers go on with it.
+    await releaseFlagged(deps, refund);
+  }
+}
+
+async function keep(
+  tx: DatabaseTransaction,
+  deps: Dependencies,
+  refund: Refund,
+  { actor, words }: { actor: string; words: string },
+): Promise<Refund | null> {
+  await lockTransaction(tx, refund);
+  const detail = { reason: words, ...problemOf(refund), ...(await nameProblem(tx, refund)) };
+  const noted = await annotate(tx, deps.clock, {
+    refund,
+    guard: { fencingToken: refund.fencingToken, flagReason: refund.flagReason },
+    changes: { flaggedAt: null, flagReason: null, extraRefundId: null, claimedUntil: null },
+    entry: { type: keptEvent, actor, detail },
   });
-  return kept === null ? await changed(deps, refund) : { kind: 'done', refund: kept };
+  if (noted === null) return null;
+  await forgetTransactions(tx, deps.clock, refund, [refund.transactionId]);
+  // What is wrong with the refund itself had to wait for this flag. One that is not known there has nothing to be read.
+  if (isFlaggedForExtra(refund) && refund.externalRefundId !== null) await requestReview(tx, deps, refund);
+  await audit(tx, deps, refund, { actor, action: 'refund.kept', detail });
+  return noted;
 }
 
 function checkResolution(refund: Refund, asked: Resolution): Resolution {

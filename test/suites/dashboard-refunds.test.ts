@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { toDecimal } from '../../shared/money.ts';
 import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
 import { createdRefund } from '../harness/flagged-refunds.ts';
 import { newPayment } from '../harness/payments.ts';
@@ -71,6 +72,13 @@ describe('the list', () => {
     expect(await find(`reason=other&currency=usd&q=${refund.id}`)).toEqual([refund.id]);
     expect(await find(`currency=eur&q=${refund.id}`)).toEqual([]);
     expect(await find(`to=2020-01-01`)).toEqual([]);
+    const [less, exactly, more] = [refund.amount - 1n, refund.amount, refund.amount + 1n].map((amount) =>
+      toDecimal(amount, 'usd'),
+    );
+    const named = `currency=usd&q=${refund.id}`;
+    expect(await find(`${named}&amountFrom=${exactly}&amountTo=${exactly}`)).toEqual([refund.id]);
+    expect(await find(`${named}&amountFrom=${more}`)).toEqual([]);
+    expect(await find(`${named}&amountTo=${less}`)).toEqual([]);
     expect(await find(`needsPerson=true&q=${refund.id}`)).toEqual([]);
     await service.deps.db.refund.update({
       where: { id: refund.id },
@@ -91,6 +99,10 @@ describe('the list', () => {
     ['from=yesterday', 'Has to be a day'],
     ['from=0001-01-01', 'Has to be a day from 1970 on'],
     ['from=2026-02-01&to=2026-01-31', 'the same day as the first one, or later'],
+    ['amountFrom=10.50', 'Choose the currency of the amounts.'],
+    ['currency=usd&amountFrom=10.505', 'Enter a number in decimals of the currency'],
+    ['currency=usd&amountTo=-1', 'more than nothing'],
+    ['currency=usd&amountFrom=2&amountTo=1.99', 'as much as the first one, or more'],
   ])('says at its field what is wrong with %s, and keeps it', async (query, problem) => {
     const page = await person.visitor.get(`${base}/refunds?${query}`);
     expect(page.status).toBe(400);

@@ -36,20 +36,17 @@ export function NeedsPersonCard({ context, needsPerson }: { context: Context; ne
         ))}
       </Kind>
       <Kind title="Comparisons with a processor that failed" waiting={failedReconciliations}>
-        {failedReconciliations.items.map(({ processor, run }) => (
-          <li key={run.id}>
-            {processorWord(processor)}: {run.failure}
+        {failedReconciliations.items.map(({ processor, runId, failure }) => (
+          <li key={runId}>
+            {processorWord(processor)}: {failure}
           </li>
         ))}
       </Kind>
       <Kind title="Differences from a processor's records" waiting={openFindings}>
-        {openFindings.items.map(({ processor, finding }) => (
-          <li key={finding.id}>
-            {processorWord(processor)}:{' '}
-            {finding.refundId === null ? null : (
-              <a href={`${context.base}/refunds/${finding.refundId}`}>{finding.refundId}</a>
-            )}{' '}
-            {finding.message}
+        {openFindings.items.map(({ processor, findingId, refundId, message }) => (
+          <li key={findingId}>
+            {processorWord(processor)}: <a href={`${context.base}/refunds/${refundId}`}>{refundId}</a>{' '}
+            {message}
           </li>
         ))}
       </Kind>

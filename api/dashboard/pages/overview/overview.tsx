@@ -7,9 +7,10 @@ import { countRefunds } from '../../../../shared/refunds/search-refunds.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
 import { type Context, contextOf } from '../../access.ts';
+import { FirstCommand } from '../../layout/first-command.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Empty } from '../../layout/notice.tsx';
-import { CopyButton } from '../../layout/values.tsx';
+import { originOf } from '../../origin.ts';
 import { sendPage } from '../../render.ts';
 import { Figures } from './figures.tsx';
 import { NeedsPersonCard } from './needs-person.tsx';
@@ -36,11 +37,11 @@ export function overviewPages(room: Api, deps: ApiDependencies): void {
       countRefunds(deps.db, owner, {}, 1),
       readOverview(deps.db, owner, { now: deps.clock.now(), days, currency }),
     ]);
-    const host = `${request.protocol}://${request.host}`;
+    const origin = originOf(request);
     const isNew = everCreated.count === 0;
     return sendPage(
       reply,
-      <OverviewPage {...{ context, days, currency, needsPerson, isNew, overview, host }} />,
+      <OverviewPage {...{ context, days, currency, needsPerson, isNew, overview, origin }} />,
     );
   });
 }
@@ -55,11 +56,11 @@ interface OverviewPageProps {
   isNew: boolean;
   overview: Overview;
   /** Where the API answers, for the example. */
-  host: string;
+  origin: string;
 }
 
 function OverviewPage(props: OverviewPageProps) {
-  const { context, days, currency, needsPerson, isNew, overview, host } = props;
+  const { context, days, currency, needsPerson, isNew, overview, origin } = props;
   return (
     <Frame
       context={context}
@@ -69,7 +70,7 @@ function OverviewPage(props: OverviewPageProps) {
     >
       <div class="stack">
         <NeedsPersonCard context={context} needsPerson={needsPerson} />
-        {isNew ? <FirstRefund context={context} host={host} /> : null}
+        {isNew ? <FirstRefund context={context} origin={origin} /> : null}
         {!isNew && overview.total === 0 ? <QuietDays context={context} days={days} /> : null}
         {overview.total === 0 ? null : (
           <>
@@ -123,15 +124,7 @@ function QuietDays({ context, days }: { context: Context; days: OverviewDays }) 
 }
 
 /** What to do where there is nothing to see yet. */
-function FirstRefund({ context, host }: { context: Context; host: string }) {
-  const prefix = context.environment === 'live' ? 'svc_live_...' : 'svc_test_...';
-  const payment = '"transactionId": "ch_...", "amount": 1500, "currency": "usd", "reason": "other"';
-  const command = [
-    `curl ${host}/v1/refunds`,
-    `-H 'Authorization: Bearer ${prefix}'`,
-    "-H 'Content-Type: application/json'",
-    `-d '{${payment}}'`,
-  ].join(' \\\n  ');
+function FirstRefund({ context, origin }: { context: Context; origin: string }) {
   return (
     <section class="card">
       <Empty title={`No ${context.environment} refunds yet`}>
@@ -139,10 +132,7 @@ function FirstRefund({ context, host }: { context: Context; host: string }) {
           Set up a <a href={`${context.base}/settings/accounts`}>processor account</a>, create an{' '}
           <a href={`${context.base}/settings/api-keys`}>API key</a>, and ask for the first refund:
         </p>
-        <pre class="sample">
-          <code>{command}</code>
-        </pre>
-        <CopyButton text={command} label="the command" />
+        <FirstCommand environment={context.environment} origin={origin} />
       </Empty>
     </section>
   );

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { currencies, fromDecimal } from '../../../../shared/money.ts';
+import { currencies } from '../../../../shared/money.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { type RefundReason, refundReasons } from '../../../../shared/refunds/reasons.ts';
 import { checkMetadata } from '../../../schemas/metadata.ts';
 import { jsonProblem } from '../../../strict-json.ts';
+import { readAmount } from '../../entered-amount.ts';
 import { entered, type FormReading, readForm } from '../../forms.ts';
 
 export const entryFields = [
@@ -69,24 +70,14 @@ const entrySchema = z
     metadata: metadataSchema,
   })
   .transform(({ amount: text, ...rest }, context): RefundEntry => {
-    const amount = readAmount(text, rest.currency);
-    if (typeof amount === 'bigint') return { ...rest, processor: rest.processor, amount };
-    context.addIssue({ code: 'custom', path: ['amount'], message: amount });
+    const read = readAmount(text, rest.currency);
+    if (read.kind === 'amount' && read.amount > 0n) {
+      return { ...rest, processor: rest.processor, amount: read.amount };
+    }
+    const message = read.kind === 'problem' ? read.problem : 'Has to be more than nothing.';
+    context.addIssue({ code: 'custom', path: ['amount'], message });
     return z.NEVER;
   });
-
-/** The amount in minor units, or what is wrong with it. */
-function readAmount(text: string, currency: string): bigint | string {
-  const unreadable = 'Enter a number in decimals of the currency, such as 10.50, or 1050 for JPY.';
-  if (text.length > 20) return unreadable;
-  try {
-    const amount = fromDecimal(text, currency);
-    if (amount <= 0n) return 'Has to be more than nothing.';
-    return amount > BigInt(Number.MAX_SAFE_INTEGER) ? 'Is more than any payment.' : amount;
-  } catch {
-    return unreadable;
-  }
-}
 
 /** The refund that is meant, or what has to be mended. */
 export function readEntry(given: EnteredRefund): FormReading<RefundEntry> {

@@ -4,6 +4,7 @@ import { processorNames } from '../../../../shared/processors/registry.ts';
 import { initiators, refundReasons } from '../../../../shared/refunds/reasons.ts';
 import type { RefundFilter } from '../../../../shared/refunds/refund-filter.ts';
 import { refundStatuses } from '../../../../shared/refunds/states.ts';
+import { readAmount } from '../../entered-amount.ts';
 import { type FormProblems, type FormReading, readForm } from '../../forms.ts';
 
 /** The filter as it stands in the form and in the address of the page; the empty text where nothing is chosen. */
@@ -17,10 +18,23 @@ export interface EnteredFilter {
   /** Days in UTC, `2026-01-31`; both are a part of what is meant. */
   from: string;
   to: string;
+  /** In decimals of the currency; both are a part of what is meant. */
+  amountFrom: string;
+  amountTo: string;
   needsPerson: boolean;
 }
 
-const textFields = ['q', 'processor', 'initiatedBy', 'reason', 'currency', 'from', 'to'] as const;
+const textFields = [
+  'q',
+  'processor',
+  'initiatedBy',
+  'reason',
+  'currency',
+  'from',
+  'to',
+  'amountFrom',
+  'amountTo',
+] as const;
 
 /** What is entered, whatever it is. */
 export function enteredFilter(query: unknown): EnteredFilter {
@@ -74,18 +88,49 @@ const filterSchema = z.object({
   currency: chosen(z.enum(currencies, 'Choose from the list.')),
   from: chosen(daySchema),
   to: chosen(daySchema),
+  amountFrom: chosen(z.string()),
+  amountTo: chosen(z.string()),
   needsPerson: z.boolean(),
 });
+
+type ChosenFilter = z.infer<typeof filterSchema>;
 
 /** The filter that is meant, or what has to be mended. */
 export function readFilter(entered: EnteredFilter): FormReading<RefundFilter> {
   const reading = readForm(filterSchema, entered);
   if (reading.kind === 'invalid') return reading;
-  const { status, from, to, ...rest } = reading.value;
+  const { status, from, to, amountFrom: _from, amountTo: _to, ...rest } = reading.value;
   if (from !== undefined && to !== undefined && to < from) {
-    const problems: FormProblems = { to: 'Has to be the same day as the first one, or later.' };
-    return { kind: 'invalid', problems };
+    return invalid({ to: 'Has to be the same day as the first one, or later.' });
   }
+  const amounts = readAmounts(reading.value);
+  if (amounts.kind === 'invalid') return amounts;
   const createdTo = to === undefined ? undefined : new Date(to.getTime() + dayMs);
-  return { kind: 'valid', value: { ...rest, statuses: status, createdFrom: from, createdTo } };
+  return {
+    kind: 'valid',
+    value: { ...rest, ...amounts.value, statuses: status, createdFrom: from, createdTo },
+  };
+}
+
+function readAmounts({
+  currency,
+  ...entered
+}: ChosenFilter): FormReading<Pick<RefundFilter, 'amountFrom' | 'amountTo'>> {
+  const value: { amountFrom?: bigint; amountTo?: bigint } = {};
+  for (const field of ['amountFrom', 'amountTo'] as const) {
+    const text = entered[field];
+    if (text === undefined) continue;
+    if (currency === undefined) return invalid({ currency: 'Choose the currency of the amounts.' });
+    const read = readAmount(text, currency);
+    if (read.kind === 'problem') return invalid({ [field]: read.problem });
+    value[field] = read.amount;
+  }
+  const { amountFrom, amountTo } = value;
+  return amountFrom !== undefined && amountTo !== undefined && amountTo < amountFrom
+    ? invalid({ amountTo: 'Has to be as much as the first one, or more.' })
+    : { kind: 'valid', value };
+}
+
+function invalid(problems: FormProblems): { kind: 'invalid'; problems: FormProblems } {
+  return { kind: 'invalid', problems };
 }

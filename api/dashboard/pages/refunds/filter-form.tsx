@@ -51,16 +51,8 @@ export function FilterForm({ to, entered, problems }: FilterFormProps) {
   );
 }
 
-function hasMore({
-  needsPerson,
-  processor,
-  initiatedBy,
-  reason,
-  currency,
-  from,
-  to,
-}: EnteredFilter): boolean {
-  return needsPerson || [processor, initiatedBy, reason, currency, from, to].some((value) => value !== '');
+function hasMore({ q: _, status: __, needsPerson, ...further }: EnteredFilter): boolean {
+  return needsPerson || Object.values(further).some((value) => value !== '');
 }
 
 function StatusChoice({ chosen, problem }: { chosen: readonly string[]; problem: string | undefined }) {
@@ -95,6 +87,8 @@ function MoreFilters({ entered, problems }: Pick<FilterFormProps, 'entered' | 'p
       </Choice>
       <Day name="from" label="Created from (UTC)" entered={entered} problems={problems} />
       <Day name="to" label="Created to (UTC)" entered={entered} problems={problems} />
+      <Decimal name="amountFrom" label="Amount from" entered={entered} problems={problems} />
+      <Decimal name="amountTo" label="Amount to" entered={entered} problems={problems} />
       <label>
         <input type="checkbox" name="needsPerson" value="true" checked={entered.needsPerson} /> Needs a person
       </label>
@@ -122,6 +116,19 @@ function Choice({ name, label, entered, problems, children }: ChoiceProps) {
           </option>
         ))}
       </select>
+    </Field>
+  );
+}
+
+interface DecimalProps extends Pick<FilterFormProps, 'entered' | 'problems'> {
+  name: 'amountFrom' | 'amountTo';
+  label: string;
+}
+
+function Decimal({ name, label, entered, problems }: DecimalProps) {
+  return (
+    <Field name={name} label={label} hint="Such as 10.50." problem={problems[name]}>
+      <input {...inputProps(name, problems[name])} inputMode="decimal" value={entered[name]} />
     </Field>
   );
 }

@@ -1,7 +1,7 @@
 import { mayAct } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../access.ts';
+import { FirstCommand } from '../../layout/first-command.tsx';
 import { Empty } from '../../layout/notice.tsx';
-import { CopyButton } from '../../layout/values.tsx';
 
 /** Stands in the place of the list while the filter leaves nothing. */
 export function NothingFound({ to }: { to: string }) {
@@ -16,8 +16,7 @@ export function NothingFound({ to }: { to: string }) {
 }
 
 /** Stands in the place of the list before there is a first refund. */
-export function NothingYet({ context, apiUrl }: { context: Context; apiUrl: string }) {
-  const command = exampleCommand(context, apiUrl);
+export function NothingYet({ context, origin }: { context: Context; origin: string }) {
   const mayCreate = mayAct(context.role, 'operator');
   return (
     <Empty title={`No ${context.environment} refunds yet`}>
@@ -31,22 +30,7 @@ export function NothingYet({ context, apiUrl }: { context: Context; apiUrl: stri
           Create a refund
         </a>
       ) : null}
-      <div class="example">
-        <pre>
-          <code>{command}</code>
-        </pre>
-        <CopyButton text={command} label="the command" />
-      </div>
+      <FirstCommand environment={context.environment} origin={origin} />
     </Empty>
   );
-}
-
-function exampleCommand({ environment }: Context, apiUrl: string): string {
-  return [
-    `curl ${apiUrl}/v1/refunds \\`,
-    `  -H "Authorization: Bearer svc_${environment}_..." \\`,
-    '  -H "Idempotency-Key: $(uuidgen)" \\',
-    '  -H "Content-Type: application/json" \\',
-    `  -d '{"transactionId": "ch_...", "amount": 1500, "currency": "usd", "reason": "other"}'`,
-  ].join('\n');
 }

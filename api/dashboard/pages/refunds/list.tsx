@@ -9,6 +9,7 @@ import { type Context, contextOf } from '../../access.ts';
 import { entered as enteredText, type FormProblems } from '../../forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
+import { originOf } from '../../origin.ts';
 import { sendPage, sendPart } from '../../render.ts';
 import { countCap } from './count-words.ts';
 import { type EnteredFilter, enteredFilter, isRestricting, readFilter } from './entered-filter.ts';
@@ -39,11 +40,11 @@ export function listPages(room: Api, deps: ApiDependencies): void {
       readResults(deps, context, reading.value, enteredText(request.query, 'cursor')),
       countRefunds(deps.db, ownerOf(context), reading.value, countCap),
     ]);
-    const apiUrl = `${request.protocol}://${request.host}`;
+    const origin = originOf(request);
     return sendPage(
       reply,
       <List context={context} entered={entered} problems={{}}>
-        <Listed context={context} entered={entered} results={results} count={count} apiUrl={apiUrl} />
+        <Listed context={context} entered={entered} results={results} count={count} origin={origin} />
       </List>,
     );
   });
@@ -102,15 +103,15 @@ interface ListedProps {
   entered: EnteredFilter;
   results: Results;
   count: CappedCount;
-  apiUrl: string;
+  origin: string;
 }
 
-function Listed({ context, entered, results, count, apiUrl }: ListedProps) {
+function Listed({ context, entered, results, count, origin }: ListedProps) {
   if (count.count === 0) {
     return isRestricting(entered) ? (
       <NothingFound to={`${context.base}/refunds`} />
     ) : (
-      <NothingYet context={context} apiUrl={apiUrl} />
+      <NothingYet context={context} origin={origin} />
     );
   }
   return (

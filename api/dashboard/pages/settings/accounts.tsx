@@ -10,10 +10,11 @@ import { processorNames } from '../../../../shared/processors/registry.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
 import { actorOf, type Context, contextOf } from '../../access.ts';
+import { originOf } from '../../origin.ts';
 import { sendPage } from '../../render.ts';
 import { AccountCard } from './account-card.tsx';
 import { credentialPages } from './credentials.tsx';
-import { originOf, sendOnce } from './once.tsx';
+import { sendOnce } from './once.tsx';
 import { processorInPath } from './processor-in-path.ts';
 import { Done, SettingsFrame } from './settings-frame.tsx';
 

@@ -9,9 +9,10 @@ import { idInPath } from '../../id-in-path.ts';
 import { CsrfField } from '../../layout/form.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { CopyButton } from '../../layout/values.tsx';
+import { originOf } from '../../origin.ts';
 import { sendPage } from '../../render.ts';
 import { ApiKeyTable, type ApiKeyTableProps } from './api-key-table.tsx';
-import { answeredIn, originOf, ShownOnce, sendOnce } from './once.tsx';
+import { answeredIn, ShownOnce, sendOnce } from './once.tsx';
 import { Done, SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/api-keys';

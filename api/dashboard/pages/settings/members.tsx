@@ -9,11 +9,12 @@ import type { Api } from '../../../route.ts';
 import { type Context, contextOf } from '../../access.ts';
 import { type FormProblems, readForm } from '../../forms.ts';
 import { idInPath } from '../../id-in-path.ts';
+import { originOf } from '../../origin.ts';
 import { dashboardPath } from '../../paths.ts';
 import { sendPage } from '../../render.ts';
 import { Members, type MembersProps, type MembersView } from './member-list.tsx';
 import { mendableProblems } from './mendable-problems.ts';
-import { originOf, sendOnce } from './once.tsx';
+import { sendOnce } from './once.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/members';

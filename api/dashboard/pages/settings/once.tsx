@@ -29,11 +29,6 @@ export function answeredIn(id: string, action: string) {
   } as const;
 }
 
-/** The scheme and host under which the person reaches the service. */
-export function originOf({ protocol, host }: FastifyRequest): string {
-  return `${protocol}://${host}`;
-}
-
 /** A text that is shown this once, to be taken along. */
 export function ShownOnce({
   title,

@@ -1,0 +1,21 @@
+import type { Environment } from '../../../shared/environment.ts';
+import { CopyButton } from './values.tsx';
+
+/** The command with which a program asks for its first refund, to be taken along. */
+export function FirstCommand({ environment, origin }: { environment: Environment; origin: string }) {
+  const command = [
+    `curl ${origin}/v1/refunds \\`,
+    `  -H "Authorization: Bearer svc_${environment}_..." \\`,
+    '  -H "Idempotency-Key: $(uuidgen)" \\',
+    '  -H "Content-Type: application/json" \\',
+    `  -d '{"transactionId": "ch_...", "amount": 1500, "currency": "usd", "reason": "other"}'`,
+  ].join('\n');
+  return (
+    <div class="example">
+      <pre>
+        <code>{command}</code>
+      </pre>
+      <CopyButton text={command} label="the command" />
+    </div>
+  );
+}
