@@ -125,7 +125,9 @@ describe('of reconciliation', () => {
     const last = await run(790, { failure: 'Still none.' });
     const { failedReconciliations } = await trouble();
     expect(failedReconciliations).toMatchObject({ count: 1, oldest: minutesAgo(800) });
-    expect(failedReconciliations.items).toMatchObject([{ processor: 'stripe', run: { id: last } }]);
+    expect(failedReconciliations.items).toMatchObject([
+      { processor: 'stripe', runId: last, failure: 'Still none.' },
+    ]);
     await run(780);
     expect((await trouble()).failedReconciliations).toEqual(none);
   });
@@ -136,7 +138,7 @@ describe('of reconciliation', () => {
     expect((await trouble()).openFindings).toMatchObject({
       count: 1,
       oldest: minutesAgo(700),
-      items: [{ processor: 'stripe', finding: { kind: 'missing_there', refundId: refund.id } }],
+      items: [{ processor: 'stripe', refundId: refund.id, message: 'They differ.' }],
     });
     await flagRefund(null);
     expect((await trouble()).openFindings).toEqual(none);
@@ -157,5 +159,14 @@ describe('of reconciliation', () => {
     expect((await trouble()).openFindings).toEqual(none);
     await run(500, { findings: [{ kind: 'missing_there', action: 'dealt_with' }] });
     expect((await trouble()).openFindings).toEqual(none);
+  });
+
+  test('however many runs have failed since, neither the first of them nor what was found is forgotten', async () => {
+    await run(450, { findings: [missing] });
+    for (let minutes = 440; minutes > 310; minutes -= 1) await run(minutes, { failure: 'No answer.' });
+    expect(await trouble()).toMatchObject({
+      failedReconciliations: { count: 1, oldest: minutesAgo(440) },
+      openFindings: { count: 1, oldest: minutesAgo(450) },
+    });
   });
 });
