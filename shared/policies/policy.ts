@@ -116,6 +116,14 @@ export type Policy = z.output<typeof policySchema>;
 /** A policy as it is written in JSON. */
 export type PolicyInput = z.input<typeof policySchema>;
 
+/**
+ * Policies in the order in which they are asked: by priority, the lowest first, and by name where priorities are equal.
+ * Names are compared by code unit, so that the order does not depend on the locale of the process.
+ */
+export function inOrder(policies: readonly Policy[]): Policy[] {
+  return policies.toSorted((a, b) => a.priority - b.priority || (a.name < b.name ? -1 : 1));
+}
+
 /** The file an operator sets policies from: all policies of an organization. */
 export const policyFileSchema = z.strictObject({
   policies: z

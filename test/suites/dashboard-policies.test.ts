@@ -1,9 +1,12 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
+import { lockOrganization } from '../../shared/organizations/find-organization.ts';
 import { listPolicies, setPolicies } from '../../shared/organizations/policies.ts';
 import { signInMember } from '../harness/dashboard-member.ts';
+import type { DashboardVisitor } from '../harness/dashboard-visitor.ts';
 import { newPayment } from '../harness/payments.ts';
 import { useService } from '../harness/use-service.ts';
+import { waitFor } from '../harness/wait-for.ts';
 
 const service = useService();
 let base: string;
@@ -11,6 +14,12 @@ let base: string;
 const signedIn = async (role: 'admin' | 'operator' | 'viewer') => (await signInMember(service, role)).visitor;
 
 const file = (policies: object[]) => JSON.stringify({ policies });
+
+/** The form as the page has it for this visitor, with other policies written into it. */
+async function written(visitor: DashboardVisitor, policies: string): Promise<Record<string, string>> {
+  const { text } = await visitor.get(`${base}/policies`);
+  return { file: policies, madeFrom: /name="madeFrom" value="([^"]+)"/.exec(text)?.[1] ?? '' };
+}
 const finalSale = { name: 'Nothing goes back', priority: 1, finalSale: true, enforce: { dashboard: true } };
 const stopping = { finalSale: true, enforce: { api: true } };
 
@@ -53,7 +62,7 @@ test('are tried on the refunds that there are, without changing anything', async
   const { body: created } = await service.call('POST', '/v1/refunds', { body });
   const admin = await signedIn('admin');
   const before = await listPolicies(service.deps.db, service.organization.id);
-  const page = await admin.post(`${base}/policies/preview`, { file: file([finalSale]) });
+  const page = await admin.post(`${base}/policies/preview`, await written(admin, file([finalSale])));
   expect(page.status).toBe(200);
   expect(page.text).toContain('1 would be decided differently');
   expect(page.text).toContain(created.data.id);
@@ -77,7 +86,10 @@ test.each<[change: string, counted: 'all' | 'none', current: object, tried: obje
   expect((await service.call('POST', '/v1/refunds', { body })).status).toBe(200);
   await hold(current);
   const admin = await signedIn('admin');
-  const page = await admin.post(`${base}/policies/preview`, { file: JSON.stringify(named(tried)) });
+  const page = await admin.post(
+    `${base}/policies/preview`,
+    await written(admin, JSON.stringify(named(tried))),
+  );
   const [, all, different] = /Of the latest (\d+) refunds, (\d+) would/.exec(page.text) ?? [];
   expect(different).toBe(counted === 'all' ? all : '0');
   expect(Number(all)).toBeGreaterThan(0);
@@ -105,7 +117,7 @@ test.each([
 
 test('hold from the moment at which an admin says so, and the audit log tells who', async () => {
   const admin = await signedIn('admin');
-  const page = await admin.post(`${base}/policies`, { file: file([finalSale]) });
+  const page = await admin.post(`${base}/policies`, await written(admin, file([finalSale])));
   expect(page.headers.location).toBe(`${base}/policies?done=saved`);
   expect((await admin.get(`${base}/policies?done=saved`)).text).toContain('none: final sale');
   expect(await listPolicies(service.deps.db, service.organization.id)).toHaveLength(1);
@@ -126,6 +138,73 @@ test.each(['viewer', 'operator'] as const)('are not changed by somebody who is %
 test('show what somebody wrote as text', async () => {
   const admin = await signedIn('admin');
   const name = '</textarea><script>alert(1)</script>';
-  const page = await admin.post(`${base}/policies/preview`, { file: file([{ ...finalSale, name }]) });
+  const page = await admin.post(
+    `${base}/policies/preview`,
+    await written(admin, file([{ ...finalSale, name }])),
+  );
   expect(page.text).not.toContain('<script>alert');
+});
+
+describe('that somebody else has changed meanwhile', () => {
+  const named = (name: string) => file([{ name, priority: 1 }]);
+  const names = async () =>
+    (await listPolicies(service.deps.db, service.organization.id)).map(({ name }) => name);
+
+  test('are not overwritten by one of two admins who save at the same moment', async () => {
+    const admins = await Promise.all([signedIn('admin'), signedIn('admin')]);
+    const [mine, theirs] = ['Mine & only mine', 'Theirs & only theirs'] as const;
+    const forms = await Promise.all([written(admins[0], named(mine)), written(admins[1], named(theirs))]);
+    const organizationId = service.organization.id;
+    const { saving } = await service.deps.db.$transaction(async (tx) => {
+      // Neither goes on before both have come to where they take turns.
+      await lockOrganization(tx, organizationId);
+      const saving = admins.map((admin, index) => admin.post(`${base}/policies`, forms[index]));
+      await waitFor('both to wait for their turn', async () => {
+        const waiting = await tx.$queryRaw<unknown[]>`
+          SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+        return waiting.length === 2;
+      });
+      return { saving };
+    });
+    const answers = await Promise.all(saving);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 409]);
+    const [held = '', lost = ''] = answers[0]?.status === 303 ? [mine, theirs] : [theirs, mine];
+    expect(await names()).toEqual([held]);
+    const late = answers.find(({ status }) => status === 409);
+    expect(late?.text).toContain('Nothing of yours was saved');
+    // Theirs to compare, and what was entered.
+    expect(late?.text).toContain(held.replace('&', '&amp;'));
+    expect(late?.text).toContain(lost.replace('&', '&amp;'));
+    const saved = await service.deps.db.auditLog.findMany({
+      where: { organizationId, action: 'policies.set' },
+      orderBy: { createdAt: 'desc' },
+    });
+    expect(JSON.stringify(saved)).not.toContain(lost);
+  });
+
+  test('are told of at the preview already, and replaced once that was read', async () => {
+    const admin = await signedIn('admin');
+    const form = await written(admin, named('Later'));
+    await setPolicies(service.deps, {
+      organizationId: service.organization.id,
+      file: JSON.parse(named('Sooner')),
+      actor: 'test',
+    });
+    for (const path of ['/policies/preview', '/policies']) {
+      const late = await admin.post(`${base}${path}`, form);
+      expect(late.status).toBe(409);
+      expect(late.text).toContain('Nothing of yours was saved');
+      expect(await names()).toEqual(['Sooner']);
+    }
+    const { status } = await admin.post(`${base}/policies`, await written(admin, named('Later')));
+    expect(status).toBe(303);
+    expect(await names()).toEqual(['Later']);
+  });
+
+  test('are not saved by a form that does not say what it was made from', async () => {
+    const admin = await signedIn('admin');
+    const before = await names();
+    expect((await admin.post(`${base}/policies`, { file: named('From nowhere') })).status).toBe(409);
+    expect(await names()).toEqual(before);
+  });
 });

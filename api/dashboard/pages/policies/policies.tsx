@@ -1,8 +1,14 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../../../../shared/errors.ts';
-import { listPolicies, readPolicyFile, setPolicies } from '../../../../shared/organizations/policies.ts';
+import {
+  listPolicies,
+  PoliciesChangedError,
+  readPolicyFile,
+  setPolicies,
+} from '../../../../shared/organizations/policies.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
+import { digestPolicies } from '../../../../shared/policies/digest.ts';
 import { type Policy, policyFileSchema } from '../../../../shared/policies/policy.ts';
 import { type PreviewedRefund, previewPolicies } from '../../../../shared/policies/preview.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
@@ -38,21 +44,34 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
   room.post('/policies/preview', { config: { role: 'admin' } }, async (request, reply) => {
     const context = contextOf(request);
     const file = entered(request.body, 'file');
+    const madeFrom = entered(request.body, 'madeFrom');
     const reading = read(file);
-    if ('problem' in reading) return await show(reply.code(400), context, { file, problem: reading.problem });
+    if ('problem' in reading) {
+      return await show(reply.code(400), context, { file, madeFrom, problem: reading.problem });
+    }
     const owner = { organizationId: context.organization.id, environment: context.environment };
     const current = await listPolicies(deps.db, owner.organizationId);
+    if (digestPolicies(current) !== madeFrom)
+      return await show(reply.code(409), context, { file, isLate: true });
     const preview = await previewPolicies(deps.db, owner, { current, tried: reading.policies });
-    return await show(reply, context, { file, preview });
+    return await show(reply, context, { file, madeFrom, preview });
   });
 
   room.post('/policies', { config: { role: 'admin' } }, async (request, reply) => {
     const context = contextOf(request);
     const file = entered(request.body, 'file');
+    const madeFrom = entered(request.body, 'madeFrom');
     const reading = read(file);
-    if ('problem' in reading) return await show(reply.code(400), context, { file, problem: reading.problem });
+    if ('problem' in reading) {
+      return await show(reply.code(400), context, { file, madeFrom, problem: reading.problem });
+    }
     const organizationId = context.organization.id;
-    await setPolicies(deps, { organizationId, file: JSON.parse(file), actor: actorOf(context) });
+    try {
+      await setPolicies(deps, { organizationId, file: JSON.parse(file), actor: actorOf(context), madeFrom });
+    } catch (error) {
+      if (!(error instanceof PoliciesChangedError)) throw error;
+      return await show(reply.code(409), context, { file, isLate: true });
+    }
     return reply.redirect(`${context.base}/policies?done=saved`, 303);
   });
 }
@@ -77,30 +96,49 @@ interface PoliciesProps {
   done?: boolean;
   /** What somebody has written; what holds, unless told. */
   file?: string;
+  /** The digest of the policies that it was made from; of those that hold, unless told. */
+  madeFrom?: string;
+  /** True when somebody else was quicker. */
+  isLate?: boolean;
   problem?: string;
   preview?: readonly PreviewedRefund[];
 }
 
-function PoliciesPage({ context, policies, done = false, file, problem, preview }: PoliciesProps) {
+function PoliciesPage({ context, policies, done = false, isLate = false, ...draft }: PoliciesProps) {
   const isEditor = mayAct(context.role, 'admin');
+  const { file, problem, preview, madeFrom = digestPolicies(policies) } = draft;
   return (
     <Frame context={context} title="Policies" room="policies">
       <div class="stack">
         {done ? <Notice tone="good">The policies hold from now on, for test and live alike.</Notice> : null}
+        {isLate ? <LateNotice /> : null}
         <PolicyCards policies={policies} />
-        {isEditor ? <Editor {...{ context, policies, file, problem }} /> : null}
-        {preview === undefined ? null : <PreviewCard {...{ context, preview, file: file ?? '' }} />}
+        {isEditor ? <Editor {...{ context, policies, file, madeFrom, problem }} /> : null}
+        {preview === undefined ? null : <PreviewCard {...{ context, preview, madeFrom, file: file ?? '' }} />}
       </div>
     </Frame>
   );
 }
 
+function LateNotice() {
+  return (
+    <Notice tone="bad">
+      <strong>Somebody else has changed the policies meanwhile. Nothing of yours was saved.</strong>
+      <p>
+        Above your own below are the policies that hold now. Take over from them what should stay, and preview
+        yours again; saving then replaces them.
+      </p>
+    </Notice>
+  );
+}
+
 type EditorProps = Pick<PoliciesProps, 'context' | 'policies'> & {
   file: string | undefined;
+  madeFrom: string;
   problem: string | undefined;
 };
 
-function Editor({ context, policies, file, problem }: EditorProps) {
+function Editor({ context, policies, file, madeFrom, problem }: EditorProps) {
   const holding = JSON.stringify(policyFileSchema.encode({ policies: [...policies] }), null, 2);
   return (
     <form method="post" action={`${context.base}/policies/preview#preview`} class="card stack">
@@ -109,6 +147,7 @@ function Editor({ context, policies, file, problem }: EditorProps) {
         Try them on the latest {context.environment} refunds first: the preview changes nothing.
       </p>
       <CsrfField token={context.csrfToken} />
+      <input type="hidden" name="madeFrom" value={madeFrom} />
       <Field
         name="file"
         label="Policies, the first that matches decides"

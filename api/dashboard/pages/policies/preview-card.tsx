@@ -12,10 +12,12 @@ interface PreviewCardProps {
   preview: readonly PreviewedRefund[];
   /** The policies that were tried, as they were written. */
   file: string;
+  /** The digest of the policies that they were made from. */
+  madeFrom: string;
 }
 
 /** What the tried policies would have said of the latest refunds, and the way to let them hold. */
-export function PreviewCard({ context, preview, file }: PreviewCardProps) {
+export function PreviewCard({ context, preview, file, madeFrom }: PreviewCardProps) {
   return (
     <section class="card stack" id="preview" aria-labelledby="preview-title">
       <h2 id="preview-title">Preview</h2>
@@ -40,6 +42,7 @@ export function PreviewCard({ context, preview, file }: PreviewCardProps) {
             the next refund on. Refunds that are under way or wait for approval stay as they are.
           </p>
           <input type="hidden" name="file" value={file} />
+          <input type="hidden" name="madeFrom" value={madeFrom} />
         </Confirm>
       </div>
     </section>
