@@ -21,6 +21,7 @@ async function written(visitor: DashboardVisitor, policies: string): Promise<Rec
   return { file: policies, madeFrom: /name="madeFrom" value="([^"]+)"/.exec(text)?.[1] ?? '' };
 }
 const finalSale = { name: 'Nothing goes back', priority: 1, finalSale: true, enforce: { dashboard: true } };
+const advising = { finalSale: true };
 const stopping = { finalSale: true, enforce: { api: true } };
 
 beforeAll(async () => {
@@ -74,6 +75,7 @@ test('are tried on the refunds that there are, without changing anything', async
 test.each<[change: string, counted: 'all' | 'none', current: object, tried: object]>([
   ['an approval of what is allowed', 'all', {}, { approvalAbove: { api: 1_000 } }],
   ['an approval of what is stopped', 'none', stopping, { ...stopping, approvalAbove: { api: 1_000 } }],
+  ['an approval of what is advised against', 'all', advising, { ...advising, approvalAbove: { api: 1_000 } }],
   ['whether a denial is advice', 'all', stopping, { ...stopping, enforce: { api: false } }],
   ['whether a denial that is none is advice', 'none', { enforce: { api: true } }, {}],
 ])('are said to change %s for %s of the refunds', async (_, counted, current, tried) => {
@@ -93,6 +95,27 @@ test.each<[change: string, counted: 'all' | 'none', current: object, tried: obje
   const [, all, different] = /Of the latest (\d+) refunds, (\d+) would/.exec(page.text) ?? [];
   expect(different).toBe(counted === 'all' ? all : '0');
   expect(Number(all)).toBeGreaterThan(0);
+});
+
+test.each<[outcome: string, rules: object]>([
+  ['Allowed', {}],
+  ['Asks a person', { approvalAbove: { api: 1_000 } }],
+  ['Advised against', advising],
+  ['Advised against, asks a person', { ...advising, approvalAbove: { api: 1_000 } }],
+  ['Stopped', { ...stopping, approvalAbove: { api: 1_000 } }],
+])('say what comes of a refund: %s', async (outcome, rules) => {
+  const { id: organizationId } = service.organization;
+  const anything = { policies: [{ name: 'Anything goes', priority: 1 }] };
+  await setPolicies(service.deps, { organizationId, file: anything, actor: 'test' });
+  const transactionId = await newPayment(service, { processor: 'stripe' });
+  const body = { transactionId, amount: 1_500, reason: 'other' };
+  const { body: created } = await service.call('POST', '/v1/refunds', { body });
+  const admin = await signedIn('admin');
+  const form = await written(admin, file([{ name: 'The only one', priority: 1, ...rules }]));
+  const { text } = await admin.post(`${base}/policies/preview`, form);
+  const row = text.split('<tr>').find((each) => each.includes(created.data.id)) ?? '';
+  const [now, then] = [...row.matchAll(/class="badge"[^>]*>([^<]+)</g)].map(([, words]) => words);
+  expect([now, then]).toEqual(['Allowed', outcome]);
 });
 
 test.each([

@@ -10,7 +10,7 @@ import {
 import { mayAct } from '../../../../shared/people/roles.ts';
 import { digestPolicies } from '../../../../shared/policies/digest.ts';
 import { type Policy, policyFileSchema } from '../../../../shared/policies/policy.ts';
-import { type PreviewedRefund, previewPolicies } from '../../../../shared/policies/preview.ts';
+import { type Preview, previewPolicies } from '../../../../shared/policies/preview.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
 import { jsonProblem } from '../../../strict-json.ts';
@@ -101,7 +101,7 @@ interface PoliciesProps {
   /** True when somebody else was quicker. */
   isLate?: boolean;
   problem?: string;
-  preview?: readonly PreviewedRefund[];
+  preview?: Preview;
 }
 
 function PoliciesPage({ context, policies, done = false, isLate = false, ...draft }: PoliciesProps) {

@@ -1,6 +1,6 @@
 import { formatAmount } from '../../../../shared/money.ts';
 import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
-import type { PreviewedRefund } from '../../../../shared/policies/preview.ts';
+import type { Preview, PreviewedRefund } from '../../../../shared/policies/preview.ts';
 import type { Context } from '../../access.ts';
 import { Badge, type Tone } from '../../layout/badge.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
@@ -9,7 +9,7 @@ import { Moment } from '../../layout/values.tsx';
 
 interface PreviewCardProps {
   context: Context;
-  preview: readonly PreviewedRefund[];
+  preview: Preview;
   /** The policies that were tried, as they were written. */
   file: string;
   /** The digest of the policies that they were made from. */
@@ -21,7 +21,7 @@ export function PreviewCard({ context, preview, file, madeFrom }: PreviewCardPro
   return (
     <section class="card stack" id="preview" aria-labelledby="preview-title">
       <h2 id="preview-title">Preview</h2>
-      {preview.length === 0 ? (
+      {preview.refunds.length === 0 ? (
         <Empty title="Nothing to try them on">
           <p>There is no {context.environment} refund yet whose payment is known.</p>
         </Empty>
@@ -51,13 +51,14 @@ export function PreviewCard({ context, preview, file, madeFrom }: PreviewCardPro
 
 /** Those first where the tried policies differ from what holds. */
 function Verdicts({ context, preview }: Pick<PreviewCardProps, 'context' | 'preview'>) {
-  const changed = preview.filter(isChanged);
-  const rest = preview.filter((each) => !isChanged(each));
+  const { refunds, leftOut } = preview;
+  const changed = refunds.filter(isChanged);
+  const rest = refunds.filter((each) => !isChanged(each));
   return (
     <>
       <p>
-        Of the latest {preview.length} refunds, {changed.length} would be decided differently. Limits per day
-        are left out.
+        Of the latest {refunds.length} refunds, {changed.length} would be decided differently. Limits per day
+        are left out{leftOutWords(leftOut)}.
       </p>
       <div class="table-scroll">
         <table>
@@ -78,6 +79,11 @@ function Verdicts({ context, preview }: Pick<PreviewCardProps, 'context' | 'prev
       </div>
     </>
   );
+}
+
+function leftOutWords(count: number): string {
+  if (count === 0) return '';
+  return `, and so ${count === 1 ? 'is 1 refund' : `are ${count} refunds`} of payments that are not known yet or had more than a hundred refunds`;
 }
 
 function Row({ context, previewed }: { context: Context; previewed: PreviewedRefund }) {
@@ -105,19 +111,21 @@ function Row({ context, previewed }: { context: Context; previewed: PreviewedRef
   );
 }
 
-/** What comes of a verdict. Neither whether a denial binds matters without one, nor a person's approval of what is denied. */
-type Outcome = 'allowed' | 'asks' | 'advisedAgainst' | 'stopped';
+/** What comes of a verdict. Whether a denial binds does not matter without one, nor a person's approval of what is stopped. */
+type Outcome = 'allowed' | 'asks' | 'advisedAgainst' | 'advisedAgainstAndAsks' | 'stopped';
 
 const outcomeBadges: Record<Outcome, { tone: Tone; words: string }> = {
   allowed: { tone: 'good', words: 'Allowed' },
   asks: { tone: 'wait', words: 'Asks a person' },
   advisedAgainst: { tone: 'warn', words: 'Advised against' },
+  advisedAgainstAndAsks: { tone: 'warn', words: 'Advised against, asks a person' },
   stopped: { tone: 'bad', words: 'Stopped' },
 };
 
 function outcomeOf({ eligible, enforced, approvalRequired }: PolicyVerdict): Outcome {
-  if (!eligible) return enforced ? 'stopped' : 'advisedAgainst';
-  return approvalRequired ? 'asks' : 'allowed';
+  if (eligible) return approvalRequired ? 'asks' : 'allowed';
+  if (enforced) return 'stopped';
+  return approvalRequired ? 'advisedAgainstAndAsks' : 'advisedAgainst';
 }
 
 function Verdict({ verdict }: { verdict: PolicyVerdict }) {
