@@ -94,6 +94,7 @@ export function readPolicyFile(file: unknown): Policy[] {
 
 function describeIssue({ path, message, ...issue }: z.core.$ZodIssue): string[] {
   const field = path.join('.');
+  if (issue.code === 'invalid_key') return [`${field}: ${issue.issues[0]?.message ?? message}`];
   if (issue.code !== 'unrecognized_keys') return [`${field || 'file'}: ${message}`];
   return issue.keys.map((key) => `${[...path, key].join('.')}: there is no such field`);
 }

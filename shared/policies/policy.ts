@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isCurrency } from '../money.ts';
 import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/reasons.ts';
 import type { RefundStatus } from '../refunds/states.ts';
+import { holdsStorableTexts, isStorable, unstorableMessage } from '../storable-text.ts';
 
 /** Amounts are safe integers in JSON and bigint inside; `z.encode` turns a policy back into JSON. */
 function minorUnits(smallest: 0 | 1) {
@@ -52,9 +53,12 @@ const matchSchema = z.strictObject({
   /** Every key must be in the request's metadata with exactly this value. */
   metadata: z
     .record(
-      z.string().min(1),
-      z.union([z.string(), z.number(), z.boolean()], { error: 'must be a string, a number or a boolean' }),
+      z.string().min(1, { error: 'the empty text is no key' }),
+      z.union([z.string(), z.number(), z.boolean()], {
+        error: 'must be a string, a number or a boolean',
+      }),
     )
+    .refine(holdsStorableTexts, { error: unstorableMessage })
     .refine((metadata) => Object.keys(metadata).length > 0, {
       error: 'must not be empty: leave it out to match everything',
     })
@@ -104,6 +108,7 @@ export const policySchema = policyRulesSchema.extend({
   name: z
     .string()
     .trim()
+    .refine(isStorable, { error: unstorableMessage })
     .min(1, { error: 'must not be empty' })
     .max(100, { error: 'must have 100 characters at most' }),
   /** The lowest number is asked first. */

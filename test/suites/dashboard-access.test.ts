@@ -201,6 +201,18 @@ describe('an operator', () => {
   });
 });
 
+describe('a character that the database cannot hold', () => {
+  test.each(named(rows))('is refused in words by %s', async (_, row) => {
+    const url = filled(row.url);
+    const page =
+      row.method === 'GET'
+        ? await as('owner').get(`${url}?q=%00`)
+        : await as('owner').post(url, { reason: 'a\0b' });
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('must not hold a NUL character');
+  });
+});
+
 describe('another organization', () => {
   test.each(named(ofOrganization))('is unknown to %s, also for the owner of this one', async (_, row) => {
     const page = await use(as('owner'), row, filled(row.url, theirs));

@@ -126,6 +126,21 @@ test.each([
     'twice',
   ],
   ['a field that does not exist', file([{ ...finalSale, windowdays: 3 }]), 'there is no such field'],
+  [
+    'a NUL in a name',
+    file([{ ...finalSale, name: 'a\0b' }]),
+    'policies.0.name: must not hold a NUL character',
+  ],
+  [
+    'a NUL in metadata',
+    file([{ ...finalSale, match: { metadata: { a: '\0' } } }]),
+    'must not hold a NUL character',
+  ],
+  [
+    'a NUL in the name of metadata',
+    file([{ ...finalSale, match: { metadata: { '\0': 'a' } } }]),
+    'must not hold a NUL',
+  ],
   ['no policy at all', file([]), 'at least one policy'],
 ])('do not take %s, and say what is wrong with it', async (_, entered, words) => {
   const admin = await signedIn('admin');
