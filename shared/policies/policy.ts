@@ -103,6 +103,9 @@ export const policyRulesSchema = z.strictObject({
     .default({ api: false, dashboard: false }),
 });
 
+/** No policy has a higher number for its place in the order. */
+export const highestPriority = 1_000_000;
+
 /** A whole policy: its rules, its name for people and its place in the order. */
 export const policySchema = policyRulesSchema.extend({
   name: z
@@ -112,7 +115,7 @@ export const policySchema = policyRulesSchema.extend({
     .min(1, { error: 'must not be empty' })
     .max(100, { error: 'must have 100 characters at most' }),
   /** The lowest number is asked first. */
-  priority: z.int({ error: 'must be a whole number' }).min(0).max(1_000_000),
+  priority: z.int({ error: 'must be a whole number' }).min(0).max(highestPriority),
 });
 
 /** A policy with its amounts as bigint. */

@@ -31,6 +31,7 @@ const table: Record<string, Access> = {
   [`GET ${room}`]: 'viewer',
   [`GET ${room}/policies`]: 'viewer',
   [`POST ${room}/policies`]: 'admin',
+  [`POST ${room}/policies/edit`]: 'admin',
   [`POST ${room}/policies/preview`]: 'admin',
   [`GET ${room}/refunds`]: 'viewer',
   [`GET ${room}/refunds/results`]: 'viewer',

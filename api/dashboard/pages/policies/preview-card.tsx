@@ -3,21 +3,16 @@ import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
 import type { Preview, PreviewedRefund } from '../../../../shared/policies/preview.ts';
 import type { Context } from '../../access.ts';
 import { Badge, type Tone } from '../../layout/badge.tsx';
-import { Confirm } from '../../layout/dialog.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { Moment } from '../../layout/values.tsx';
 
 interface PreviewCardProps {
   context: Context;
   preview: Preview;
-  /** The policies that were tried, as they were written. */
-  file: string;
-  /** The digest of the policies that they were made from. */
-  madeFrom: string;
 }
 
-/** What the tried policies would have said of the latest refunds, and the way to let them hold. */
-export function PreviewCard({ context, preview, file, madeFrom }: PreviewCardProps) {
+/** What the tried policies would have said of the latest refunds. */
+export function PreviewCard({ context, preview }: PreviewCardProps) {
   return (
     <section class="card stack" id="preview" aria-labelledby="preview-title">
       <h2 id="preview-title">Preview</h2>
@@ -28,29 +23,12 @@ export function PreviewCard({ context, preview, file, madeFrom }: PreviewCardPro
       ) : (
         <Verdicts context={context} preview={preview} />
       )}
-      <div>
-        <Confirm
-          id="hold"
-          action="Let them hold"
-          title="Let these policies hold?"
-          kind="primary"
-          to={`${context.base}/policies`}
-          csrfToken={context.csrfToken}
-        >
-          <p>
-            They take the place of all policies of {context.organization.name}, for test and live alike, from
-            the next refund on. Refunds that are under way or wait for approval stay as they are.
-          </p>
-          <input type="hidden" name="file" value={file} />
-          <input type="hidden" name="madeFrom" value={madeFrom} />
-        </Confirm>
-      </div>
     </section>
   );
 }
 
 /** Those first where the tried policies differ from what holds. */
-function Verdicts({ context, preview }: Pick<PreviewCardProps, 'context' | 'preview'>) {
+function Verdicts({ context, preview }: PreviewCardProps) {
   const { refunds, leftOut } = preview;
   const changed = refunds.filter(isChanged);
   const rest = refunds.filter((each) => !isChanged(each));
