@@ -60,7 +60,7 @@ describe.skipIf(inject('chromiumPath') === null)('an admin with a browser', () =
     const page = await openPolicies();
     const complaints = noteComplaints(page);
     await page.locator('summary', { hasText: 'Edit Dollars' }).click();
-    await policy(page, 'Dollars').getByLabel('Asked for over the API, above (USD)').fill('20.00');
+    await policy(page, 'Dollars').getByLabel('Over the API, above (USD)').fill('20.00');
     await press(page, 'Preview');
     await page.getByText('the API above 20.00 USD').waitFor();
     const row = page.getByRole('row').filter({ has: page.locator(`a[href$="${before.id}"]`) });
@@ -120,6 +120,25 @@ describe.skipIf(inject('chromiumPath') === null)('an admin with a browser', () =
     await press(page, 'Preview');
     await letHold(page);
     expect(await names()).toEqual(['Dollars', 'Gift cards']);
+  });
+
+  test('keeps what was entered when a step is refused, and is told why', async () => {
+    const page = await openPolicies();
+    await page.locator('summary', { hasText: 'Edit Dollars' }).click();
+    const field = policy(page, 'Dollars').getByLabel('Refund window (days)');
+    await field.fill('14');
+    const membership = { userId: admin.userId, organizationId: service.organization.id };
+    const as = (role: 'viewer' | 'admin') =>
+      service.deps.db.membership.updateMany({ where: membership, data: { role } });
+    await as('viewer');
+    await press(page, 'Add a policy');
+    await page.getByText('This takes the role admin').waitFor();
+    expect(await field.inputValue()).toBe('14');
+    await as('admin');
+    await press(page, 'Add a policy');
+    await policy(page, 'New policy').waitFor();
+    expect(await field.inputValue()).toBe('14');
+    expect(await page.getByText('This takes the role admin').count()).toBe(0);
   });
 
   test('is led to the field that has to be mended', async () => {

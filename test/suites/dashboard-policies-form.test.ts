@@ -238,6 +238,14 @@ describe('a button of the form', () => {
     expect((await holding()).map(({ name }) => name)).toEqual(['The newest', empty.name]);
   });
 
+  test('tells of a policy that is never asked, because one above it is for every refund', async () => {
+    const marked = async (form: SentField[]) =>
+      (await send('/edit', form)).text.split('Never asked').length - 1;
+    expect(await marked(await opened())).toBe(0);
+    expect(await marked(await pressed('up.1'))).toBe(1);
+    expect(await marked(await pressed('add.0'))).toBe(2);
+  });
+
   test('removes a policy from the form, and from what holds only once that is confirmed', async () => {
     const form = await pressed('remove.0');
     expect(namesIn(form)).toEqual([empty.name]);

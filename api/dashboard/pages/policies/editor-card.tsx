@@ -16,12 +16,15 @@ export interface EditorCardProps {
   /** Its place in the list. */
   index: number;
   isLast: boolean;
+  /** True behind a policy that is for every refund. */
+  isNeverAsked: boolean;
   /** The part of it that somebody goes on with; null when none. */
   focus: EditorFocus['on'] | null;
 }
 
 /** One policy of the editor: in words, with its place in the order, and its fields behind a click. */
-export function EditorCard({ context, current, at, index, isLast, focus }: EditorCardProps) {
+export function EditorCard(props: EditorCardProps) {
+  const { context, current, at, index, isLast, isNeverAsked, focus } = props;
   const { prefix, entered, problems } = at;
   const name = entered.texts.name || 'New policy';
   const parsed = policySchema.safeParse(policyInputOf(entered));
@@ -32,12 +35,18 @@ export function EditorCard({ context, current, at, index, isLast, focus }: Edito
   return (
     <section class="card stack-tight" aria-labelledby={`${prefix}title`}>
       <div class="spread">
-        <h3 id={`${prefix}title`}>
-          <span class="muted">{index + 1}.</span> {name}
-        </h3>
-        {isSame ? null : <Badge tone="wait">{before === undefined ? 'New' : 'Changed'}</Badge>}
+        <div class="row">
+          <h3 id={`${prefix}title`}>
+            <span class="muted">{index + 1}.</span> {name}
+          </h3>
+          {isSame ? null : <Badge tone="wait">{before === undefined ? 'New' : 'Changed'}</Badge>}
+          {isNeverAsked ? <Badge tone="warn">Never asked</Badge> : null}
+        </div>
         <Order {...{ context, index, isLast, name, focus }} />
       </div>
+      {isNeverAsked ? (
+        <p class="small muted">A policy above is for every refund, and the first that matches decides.</p>
+      ) : null}
       {parsed.success ? <PolicyFacts policy={parsed.data} /> : null}
       <details class="more" open={hasProblem || !isSame || inFocus !== null}>
         <summary>

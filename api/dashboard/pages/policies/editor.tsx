@@ -6,9 +6,9 @@ import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx'
 import { Notice } from '../../layout/notice.tsx';
 import { type Draft, prefixOf } from './draft.ts';
 import { EditorCard } from './editor-card.tsx';
-import type { EnteredPolicy } from './entered-policy.ts';
+import { type EnteredPolicy, isForEveryRefund } from './entered-policy.ts';
 import { currencyListId } from './policy-field.tsx';
-import { type EditorFocus, stepButton } from './step-button.ts';
+import { type EditorFocus, editorToldId, stepButton } from './step-button.ts';
 
 export interface EditorProps {
   context: Context;
@@ -51,6 +51,7 @@ export function Editor(props: EditorProps) {
           </button>
         </div>
       </div>
+      <div id={editorToldId} />
       <FormNotice problems={problems} />
       {isJson || !Object.keys(problems).some((field) => field !== 'form') ? null : (
         <Notice tone="bad">
@@ -79,6 +80,7 @@ export function Editor(props: EditorProps) {
 
 function PolicyList(props: EditorProps & { policies: readonly EnteredPolicy[]; problems: FormProblems }) {
   const { context, current, policies, problems, focus = null } = props;
+  const last = policies.findIndex(isForEveryRefund);
   const removed = current.filter(({ name }) => !policies.some(({ texts }) => texts.name === name));
   return (
     <>
@@ -96,6 +98,7 @@ function PolicyList(props: EditorProps & { policies: readonly EnteredPolicy[]; p
               at={{ prefix: prefixOf(index), entered, problems }}
               index={index}
               isLast={index === policies.length - 1}
+              isNeverAsked={last !== -1 && index > last}
               focus={focus?.at === index ? focus.on : null}
             />
           </li>

@@ -162,6 +162,11 @@ export function policyInputOf(policy: EnteredPolicy): Record<string, unknown> {
   };
 }
 
+/** True when it matches every refund, so that those behind it are never asked. */
+export function isForEveryRefund(policy: EnteredPolicy): boolean {
+  return policyInputOf(policy).match === undefined;
+}
+
 /** What was left empty is left out, so that the defaults of a policy hold. */
 function given(part: Record<string, unknown>): Record<string, unknown> | undefined {
   const entries = Object.entries(part).filter(([, value]) => value !== undefined);

@@ -117,6 +117,8 @@ function LimitFields({ at, unit }: GroupProps) {
           hint="All its refunds together. Empty: all of it."
           inputMode="numeric"
         />
+      </div>
+      <div class="fields">
         <PolicyAmount
           at={at}
           field="maxAmount.amount"
@@ -129,6 +131,8 @@ function LimitFields({ at, unit }: GroupProps) {
           label="Currency of that amount"
           hint="For payments in other currencies the limit does not hold."
         />
+      </div>
+      <div class="fields">
         <PolicyText
           at={at}
           field="velocity.perTransaction"
@@ -161,13 +165,9 @@ function ApprovalFields({ at, unit }: GroupProps) {
         Refunds of more than this wait until somebody approves them. 0: every refund waits. Empty: none does.
       </p>
       <div class="fields">
-        <PolicyAmount at={at} field="approvalAbove.api" label={`Asked for over the API, above (${unit})`} />
-        <PolicyAmount
-          at={at}
-          field="approvalAbove.dashboard"
-          label={`Asked for by people here, above (${unit})`}
-        />
-        <PolicyAmount at={at} field="approvalAbove.mcp" label={`Asked for by agents, above (${unit})`} />
+        <PolicyAmount at={at} field="approvalAbove.api" label={`Over the API, above (${unit})`} />
+        <PolicyAmount at={at} field="approvalAbove.dashboard" label={`Of people here, above (${unit})`} />
+        <PolicyAmount at={at} field="approvalAbove.mcp" label={`Of agents, above (${unit})`} />
       </div>
     </FieldGroup>
   );

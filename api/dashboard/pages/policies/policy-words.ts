@@ -1,4 +1,5 @@
 import { formatAmount } from '../../../../shared/money.ts';
+import { countOf } from '../../../../shared/policies/explain.ts';
 import type { Policy } from '../../../../shared/policies/policy.ts';
 import type { InitiatedBy } from '../../../../shared/refunds/reasons.ts';
 import { processorWord, reasonWords } from '../../layout/words.ts';
@@ -32,8 +33,8 @@ function rulesInWords(policy: Policy): [name: string, words: string][] {
   const limits = [
     maxPercent === null ? undefined : `${maxPercent} % of the payment`,
     maxAmount === null ? undefined : formatAmount(maxAmount.amount, maxAmount.currency),
-    perTransaction === undefined ? undefined : `${perTransaction} refunds of a payment`,
-    perDay?.count === undefined ? undefined : `${perDay.count} refunds in 24 hours`,
+    perTransaction === undefined ? undefined : `${countOf(perTransaction, 'refund')} of a payment`,
+    perDay?.count === undefined ? undefined : `${countOf(perDay.count, 'refund')} in 24 hours`,
     perDay?.amount === undefined ? undefined : `${money(perDay.amount, currencies)} in 24 hours`,
   ].filter((limit) => limit !== undefined);
   const approvals = Object.entries(policy.approvalAbove)
@@ -42,7 +43,7 @@ function rulesInWords(policy: Policy): [name: string, words: string][] {
       ([initiator, amount]) => `${asked[initiator as InitiatedBy]} above ${money(amount ?? 0n, currencies)}`,
     );
   return [
-    ['Refunds', windowDays === null ? 'at any time' : `within ${windowDays} days of the charge`],
+    ['Refunds', windowDays === null ? 'at any time' : `within ${countOf(windowDays, 'day')} of the charge`],
     ...(limits.length === 0 ? [] : [['At most', limits.join(', ')] satisfies [string, string]]),
     ...(approvals.length === 0
       ? []
@@ -63,6 +64,7 @@ function enforcement({ enforce }: Policy): [string, string][] {
 
 /** A threshold is a bare number of the smallest unit, so it is another amount of money in each currency of its policy. */
 function money(amount: bigint, currencies: readonly string[] | undefined): string {
+  if (amount === 0n) return '0';
   if (currencies === undefined) return `${amount} in the smallest unit`;
   return currencies.map((currency) => formatAmount(amount, currency)).join(' or ');
 }

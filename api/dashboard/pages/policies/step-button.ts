@@ -24,6 +24,9 @@ export function focusAfter(name: StepName, at: number, count: number): EditorFoc
   }
 }
 
+/** Where the editor tells why a step could not be taken. */
+export const editorToldId = 'editor-told';
+
 /**
  * What makes a button of the editor take a step: it sends all that was entered, and the answer is the editor after it. Where
  * scripts run it takes the place of the editor in the page; what cannot be answered leaves there what was entered.
@@ -40,6 +43,8 @@ export function stepButton({ base }: Context, step: string) {
     'hx-target': '#editor',
     'hx-swap': 'outerHTML',
     'hx-sync': 'drop',
-    'hx-status:5xx': 'swap:none',
+    'hx-status:400': 'swap:outerHTML',
+    'hx-status:4xx': `target:#${editorToldId} swap:innerHTML`,
+    'hx-status:5xx': `target:#${editorToldId} swap:innerHTML`,
   } as const;
 }
