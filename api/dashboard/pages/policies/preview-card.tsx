@@ -4,6 +4,7 @@ import type { Preview, PreviewedRefund } from '../../../../shared/policies/previ
 import type { Context } from '../../access.ts';
 import { Badge, type Tone } from '../../layout/badge.tsx';
 import { Empty } from '../../layout/notice.tsx';
+import { Table, type TableRow } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 
 interface PreviewCardProps {
@@ -39,21 +40,11 @@ function Verdicts({ context, preview }: PreviewCardProps) {
         are left out{leftOutWords(leftOut)}.
       </p>
       <div class="table-scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>Refund</th>
-              <th class="wide-only">When</th>
-              <th>Now</th>
-              <th>Then</th>
-            </tr>
-          </thead>
-          <tbody>
-            {[...changed, ...rest].map((each) => (
-              <Row key={each.refund.id} context={context} previewed={each} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          caption="The latest refunds, by the policies that hold and by those that are tried"
+          columns={[{ title: 'Refund' }, { title: 'When' }, { title: 'Now' }, { title: 'Then' }]}
+          rows={[...changed, ...rest].map((each) => rowOf(context, each))}
+        />
       </div>
     </>
   );
@@ -64,29 +55,26 @@ function leftOutWords(count: number): string {
   return `, and so ${count === 1 ? 'is 1 refund' : `are ${count} refunds`} of payments that are not known yet or had more than a hundred refunds`;
 }
 
-function Row({ context, previewed }: { context: Context; previewed: PreviewedRefund }) {
+function rowOf(context: Context, previewed: PreviewedRefund): TableRow {
   const { refund, current, tried } = previewed;
-  return (
-    <tr>
-      <td>
+  return {
+    key: refund.id,
+    cells: [
+      <>
         <a class="row-link" href={`${context.base}/refunds/${refund.id}`}>
           {formatAmount(refund.amount, refund.currency)}
         </a>
         <br />
         <code class="small">{refund.transactionId}</code>
-      </td>
-      <td class="wide-only">
-        <Moment at={refund.createdAt} />
-      </td>
-      <td>
-        <Verdict verdict={current} />
-      </td>
-      <td>
+      </>,
+      <Moment at={refund.createdAt} />,
+      <Verdict verdict={current} />,
+      <>
         <Verdict verdict={tried} />
         {isChanged(previewed) ? <p class="small">{tried.reason}</p> : null}
-      </td>
-    </tr>
-  );
+      </>,
+    ],
+  };
 }
 
 /** What comes of a verdict. Whether a denial binds does not matter without one, nor a person's approval of what is stopped. */
