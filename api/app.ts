@@ -23,6 +23,7 @@ import { listRefundsRoute } from './routes/refunds/list.ts';
 import { challengeRoutes } from './routes/webhooks/challenge.ts';
 import { receiveWebhookRoutes } from './routes/webhooks/receive.ts';
 import { answerUnknownRoutes } from './unknown-routes.ts';
+import { refuseUnstorableText } from './unstorable-text.ts';
 
 /** The most that a request body may have. */
 const bodyLimitBytes = 64 * 1024;
@@ -56,6 +57,7 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
   await watchEventLoop(app, deps);
   refuseAmbiguousHeaders(app);
   acceptJsonOnly(app);
+  refuseUnstorableText(app);
   redirectTrailingSlashes(app);
   const answerOtherMethods = answerUnknownRoutes(app, refuseAddress);
   await app.register(helmet, {

@@ -1,18 +1,18 @@
+import { holdsStorableTexts, unstorableMessage } from '../../shared/storable-text.ts';
+
 /** What a client may attach to a refund. */
 export const metadataLimits = { keys: 50, keyLength: 40, depth: 10, bytes: 16 * 1024 } as const;
 
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
-/**
- * Why metadata cannot be stored as it is, for the caller; null when it can. PostgreSQL's JSON holds neither NUL nor
- * half a surrogate pair.
- */
+/** Why metadata cannot be stored as it is, for the caller; null when it can. */
 export function checkMetadata(metadata: Record<string, unknown>): string | null {
   const keys = Object.keys(metadata);
   if (keys.length > metadataLimits.keys) return `must have ${metadataLimits.keys} keys at most`;
   if (keys.some((key) => key.length < 1 || key.length > metadataLimits.keyLength)) {
     return `keys must have 1 to ${metadataLimits.keyLength} characters`;
   }
+  if (!holdsStorableTexts(metadata)) return unstorableMessage;
   const problem = checkParts(metadata);
   if (problem !== null) return problem;
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
@@ -24,18 +24,12 @@ function checkParts(metadata: Record<string, unknown>): string | null {
   const open: { value: unknown; depth: number }[] = [{ value: metadata, depth: 1 }];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     const { value, depth } = part;
-    if (typeof value === 'string' && !isStorable(value)) return 'must not hold NUL or unpaired surrogates';
     if (typeof value !== 'object' || value === null) continue;
     if (depth > metadataLimits.depth) return `must not be nested deeper than ${metadataLimits.depth} levels`;
     for (const [key, child] of Object.entries(value)) {
       if (forbiddenKeys.has(key)) return `must not have a key ${key}`;
-      if (!isStorable(key)) return 'must not hold NUL or unpaired surrogates';
       open.push({ value: child, depth: depth + 1 });
     }
   }
   return null;
-}
-
-function isStorable(text: string): boolean {
-  return !text.includes('\0') && text.isWellFormed();
 }

@@ -13,7 +13,7 @@ import {
   policyConditions,
   windowReason,
 } from './explain.ts';
-import type { Policy, PolicyFacts, PolicyVerdict, TraceStep } from './policy.ts';
+import { inOrder, type Policy, type PolicyFacts, type PolicyVerdict, type TraceStep } from './policy.ts';
 
 type Denial = Pick<PolicyVerdict, 'reason' | 'maxAmount' | 'deadline'>;
 
@@ -84,9 +84,7 @@ function isEnforced(policy: Policy | null, initiatedBy: InitiatedBy): boolean {
 }
 
 function firstMatch(policies: readonly Policy[], facts: PolicyFacts, trace: TraceStep[]): Policy | null {
-  // Names are compared by code unit, so that the order does not depend on the locale of the process.
-  const ordered = policies.toSorted((a, b) => a.priority - b.priority || (a.name < b.name ? -1 : 1));
-  for (const policy of ordered) {
+  for (const policy of inOrder(policies)) {
     const mismatch = mismatchOf(policy, facts);
     trace.push({
       rule: 'match',

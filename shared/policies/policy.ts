@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isCurrency } from '../money.ts';
 import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/reasons.ts';
 import type { RefundStatus } from '../refunds/states.ts';
+import { holdsStorableTexts, isStorable, unstorableMessage } from '../storable-text.ts';
 
 /** Amounts are safe integers in JSON and bigint inside; `z.encode` turns a policy back into JSON. */
 function minorUnits(smallest: 0 | 1) {
@@ -52,9 +53,12 @@ const matchSchema = z.strictObject({
   /** Every key must be in the request's metadata with exactly this value. */
   metadata: z
     .record(
-      z.string().min(1),
-      z.union([z.string(), z.number(), z.boolean()], { error: 'must be a string, a number or a boolean' }),
+      z.string().min(1, { error: 'the empty text is no key' }),
+      z.union([z.string(), z.number(), z.boolean()], {
+        error: 'must be a string, a number or a boolean',
+      }),
     )
+    .refine(holdsStorableTexts, { error: unstorableMessage })
     .refine((metadata) => Object.keys(metadata).length > 0, {
       error: 'must not be empty: leave it out to match everything',
     })
@@ -99,15 +103,19 @@ export const policyRulesSchema = z.strictObject({
     .default({ api: false, dashboard: false }),
 });
 
+/** No policy has a higher number for its place in the order. */
+export const highestPriority = 1_000_000;
+
 /** A whole policy: its rules, its name for people and its place in the order. */
 export const policySchema = policyRulesSchema.extend({
   name: z
     .string()
     .trim()
+    .refine(isStorable, { error: unstorableMessage })
     .min(1, { error: 'must not be empty' })
     .max(100, { error: 'must have 100 characters at most' }),
   /** The lowest number is asked first. */
-  priority: z.int({ error: 'must be a whole number' }).min(0).max(1_000_000),
+  priority: z.int({ error: 'must be a whole number' }).min(0).max(highestPriority),
 });
 
 /** A policy with its amounts as bigint. */
@@ -115,6 +123,14 @@ export type Policy = z.output<typeof policySchema>;
 
 /** A policy as it is written in JSON. */
 export type PolicyInput = z.input<typeof policySchema>;
+
+/**
+ * Policies in the order in which they are asked: by priority, the lowest first, and by name where priorities are equal.
+ * Names are compared by code unit, so that the order does not depend on the locale of the process.
+ */
+export function inOrder(policies: readonly Policy[]): Policy[] {
+  return policies.toSorted((a, b) => a.priority - b.priority || (a.name < b.name ? -1 : 1));
+}
 
 /** The file an operator sets policies from: all policies of an organization. */
 export const policyFileSchema = z.strictObject({

@@ -20,7 +20,10 @@ export type TransactionReading =
   | { kind: 'misconfigured'; failure: ProcessorFailure };
 
 /** A payment whose facts are on record. */
-export type KnownTransaction = Transaction & { amount: bigint; currency: string; chargedAt: Date };
+export type KnownTransaction = Known<Transaction>;
+
+type Facts = Pick<Transaction, 'amount' | 'currency' | 'chargedAt'>;
+type Known<Row extends Facts> = Row & { amount: bigint; currency: string; chargedAt: Date };
 
 /**
  * Reads a payment: from the database while that is fresh, else from the processor with a short deadline. What is
@@ -64,8 +67,8 @@ function isFresh(deps: Dependencies, { fetchedAt }: Transaction): boolean {
   );
 }
 
-/** The payment when its facts are on record, else null. */
-export function asKnown(transaction: Transaction | null): KnownTransaction | null {
+/** The payment, or the columns of it that were read, when its facts are on record; else null. */
+export function asKnown<Row extends Facts>(transaction: Row | null): Known<Row> | null {
   if (transaction === null) return null;
   const { amount, currency, chargedAt } = transaction;
   if (amount === null || currency === null || chargedAt === null) return null;

@@ -46,9 +46,14 @@ export class DashboardVisitor {
   }
 
   /** Sends a form, as a browser does from a page of ours. */
-  async post(url: string, fields: Record<string, string> = {}, options: FormOptions = {}): Promise<Page> {
+  async post(
+    url: string,
+    fields: Record<string, string> | [name: string, value: string][] = {},
+    options: FormOptions = {},
+  ): Promise<Page> {
     const { csrfToken = this.#csrfToken, headers = {} } = options;
-    const body = new URLSearchParams({ ...fields, ...(csrfToken === null ? {} : { _csrf: csrfToken }) });
+    const body = new URLSearchParams(fields);
+    if (csrfToken !== null) body.set('_csrf', csrfToken);
     return this.#receive(
       await this.#service.app.inject({
         method: 'POST',

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { Prisma, Refund } from '../../shared/db.ts';
+import { setPolicies } from '../../shared/organizations/policies.ts';
 import { refundStatuses } from '../../shared/refunds/states.ts';
 import { type DashboardStage, policies, type Visitor } from './dashboard-stage.ts';
 import { newPayment } from './payments.ts';
@@ -38,6 +39,21 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     await page.getByRole('button', { name: button, exact: true }).first().click();
     await page.getByRole('dialog').waitFor();
   };
+
+  const holdPolicies = (held: readonly object[]) =>
+    setPolicies(service.deps, {
+      organizationId: service.organization.id,
+      file: { policies: held },
+      actor: 'test',
+    });
+
+  async function openJson(page: Page, file?: object): Promise<void> {
+    await page.goto(`${stage.base}/policies`);
+    await page.getByRole('button', { name: 'Edit as JSON' }).click();
+    const text = page.getByLabel('Policies as JSON');
+    await text.waitFor();
+    if (file !== undefined) await text.fill(JSON.stringify(file, null, 2));
+  }
 
   return {
     'sign-in': { as: 'stranger', arrive: (page) => page.goto('/dashboard/sign-in') },
@@ -115,11 +131,38 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       },
     },
     policies: { arrive: (page) => page.goto(`${stage.base}/policies`) },
-    'policies-preview': {
+    'policies-viewer': { as: 'viewer', arrive: (page) => page.goto(`${stage.base}/policies`) },
+    'policies-edit': {
       arrive: async (page) => {
         await page.goto(`${stage.base}/policies`);
+        await page.locator('summary', { hasText: 'Edit Electronics' }).click();
+        await page.getByLabel('Refund window (days)').first().waitFor();
+      },
+    },
+    'policies-added': {
+      arrive: async (page) => {
+        await page.goto(`${stage.base}/policies`);
+        await page.getByRole('button', { name: 'Remove Everything else' }).click();
+        await page.getByText('No longer there once you confirm').waitFor();
+        await page.getByRole('button', { name: 'Add a policy' }).click();
+        await page.getByRole('region', { name: 'New policy' }).waitFor();
+      },
+    },
+    'policies-form-problem': {
+      status: 400,
+      arrive: async (page) => {
+        await page.goto(`${stage.base}/policies`);
+        await page.locator('summary', { hasText: 'Edit Electronics' }).click();
+        await page.getByLabel('Refund window (days)').first().fill('a month');
+        await page.getByRole('button', { name: 'Preview' }).click();
+        await page.locator('.problem').waitFor();
+      },
+    },
+    'policies-json': { arrive: (page) => openJson(page) },
+    'policies-preview': {
+      arrive: async (page) => {
         const stricter = policies.map((policy) => ({ ...policy, windowDays: 1, enforce: { api: true } }));
-        await page.getByLabel('Policies, the first').fill(JSON.stringify({ policies: stricter }, null, 2));
+        await openJson(page, { policies: stricter });
         await page.getByRole('button', { name: 'Preview' }).click();
         await page.getByRole('heading', { name: 'Preview' }).waitFor();
       },
@@ -127,6 +170,8 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'policies-hold': {
       arrive: async (page) => {
         await page.goto(`${stage.base}/policies`);
+        await page.getByRole('button', { name: 'Remove Everything else' }).click();
+        await page.getByText('No longer there once you confirm').waitFor();
         await page.getByRole('button', { name: 'Preview' }).click();
         await page.getByRole('button', { name: 'Let them hold' }).click();
         await page.getByRole('dialog').waitFor();
@@ -135,10 +180,19 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'policies-problem': {
       status: 400,
       arrive: async (page) => {
-        await page.goto(`${stage.base}/policies`);
-        await page.getByLabel('Policies, the first').fill('{"policies": [{"name": 1}]}');
+        await openJson(page, { policies: [{ name: 1 }] });
         await page.getByRole('button', { name: 'Preview' }).click();
         await page.locator('.problem').waitFor();
+      },
+    },
+    'policies-late': {
+      status: 409,
+      arrive: async (page) => {
+        await page.goto(`${stage.base}/policies`);
+        await holdPolicies(policies.slice(0, 1));
+        await page.getByRole('button', { name: 'Preview' }).click();
+        await page.getByRole('heading', { name: 'What holds now' }).waitFor();
+        await holdPolicies(policies);
       },
     },
     'settings-api-keys': { arrive: (page) => page.goto(`${stage.base}/settings/api-keys`) },

@@ -31,6 +31,7 @@ const table: Record<string, Access> = {
   [`GET ${room}`]: 'viewer',
   [`GET ${room}/policies`]: 'viewer',
   [`POST ${room}/policies`]: 'admin',
+  [`POST ${room}/policies/edit`]: 'admin',
   [`POST ${room}/policies/preview`]: 'admin',
   [`GET ${room}/refunds`]: 'viewer',
   [`GET ${room}/refunds/results`]: 'viewer',
@@ -198,6 +199,18 @@ describe('an operator', () => {
   const above = abovePlainMember.filter(({ access }) => access === 'admin' || access === 'owner');
   test.each(named(above))('is refused by %s', async (_, row) => {
     expect((await use(as('operator'), row, filled(row.url))).status).toBe(403);
+  });
+});
+
+describe('a character that the database cannot hold', () => {
+  test.each(named(rows))('is refused in words by %s', async (_, row) => {
+    const url = filled(row.url);
+    const page =
+      row.method === 'GET'
+        ? await as('owner').get(`${url}?q=%00`)
+        : await as('owner').post(url, { reason: 'a\0b' });
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('must not hold a NUL character');
   });
 });
 

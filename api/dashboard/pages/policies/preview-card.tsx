@@ -1,120 +1,97 @@
 import { formatAmount } from '../../../../shared/money.ts';
 import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
-import type { PreviewedRefund } from '../../../../shared/policies/preview.ts';
+import type { Preview, PreviewedRefund } from '../../../../shared/policies/preview.ts';
 import type { Context } from '../../access.ts';
 import { Badge, type Tone } from '../../layout/badge.tsx';
-import { Confirm } from '../../layout/dialog.tsx';
 import { Empty } from '../../layout/notice.tsx';
+import { Table, type TableRow } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 
 interface PreviewCardProps {
   context: Context;
-  preview: readonly PreviewedRefund[];
-  /** The policies that were tried, as they were written. */
-  file: string;
+  preview: Preview;
 }
 
-/** What the tried policies would have said of the latest refunds, and the way to let them hold. */
-export function PreviewCard({ context, preview, file }: PreviewCardProps) {
+/** What the tried policies would have said of the latest refunds. */
+export function PreviewCard({ context, preview }: PreviewCardProps) {
   return (
     <section class="card stack" id="preview" aria-labelledby="preview-title">
       <h2 id="preview-title">Preview</h2>
-      {preview.length === 0 ? (
+      {preview.refunds.length === 0 ? (
         <Empty title="Nothing to try them on">
           <p>There is no {context.environment} refund yet whose payment is known.</p>
         </Empty>
       ) : (
         <Verdicts context={context} preview={preview} />
       )}
-      <div>
-        <Confirm
-          id="hold"
-          action="Let them hold"
-          title="Let these policies hold?"
-          kind="primary"
-          to={`${context.base}/policies`}
-          csrfToken={context.csrfToken}
-        >
-          <p>
-            They take the place of all policies of {context.organization.name}, for test and live alike, from
-            the next refund on. Refunds that are under way or wait for approval stay as they are.
-          </p>
-          <input type="hidden" name="file" value={file} />
-        </Confirm>
-      </div>
     </section>
   );
 }
 
 /** Those first where the tried policies differ from what holds. */
-function Verdicts({ context, preview }: Pick<PreviewCardProps, 'context' | 'preview'>) {
-  const changed = preview.filter(isChanged);
-  const rest = preview.filter((each) => !isChanged(each));
+function Verdicts({ context, preview }: PreviewCardProps) {
+  const { refunds, leftOut } = preview;
+  const changed = refunds.filter(isChanged);
+  const rest = refunds.filter((each) => !isChanged(each));
   return (
     <>
       <p>
-        Of the latest {preview.length} refunds, {changed.length} would be decided differently. Limits per day
-        are left out.
+        Of the latest {refunds.length} refunds, {changed.length} would be decided differently. Limits per day
+        are left out{leftOutWords(leftOut)}.
       </p>
       <div class="table-scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>Refund</th>
-              <th class="wide-only">When</th>
-              <th>Now</th>
-              <th>Then</th>
-            </tr>
-          </thead>
-          <tbody>
-            {[...changed, ...rest].map((each) => (
-              <Row key={each.refund.id} context={context} previewed={each} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          caption="The latest refunds, by the policies that hold and by those that are tried"
+          columns={[{ title: 'Refund' }, { title: 'When' }, { title: 'Now' }, { title: 'Then' }]}
+          rows={[...changed, ...rest].map((each) => rowOf(context, each))}
+        />
       </div>
     </>
   );
 }
 
-function Row({ context, previewed }: { context: Context; previewed: PreviewedRefund }) {
+function leftOutWords(count: number): string {
+  if (count === 0) return '';
+  return `, and so ${count === 1 ? 'is 1 refund' : `are ${count} refunds`} of payments that are not known yet or had more than a hundred refunds`;
+}
+
+function rowOf(context: Context, previewed: PreviewedRefund): TableRow {
   const { refund, current, tried } = previewed;
-  return (
-    <tr>
-      <td>
+  return {
+    key: refund.id,
+    cells: [
+      <>
         <a class="row-link" href={`${context.base}/refunds/${refund.id}`}>
           {formatAmount(refund.amount, refund.currency)}
         </a>
         <br />
         <code class="small">{refund.transactionId}</code>
-      </td>
-      <td class="wide-only">
-        <Moment at={refund.createdAt} />
-      </td>
-      <td>
-        <Verdict verdict={current} />
-      </td>
-      <td>
+      </>,
+      <Moment at={refund.createdAt} />,
+      <Verdict verdict={current} />,
+      <>
         <Verdict verdict={tried} />
         {isChanged(previewed) ? <p class="small">{tried.reason}</p> : null}
-      </td>
-    </tr>
-  );
+      </>,
+    ],
+  };
 }
 
-/** What comes of a verdict. Neither whether a denial binds matters without one, nor a person's approval of what is denied. */
-type Outcome = 'allowed' | 'asks' | 'advisedAgainst' | 'stopped';
+/** What comes of a verdict. Whether a denial binds does not matter without one, nor a person's approval of what is stopped. */
+type Outcome = 'allowed' | 'asks' | 'advisedAgainst' | 'advisedAgainstAndAsks' | 'stopped';
 
 const outcomeBadges: Record<Outcome, { tone: Tone; words: string }> = {
   allowed: { tone: 'good', words: 'Allowed' },
   asks: { tone: 'wait', words: 'Asks a person' },
   advisedAgainst: { tone: 'warn', words: 'Advised against' },
+  advisedAgainstAndAsks: { tone: 'warn', words: 'Advised against, asks a person' },
   stopped: { tone: 'bad', words: 'Stopped' },
 };
 
 function outcomeOf({ eligible, enforced, approvalRequired }: PolicyVerdict): Outcome {
-  if (!eligible) return enforced ? 'stopped' : 'advisedAgainst';
-  return approvalRequired ? 'asks' : 'allowed';
+  if (eligible) return approvalRequired ? 'asks' : 'allowed';
+  if (enforced) return 'stopped';
+  return approvalRequired ? 'advisedAgainstAndAsks' : 'advisedAgainst';
 }
 
 function Verdict({ verdict }: { verdict: PolicyVerdict }) {

@@ -1,0 +1,138 @@
+import { ServiceError } from '../../../../shared/errors.ts';
+import type { Policy } from '../../../../shared/policies/policy.ts';
+import {
+  checkPolicyFile,
+  messageOf,
+  type PolicyIssue,
+  readPolicyFile,
+} from '../../../../shared/policies/read-policy-file.ts';
+import { jsonProblem } from '../../../strict-json.ts';
+import { entered, type FormProblems } from '../../forms.ts';
+import { metadataProblem } from './entered-metadata.ts';
+import {
+  amountFields,
+  amountProblems,
+  currencyProblem,
+  type EnteredPolicy,
+  enteredPolicyOf,
+  fieldsOf,
+  policyFields,
+  policyInputOf,
+  readEnteredPolicy,
+} from './entered-policy.ts';
+
+/** Policies that somebody is about to change, field by field or as the text of a file. */
+export type Draft = { kind: 'form'; policies: readonly EnteredPolicy[] } | { kind: 'json'; file: string };
+
+/** What the fields of a policy begin with: also its path in the file, so that what is wrong there finds its field. */
+export function prefixOf(index: number): string {
+  return `policies.${index}.`;
+}
+
+/** The policies that hold, to be changed. */
+export function draftOf(policies: readonly Policy[]): Draft {
+  return { kind: 'form', policies: policies.map(enteredPolicyOf) };
+}
+
+/** What was sent, whatever it is. */
+export function readDraft(body: unknown): Draft {
+  const fields = (body ?? {}) as Record<string, unknown>;
+  if (typeof fields.file === 'string') return { kind: 'json', file: fields.file };
+  const policies: EnteredPolicy[] = [];
+  for (let index = 0; `${prefixOf(index)}priority` in fields; index += 1) {
+    policies.push(readEnteredPolicy(fields, prefixOf(index)));
+  }
+  return { kind: 'form', policies };
+}
+
+/** The digest of the policies that a draft was made from; the empty text when the form does not say. */
+export function readMadeFrom(body: unknown): string {
+  return entered(body, 'madeFrom');
+}
+
+/** The fields under which a form sends a draft on. */
+export function draftFields(draft: Draft): [name: string, value: string][] {
+  if (draft.kind === 'json') return [['file', draft.file]];
+  return draft.policies.flatMap((policy, index) => fieldsOf(policy, prefixOf(index)));
+}
+
+/** The same draft as the text of a file, also when something in it has to be mended. */
+export function asJson(draft: Draft): Draft {
+  if (draft.kind === 'json') return draft;
+  return { kind: 'json', file: JSON.stringify(fileOf(draft.policies), null, 2) };
+}
+
+function fileOf(policies: readonly EnteredPolicy[]): { policies: unknown[] } {
+  return { policies: policies.map(policyInputOf) };
+}
+
+/** The policies that are meant, or what has to be mended, by field. */
+export type DraftReading =
+  | { kind: 'valid'; policies: Policy[]; file: unknown }
+  | { kind: 'invalid'; problems: FormProblems };
+
+/** Checks a draft as every file of policies is checked. */
+export function checkDraft(draft: Draft): DraftReading {
+  return draft.kind === 'json' ? checkText(draft.file) : checkForm(draft.policies);
+}
+
+function checkText(text: string): DraftReading {
+  const invalid = (problem: string): DraftReading => ({ kind: 'invalid', problems: { file: problem } });
+  try {
+    const file: unknown = JSON.parse(text);
+    const problem = jsonProblem(text, (literal) => `the number ${literal} cannot be kept exactly`);
+    if (problem !== null) return invalid(`This cannot be used: ${problem}.`);
+    return { kind: 'valid', policies: readPolicyFile(file), file };
+  } catch (error) {
+    if (error instanceof SyntaxError) return invalid(`This is not JSON: ${error.message}`);
+    if (error instanceof ServiceError) return invalid(error.message);
+    throw error;
+  }
+}
+
+function checkForm(policies: readonly EnteredPolicy[]): DraftReading {
+  const file = fileOf(policies);
+  const problems: Record<string, string> = {};
+  for (const [index, policy] of policies.entries()) {
+    const prefix = prefixOf(index);
+    const own: [field: string, problem: string | null][] = [
+      ['amountsIn', currencyProblem(policy)],
+      ['match.metadata', metadataProblem(policy.metadata)],
+      ...amountProblems(policy),
+    ];
+    for (const [field, problem] of own) {
+      if (problem !== null) problems[`${prefix}${field}`] = problem;
+    }
+  }
+  const reading = checkPolicyFile(file);
+  if (reading.kind === 'valid' && Object.keys(problems).length === 0) {
+    return { kind: 'valid', policies: reading.policies, file };
+  }
+  const known = new Set(
+    policies.flatMap((_, index) => policyFields.map((field) => `${prefixOf(index)}${field}`)),
+  );
+  for (const issue of reading.kind === 'valid' ? [] : reading.issues) {
+    const field = fieldAt(issue.path, known);
+    problems[field] ??= wordsFor(issue, field);
+  }
+  return { kind: 'invalid', problems };
+}
+
+/** The field that a place of the file is entered in, or the first of those that it consists of. */
+function fieldAt(path: readonly PropertyKey[], known: ReadonlySet<string>): string {
+  for (let length = path.length; length > 0; length -= 1) {
+    const name = path.slice(0, length).join('.');
+    if (known.has(name)) return name;
+  }
+  const beginning = `${path.join('.')}.`;
+  const isOfOnePolicy = path.length > 2;
+  return (isOfOnePolicy ? [...known].find((name) => name.startsWith(beginning)) : undefined) ?? 'form';
+}
+
+/** The file speaks of minor units, the form of decimals. */
+function wordsFor(issue: PolicyIssue, field: string): string {
+  const isAmount = amountFields.some((name) => field.endsWith(`.${name}`));
+  if (isAmount && issue.code === 'too_small') return 'Has to be more than nothing.';
+  const message = messageOf(issue);
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+}

@@ -1,0 +1,314 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { listPolicies, setPolicies } from '../../shared/organizations/policies.ts';
+import type { PolicyInput } from '../../shared/policies/policy.ts';
+import { policySchema } from '../../shared/policies/policy.ts';
+import { signInMember } from '../harness/dashboard-member.ts';
+import type { DashboardVisitor, Page } from '../harness/dashboard-visitor.ts';
+import { type SentField, sentForm } from '../harness/sent-form.ts';
+import { useService } from '../harness/use-service.ts';
+
+const service = useService({ workers: 0 });
+let base: string;
+let admin: DashboardVisitor;
+
+/** A policy that says everything that one can. */
+const full = {
+  name: 'Everything "said" & done',
+  priority: 3,
+  match: {
+    processors: ['braintree'],
+    currencies: ['kwd', 'bhd'],
+    reasons: ['duplicate_charge', 'other'],
+    amount: { min: 1_005, max: 9_000_000 },
+    metadata: { category: 'gift_card', code: '5', count: 5, 'is <b>': true, off: false },
+  },
+  windowDays: 30,
+  maxPercent: 80,
+  maxAmount: { amount: 50_000, currency: 'jpy' },
+  finalSale: true,
+  approvalAbove: { api: 0, dashboard: 20_000, mcp: 1 },
+  velocity: { perTransaction: 3, perDay: { count: 200, amount: 1_000_000 } },
+  enforce: { api: true, dashboard: true },
+} satisfies PolicyInput;
+const empty = { name: 'Nothing said', priority: 90 };
+const held = [full, empty];
+
+const hold = (policies: object[]) =>
+  setPolicies(service.deps, {
+    organizationId: service.organization.id,
+    file: { policies },
+    actor: 'test',
+  });
+const holding = () => listPolicies(service.deps.db, service.organization.id);
+
+beforeEach(async () => {
+  base = `/dashboard/${service.organization.id}/test`;
+  ({ visitor: admin } = await signInMember(service, 'admin'));
+  await hold(held);
+});
+
+const editor = /id="editor"/;
+const opened = async () => sentForm((await admin.get(`${base}/policies`)).text, editor);
+
+/** The same form with other values in some fields; one that is null is not sent. */
+function filled(form: SentField[], values: Record<string, string | null>): SentField[] {
+  const kept = form.filter(([name]) => !(name in values));
+  return [
+    ...kept,
+    ...Object.entries(values).flatMap(([name, value]) =>
+      value === null ? [] : [[name, value] as SentField],
+    ),
+  ];
+}
+
+const send = (path: string, form: SentField[], headers = {}): Promise<Page> =>
+  admin.post(`${base}/policies${path}`, form, { headers });
+
+/** Previews, and confirms what the page then asks to confirm. */
+async function save(form: SentField[]): Promise<Page> {
+  const preview = await send('/preview', form);
+  expect(preview.status).toBe(200);
+  return await send('', sentForm(preview.text, /action="[^"]*\/policies"/));
+}
+
+/** The names of the policies of a form, in their order. */
+const namesIn = (form: SentField[]) =>
+  form.filter(([name]) => /^policies\.\d+\.name$/.test(name)).map(([, value]) => value);
+const valueIn = (form: SentField[], field: string) => form.find(([name]) => name === field)?.[1];
+
+describe('the form', () => {
+  test('holds all that a policy can say, and saved untouched it changes nothing', async () => {
+    const form = await opened();
+    expect(namesIn(form)).toEqual([full.name, empty.name]);
+    expect(valueIn(form, 'policies.0.match.amount.min')).toBe('1.005');
+    expect(valueIn(form, 'policies.0.maxAmount.amount')).toBe('50000');
+    expect(valueIn(form, 'policies.0.approvalAbove.api')).toBe('0.000');
+    const preview = await send('/preview', form);
+    expect(preview.text).toContain('Nothing: these are the policies that hold.');
+    expect((await save(form)).status).toBe(303);
+    expect(await holding()).toEqual(held.map((policy) => policySchema.parse(policy)));
+  });
+
+  test('writes amounts in decimals of their currency', async () => {
+    const form = filled(await opened(), {
+      'policies.1.amountsIn': 'jpy',
+      'policies.1.match.currencies': 'JPY',
+      'policies.1.approvalAbove.mcp': '50.00',
+      'policies.1.maxAmount.amount': '12.5',
+      'policies.1.maxAmount.currency': 'Eur',
+    });
+    expect((await save(form)).status).toBe(303);
+    expect((await holding())[1]).toMatchObject({
+      match: { currencies: ['jpy'] },
+      approvalAbove: { mcp: 50n },
+      maxAmount: { amount: 1_250n, currency: 'eur' },
+    });
+  });
+
+  test('is answered with what becomes of the policies before anything does', async () => {
+    const form = filled(await opened(), {
+      'policies.0.windowDays': '14',
+      'policies.1.name': 'Something said',
+    });
+    const { text } = await send('/preview', form);
+    expect(text).toContain(`Removed: ${empty.name}`);
+    expect(text).toContain('Added: Something said');
+    expect(text).toContain('Let them hold');
+    expect(await holding()).toEqual(held.map((policy) => policySchema.parse(policy)));
+    expect((await save(form)).status).toBe(303);
+    expect((await holding()).map(({ name }) => name)).toEqual([full.name, 'Something said']);
+  });
+
+  test.each<[entered: Record<string, string>, field: string, words: string]>([
+    [{ windowDays: 'thirty' }, 'windowDays', 'Must be a whole number of days from 1 to 36500.'],
+    [{ maxPercent: '101' }, 'maxPercent', 'Must be a whole number of percent from 1 to 100.'],
+    [{ 'velocity.perDay.count': '-1' }, 'velocity.perDay.count', 'Must be a whole number of refunds'],
+    [{ 'approvalAbove.api': '10.505' }, 'approvalAbove.api', 'Enter a number in decimals of the currency'],
+    [{ 'approvalAbove.api': '1e3' }, 'approvalAbove.api', 'Enter a number in decimals of the currency'],
+    [{ 'approvalAbove.mcp': '-1' }, 'approvalAbove.mcp', 'Has to be more than nothing.'],
+    [{ 'maxAmount.amount': '0' }, 'maxAmount.amount', 'Has to be more than nothing.'],
+    [{ 'velocity.perDay.amount': '9'.repeat(18) }, 'velocity.perDay.amount', 'Is more than any payment.'],
+    [{ 'maxAmount.amount': '1', 'maxAmount.currency': 'xyz' }, 'maxAmount.currency', 'ISO 4217'],
+    [{ 'match.currencies': 'usd, dollars' }, 'match.currencies', 'ISO 4217'],
+    [
+      { 'match.amount.min': '2', 'match.amount.max': '1' },
+      'match.amount.min',
+      'Min must not be greater than max.',
+    ],
+    [{ name: '' }, 'name', 'Must not be empty.'],
+    [{ name: full.name }, 'name', 'Two policies are named'],
+    [
+      { amountsIn: 'jpy', 'match.currencies': 'usd', 'approvalAbove.api': '5' },
+      'amountsIn',
+      'one of the currencies',
+    ],
+    [{ amountsIn: 'euros', 'approvalAbove.api': '5' }, 'amountsIn', 'Has to be a currency'],
+    [
+      { 'match.metadata.0.key': 'a', 'match.metadata.0.kind': 'number', 'match.metadata.0.value': 'five' },
+      'match.metadata',
+      'has to be a number',
+    ],
+    [
+      { 'match.metadata.0.key': 'a', 'match.metadata.0.kind': 'boolean', 'match.metadata.0.value': 'maybe' },
+      'match.metadata',
+      'has to be yes or no',
+    ],
+    [
+      {
+        ...{ 'match.metadata.0.key': 'a', 'match.metadata.0.value': '1' },
+        ...{ 'match.metadata.1.key': 'a', 'match.metadata.1.value': '2' },
+      },
+      'match.metadata',
+      'stands twice',
+    ],
+    [{ 'match.metadata.0.value': '1' }, 'match.metadata', 'The empty text is no key.'],
+  ])('tells at the field what is wrong with %j, and keeps it', async (values, field, words) => {
+    const own = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [`policies.1.${name}`, value]),
+    );
+    const form = filled(await opened(), own);
+    for (const path of ['/preview', '']) {
+      const { status, text } = await send(path, form);
+      expect(status).toBe(400);
+      const [, told] = new RegExp(`id="policies\\.1\\.${field}-problem">([^<]*)<`).exec(text) ?? [];
+      expect(told).toContain(words);
+      const again = sentForm(text, editor);
+      for (const [name, value] of Object.entries(own)) expect(again).toContainEqual([name, value]);
+    }
+    expect(await holding()).toEqual(held.map((policy) => policySchema.parse(policy)));
+  });
+
+  test.each([
+    ['match.processors', 'paypal', 'Unknown processor'],
+    ['match.reasons', 'whim', 'Must be one of'],
+  ])('takes no other choices than it offers: %s %s', async (field, value, words) => {
+    const { status, text } = await send(
+      '/preview',
+      filled(await opened(), { [`policies.1.${field}`]: value }),
+    );
+    expect(status).toBe(400);
+    const [, told] = new RegExp(`id="policies\\.1\\.${field}-problem">([^<]*)<`).exec(text) ?? [];
+    expect(told).toContain(words);
+  });
+
+  test('without any policy is refused', async () => {
+    const form = (await opened()).filter(([name]) => !name.startsWith('policies.'));
+    const { status, text } = await send('/preview', form);
+    expect(status).toBe(400);
+    expect(text).toContain('without any, every refund would be allowed');
+  });
+});
+
+describe('a button of the form', () => {
+  /** What the form holds after some buttons were pressed in it. */
+  async function pressed(...steps: string[]): Promise<SentField[]> {
+    let form = await opened();
+    for (const step of steps) {
+      const { status, text } = await send('/edit', [...form, ['step', step]]);
+      expect(status).toBe(200);
+      form = sentForm(text, editor);
+    }
+    return form;
+  }
+
+  test('moves a policy, and both keep their rules', async () => {
+    const form = await pressed('down.0');
+    expect(namesIn(form)).toEqual([empty.name, full.name]);
+    expect((await save(form)).status).toBe(303);
+    expect(await holding()).toEqual([
+      policySchema.parse({ ...empty, priority: 3 }),
+      policySchema.parse({ ...full, priority: 90 }),
+    ]);
+    expect(namesIn(await pressed('up.1'))).toEqual([full.name, empty.name]);
+  });
+
+  test('moves policies of the same priority, too', async () => {
+    await hold(['A', 'B', 'C'].map((name) => ({ name, priority: 0 })));
+    const form = await pressed('down.0', 'up.2');
+    expect(namesIn(form)).toEqual(['B', 'C', 'A']);
+    await save(form);
+    expect((await holding()).map(({ name }) => name)).toEqual(['B', 'C', 'A']);
+  });
+
+  test('adds a policy before all others, because the first that matches decides', async () => {
+    await hold([{ ...empty, priority: 0 }]);
+    const form = await pressed('add.0');
+    expect(namesIn(form)).toEqual(['', empty.name]);
+    await save(filled(form, { 'policies.0.name': 'The newest' }));
+    expect((await holding()).map(({ name }) => name)).toEqual(['The newest', empty.name]);
+  });
+
+  test('tells of a policy that is never asked, because one above it is for every refund', async () => {
+    const marked = async (form: SentField[]) =>
+      (await send('/edit', form)).text.split('Never asked').length - 1;
+    expect(await marked(await opened())).toBe(0);
+    expect(await marked(await pressed('up.1'))).toBe(1);
+    expect(await marked(await pressed('add.0'))).toBe(2);
+  });
+
+  test('removes a policy from the form, and from what holds only once that is confirmed', async () => {
+    const form = await pressed('remove.0');
+    expect(namesIn(form)).toEqual([empty.name]);
+    expect(await holding()).toHaveLength(2);
+    const preview = await send('/preview', form);
+    expect(preview.text).toContain('Removed: Everything &quot;said&quot; &amp; done.');
+    await save(form);
+    expect((await holding()).map(({ name }) => name)).toEqual([empty.name]);
+  });
+
+  test('shows the same policies as JSON and back, unfinished ones, too', async () => {
+    const json = await pressed('json');
+    expect(JSON.parse(valueIn(json, 'file') ?? '').policies[0]).toEqual(full);
+    const again = await pressed('json', 'form');
+    expect(again).toEqual(await opened());
+    const unfinished = filled(await opened(), { 'policies.0.windowDays': 'a month' });
+    const { text } = await send('/edit', [...unfinished, ['step', 'json']]);
+    const file = valueIn(sentForm(text, editor), 'file') ?? '';
+    expect(JSON.parse(file).policies[0].windowDays).toBe('a month');
+    const refused = await send('/edit', [
+      ['file', file],
+      ['step', 'form'],
+    ]);
+    expect(refused.status).toBe(400);
+    expect(valueIn(sentForm(refused.text, editor), 'file')).toBe(file);
+  });
+
+  test('answers with the editor alone where scripts run', async () => {
+    const form = await opened();
+    const { text } = await send('/edit', [...form, ['step', 'add.0']], { 'hx-request': 'true' });
+    expect(text).toMatch(/^<form[^>]*id="editor"/);
+    expect(text).toMatch(/autofocus[^>]*value(="")?/);
+  });
+
+  test.each(['up.0', 'down.1', 'remove.9', 'up.9999', 'toString.0', 'up', ''])(
+    'does no harm: %j',
+    async (step) => {
+      expect(namesIn(await pressed(step))).toEqual([full.name, empty.name]);
+    },
+  );
+
+  test('to go on editing brings everything back from the preview', async () => {
+    const form = filled(await opened(), {
+      'policies.1.amountsIn': 'JPY',
+      'policies.1.approvalAbove.mcp': '50',
+    });
+    const preview = await send('/preview', form);
+    const back = await send('/edit', sentForm(preview.text, /policies\/edit"/));
+    expect(new Set(sentForm(back.text, editor).map(String))).toEqual(new Set(form.map(String)));
+  });
+});
+
+describe('a form that somebody else was quicker than', () => {
+  test('comes back with what was entered, beside what holds now, and is saved when it is sent again', async () => {
+    const form = filled(await opened(), { 'policies.1.windowDays': '7' });
+    await hold([full, { ...empty, windowDays: 99 }]);
+    const late = await send('/preview', form);
+    expect(late.status).toBe(409);
+    expect(late.text).toContain('within 99 days');
+    const again = sentForm(late.text, editor);
+    expect(valueIn(again, 'policies.1.windowDays')).toBe('7');
+    expect((await holding())[1]?.windowDays).toBe(99);
+    await save(again);
+    expect((await holding())[1]?.windowDays).toBe(7);
+  });
+});
