@@ -4,7 +4,15 @@ import csrf from '@fastify/csrf-protection';
 import session, { type SessionStore } from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest, Session } from 'fastify';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { endSession, loadSession, noteUse, saveSession } from '../../shared/people/sessions.ts';
+import {
+  endSession,
+  loadSession,
+  noteUse,
+  type Proof,
+  sessionLifeMs,
+  startSession,
+  updateSession,
+} from '../../shared/people/sessions.ts';
 import type { Visitor } from './access.ts';
 import { entered } from './forms.ts';
 import { dashboardPath } from './paths.ts';
@@ -17,10 +25,10 @@ declare module 'fastify' {
     ip?: string;
     /** The name of the stored session; none before it is stored. */
     storedId?: string;
+    /** What lets it begin as somebody's; gone when it has begun, and never stored. */
+    proof?: Proof;
   }
 }
-
-const cookieLifeMs = 7 * 24 * 60 * 60 * 1000;
 
 /**
  * Keeps sessions on this instance: an unguessable id in a cookie that no script can read, and everything else in the
@@ -38,7 +46,7 @@ export async function keepSessions(scope: FastifyInstance, deps: Dependencies): 
       // With TLS, which may end at a trusted proxy.
       secure: 'auto',
       // The database ends it sooner when it is not used.
-      maxAge: cookieLifeMs,
+      maxAge: sessionLifeMs,
     },
     saveUninitialized: false,
     rolling: false,
@@ -83,10 +91,14 @@ function databaseStore(deps: Dependencies): SessionStore {
 }
 
 async function store(deps: Dependencies, sid: string, kept: Session): Promise<void> {
-  const { storedId = null, userId = null, userAgent = null, ip = null, ...rest } = kept;
+  const { storedId, userId = null, userAgent = null, ip = null, proof = null, ...rest } = kept;
   const data = JSON.parse(JSON.stringify(rest));
-  const id = await saveSession(deps, { sid, id: storedId, userId, data, userAgent, ip });
-  if (id !== null) kept.storedId = id;
+  if (storedId !== undefined) {
+    await updateSession(deps, { sid, id: storedId, userId, data });
+    return;
+  }
+  kept.storedId = await startSession(deps, { sid, proof, data, userAgent, ip });
+  delete kept.proof;
 }
 
 async function restore(deps: Dependencies, sid: string): Promise<Session | null> {
@@ -96,16 +108,27 @@ async function restore(deps: Dependencies, sid: string): Promise<Session | null>
   return { ...(data as unknown as Session), storedId: id, ...(userId === null ? {} : { userId }) };
 }
 
-/** Begins a session for somebody who has shown who they are. Whatever session the browser had before is over. */
+const toldOfPerson = ['userId', 'proof', 'userAgent', 'ip'] as const;
+
+/**
+ * Begins a session for somebody who has shown who they are. Whatever session the browser had before is over.
+ * @throws ServiceError validation_error when the password was changed since it was shown; then nobody is signed in.
+ */
 export async function beginSession(
   request: FastifyRequest,
   reply: FastifyReply,
-  userId: string,
+  proof: Proof,
 ): Promise<void> {
   const { 'user-agent': userAgent = 'An unknown browser' } = request.headers;
-  Object.assign(request.session, { userId, userAgent, ip: request.ip });
-  // Under another id, so that nobody who knew the one before knows this one.
-  await request.session.regenerate(['userId', 'userAgent', 'ip']);
+  Object.assign(request.session, { userId: proof.userId, proof, userAgent, ip: request.ip });
+  try {
+    // Under another id, so that nobody who knew the one before knows this one.
+    await request.session.regenerate([...toldOfPerson]);
+  } catch (error) {
+    // What is left is nobody's, and is stored no more than that of any stranger.
+    for (const each of toldOfPerson) delete request.session[each];
+    throw error;
+  }
   reply.generateCsrf();
 }
 

@@ -6,20 +6,21 @@ import { actorOf } from './acting.ts';
 import { forgetFailures, lockedError } from './lockout.ts';
 import { findMember } from './members.ts';
 import { checkNewPassword, hashPassword } from './passwords.ts';
-import { revokeOtherSessions } from './sessions.ts';
+import { type Proof, revokeOtherSessions } from './sessions.ts';
 import { signIn } from './sign-in.ts';
 
 /**
  * Changes the password of a person who is signed in, and ends all other sessions of that person. Wrong guesses of the
  * current one count as failures to sign in.
  * @param request.sid of the session that stays.
+ * @returns what a session takes that is to go on under the new password.
  * @throws ServiceError validation_error when the current one is wrong or the new one will not do; rate_limited while
  * the address is locked; not_found for an unknown user; service_unavailable.
  */
 export async function changePassword(
   deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
   request: { userId: string; current: string; next: string; sid: string },
-): Promise<void> {
+): Promise<Proof> {
   const { userId, current, next, sid } = request;
   const user = await deps.db.user.findUnique({ where: { id: userId } });
   if (user === null) throw new ServiceError('not_found', 'No such user.');
@@ -36,7 +37,7 @@ export async function changePassword(
   await deps.db.$transaction(async (tx) => {
     // What was verified above is what is replaced: of two changes at the same moment one is made.
     const { count } = await tx.user.updateMany({
-      where: { id: userId, passwordHash: user.passwordHash },
+      where: { id: userId, passwordHash: checked.proof.passwordHash },
       data: { passwordHash },
     });
     if (count === 0) {
@@ -46,6 +47,7 @@ export async function changePassword(
     const act = { action: 'user.password_changed', actor: actorOf({ userId }), userId };
     await auditEverywhere(tx, act, deps.clock.now());
   });
+  return { userId, passwordHash };
 }
 
 /**

@@ -1,12 +1,12 @@
-import type { User } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isEmail, normalizeEmail } from './email.ts';
 import { countAttempt, forgetFailures } from './lockout.ts';
 import { verifyPassword } from './passwords.ts';
+import type { Proof } from './sessions.ts';
 
 /** What became of an attempt to sign in. Neither a refusal nor a lock tells whether the address has a user. */
 export type SignIn =
-  | { kind: 'signed-in'; user: Pick<User, 'id' | 'email'> }
+  | { kind: 'signed-in'; proof: Proof }
   | { kind: 'refused' }
   | { kind: 'locked'; retryAfterSeconds: number };
 
@@ -28,6 +28,6 @@ export async function signIn(
     const isRight = await verifyPassword(user?.passwordHash ?? null, request.password);
     if (user === null || !isRight) return { kind: 'refused' };
     await forgetFailures(deps.db, { email });
-    return { kind: 'signed-in', user: { id: user.id, email: user.email } };
+    return { kind: 'signed-in', proof: { userId: user.id, passwordHash: user.passwordHash } };
   });
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock.ts';
 import { type Database, openDatabase, type Role } from '../../shared/db.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import type { Proof } from '../../shared/people/sessions.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { useDatabase } from './database.ts';
 import { madeBeforeTests } from './made-before-tests.ts';
@@ -58,6 +59,12 @@ function peopleOf(databaseUrl: string): TestPeople {
       return rows.map(({ action }) => action);
     },
   };
+}
+
+/** What somebody has to show to begin a session, as the password is just now. */
+export async function proofOf(db: Database, userId: string): Promise<Proof> {
+  const { passwordHash } = await db.user.findUniqueOrThrow({ where: { id: userId } });
+  return { userId, passwordHash };
 }
 
 /** An address that nobody has. */

@@ -6,7 +6,9 @@ import { changeRole } from '../../shared/people/members.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { signInMember } from '../harness/dashboard-member.ts';
 import { DashboardVisitor } from '../harness/dashboard-visitor.ts';
+import { withClient } from '../harness/database-client.ts';
 import { useService } from '../harness/use-service.ts';
+import { waitForLock } from '../harness/wait-for-lock.ts';
 
 const service = useService({ workers: 0 });
 const password = 'correct horse battery';
@@ -169,6 +171,23 @@ describe('signing in', () => {
     const page = await visitor.signIn(email, password);
     expect(page.status).toBe(401);
     expect(page.text).toMatch(/tried again in \d+ seconds/);
+  });
+
+  test('is over when the password is changed while it is under way', async () => {
+    const { id, email } = await newPerson();
+    const visitor = new DashboardVisitor(service);
+    await withClient(service.settings.DATABASE_URL, async (client) => {
+      await client.query('BEGIN');
+      await client.query(`UPDATE "user" SET password_hash = 'another' WHERE id = $1`, [id]);
+      const answering = visitor.signIn(email, password);
+      await waitForLock(client);
+      await client.query('COMMIT');
+      const page = await answering;
+      expect(page.status).toBe(401);
+      expect(page.text).toContain('The password was changed meanwhile. Sign in with the new one.');
+    });
+    expect(visitor.cookie).toBe('');
+    expect(await service.deps.db.session.count({ where: { userId: id } })).toBe(0);
   });
 
   test('is refused when another site sends it', async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from 'vitest';
 import { findMembership } from '../../shared/people/members.ts';
-import { saveSession } from '../../shared/people/sessions.ts';
+import { startSession } from '../../shared/people/sessions.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
 import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
 import { auditOf } from '../harness/audit-log.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
-import { newEmail } from '../harness/people.ts';
+import { newEmail, proofOf } from '../harness/people.ts';
 import { useService } from '../harness/use-service.ts';
 
 // Every command is a process that has to start first.
@@ -68,7 +68,8 @@ describe('people on the command line', () => {
     await add(email, 'viewer');
     const { id: userId } = await userOf(email);
     const browser = { userAgent: null, ip: null };
-    await saveSession(deps, { sid: 'a cookie', id: null, userId, data: {}, ...browser });
+    const proof = await proofOf(deps.db, userId);
+    await startSession(deps, { sid: 'a cookie', proof, data: {}, ...browser });
     for (let count = 0; count < 5; count += 1) await signIn(deps, { email, password: 'forgotten' });
     const password = onlyLine((await user('reset-password', email)).stdout);
     expect((await signIn(deps, { email, password })).kind).toBe('signed-in');

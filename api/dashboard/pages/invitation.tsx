@@ -30,14 +30,15 @@ export function invitationPages(scope: Api, deps: ApiDependencies): void {
     if (invitation === null) return sendPage(reply.code(404), <Gone />);
     const visitor = await signedIn(deps, request, reply);
     if (visitor?.user.email === invitation.email) {
-      await acceptAsUser(deps, { token, userId: visitor.user.id });
+      const { sessionId: sid } = request.session;
+      await acceptAsUser(deps, { token, userId: visitor.user.id, sid });
     } else {
       const form = readForm(formSchema, request.body);
       if (form.kind === 'invalid')
         return await show(deps, request, reply.code(400), invitation, form.problems);
       try {
-        const { userId } = await acceptAsNewPerson(deps, { token, password: form.value.password });
-        await beginSession(request, reply, userId);
+        const { password } = form.value;
+        await beginSession(request, reply, await acceptAsNewPerson(deps, { token, password }));
       } catch (error) {
         const problems = problemsOf(error, ['password']);
         return await show(deps, request, reply.code(400), invitation, problems);

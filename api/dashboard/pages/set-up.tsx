@@ -33,8 +33,7 @@ export function setUpPages(scope: Api, deps: ApiDependencies): void {
     const form = readForm(formSchema, body);
     if (form.kind === 'invalid') return again(form.problems);
     try {
-      const { userId } = await createFirstOwner(deps, form.value);
-      await beginSession(request, reply, userId);
+      await beginSession(request, reply, await createFirstOwner(deps, form.value));
     } catch (error) {
       return again(problemsOf(error, fields));
     }

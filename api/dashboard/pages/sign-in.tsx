@@ -5,7 +5,7 @@ import { needsFirstOwner } from '../../../shared/people/first-owner.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
-import { entered, type FormProblems } from '../forms.ts';
+import { entered, type FormProblems, problemsOf } from '../forms.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { Notice } from '../layout/notice.tsx';
@@ -57,7 +57,11 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
             `Too many tries for this address. It can be tried again in ${waitInWords(outcome.retryAfterSeconds)}.`,
           );
         case 'signed-in':
-          await beginSession(request, reply, outcome.user.id);
+          try {
+            await beginSession(request, reply, outcome.proof);
+          } catch (error) {
+            return refuse(problemsOf(error, []).form ?? wrong);
+          }
           return reply.redirect(next, 303);
       }
     });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { changePassword } from '../../../shared/people/password-change.ts';
 import {
   listSessions,
+  type Proof,
   revokeOtherSessions,
   revokeSession,
   type SessionSummary,
@@ -50,13 +51,14 @@ export function youPages(scope: Api, deps: ApiDependencies): void {
       show(reply.code(400), visitor, storedId, { done: undefined, problems });
     const form = readForm(passwordSchema, request.body);
     if (form.kind === 'invalid') return await again(form.problems);
+    let proof: Proof;
     try {
-      await changePassword(deps, { userId: visitor.user.id, sid, ...form.value });
+      proof = await changePassword(deps, { userId: visitor.user.id, sid, ...form.value });
     } catch (error) {
       return await again(problemsOf(error, ['current', 'next']));
     }
     // Whoever had a copy of this browser's cookie is signed out as well.
-    await beginSession(request, reply, visitor.user.id);
+    await beginSession(request, reply, proof);
     return reply.redirect(`${path}?done=password`, 303);
   });
 
