@@ -4,6 +4,7 @@ import csrf from '@fastify/csrf-protection';
 import session, { type SessionStore } from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest, Session } from 'fastify';
 import type { Dependencies } from '../../shared/dependencies.ts';
+import { signOut } from '../../shared/people/own-sessions.ts';
 import {
   endSession,
   loadSession,
@@ -26,7 +27,7 @@ declare module 'fastify' {
     /** The name of the stored session; none before it is stored. */
     storedId?: string;
     /** What lets it begin as somebody's; gone when it has begun, and never stored. */
-    proof?: Proof;
+    beginning?: { proof: Proof; isRenewal: boolean };
   }
 }
 
@@ -91,14 +92,15 @@ function databaseStore(deps: Dependencies): SessionStore {
 }
 
 async function store(deps: Dependencies, sid: string, kept: Session): Promise<void> {
-  const { storedId, userId = null, userAgent = null, ip = null, proof = null, ...rest } = kept;
+  const { storedId, userId = null, userAgent = null, ip = null, beginning, ...rest } = kept;
   const data = JSON.parse(JSON.stringify(rest));
   if (storedId !== undefined) {
     await updateSession(deps, { sid, id: storedId, userId, data });
     return;
   }
-  kept.storedId = await startSession(deps, { sid, proof, data, userAgent, ip });
-  delete kept.proof;
+  const { proof = null, isRenewal = false } = beginning ?? {};
+  kept.storedId = await startSession(deps, { sid, proof, isRenewal, data, userAgent, ip });
+  delete kept.beginning;
 }
 
 async function restore(deps: Dependencies, sid: string): Promise<Session | null> {
@@ -108,19 +110,43 @@ async function restore(deps: Dependencies, sid: string): Promise<Session | null>
   return { ...(data as unknown as Session), storedId: id, ...(userId === null ? {} : { userId }) };
 }
 
-const toldOfPerson = ['userId', 'proof', 'userAgent', 'ip'] as const;
-
 /**
- * Begins a session for somebody who has shown who they are. Whatever session the browser had before is over.
+ * Signs somebody in who has shown who they are. Whoever was signed in on the browser before is signed out.
  * @throws ServiceError validation_error when the password was changed since it was shown; then nobody is signed in.
  */
 export async function beginSession(
+  deps: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   proof: Proof,
 ): Promise<void> {
+  const { userId, sessionId: sid } = request.session;
+  if (userId !== undefined) await signOut(deps, { userId, sid });
+  await replaceSession(request, reply, { proof, isRenewal: false });
+}
+
+/**
+ * Gives the session of a person who has a new password another id, so that a copy of the cookie opens nothing any more.
+ * @throws like `beginSession`.
+ */
+export async function renewSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  proof: Proof,
+): Promise<void> {
+  await replaceSession(request, reply, { proof, isRenewal: true });
+}
+
+const toldOfPerson = ['userId', 'beginning', 'userAgent', 'ip'] as const;
+
+async function replaceSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  beginning: { proof: Proof; isRenewal: boolean },
+): Promise<void> {
   const { 'user-agent': userAgent = 'An unknown browser' } = request.headers;
-  Object.assign(request.session, { userId: proof.userId, proof, userAgent, ip: request.ip });
+  const { userId } = beginning.proof;
+  Object.assign(request.session, { userId, beginning, userAgent, ip: request.ip });
   try {
     // Under another id, so that nobody who knew the one before knows this one.
     await request.session.regenerate([...toldOfPerson]);

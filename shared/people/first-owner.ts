@@ -4,7 +4,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { checkedOrganizationName, insertOrganization } from '../organizations/create-organization.ts';
 import { actorOf } from './acting.ts';
-import { countAttempt, forgetFailures, lockedError } from './lockout.ts';
+import { countAttempt, forgetFailures, lockedError, logRefusal, type RefusalLog } from './lockout.ts';
 import type { Proof } from './sessions.ts';
 import { insertUser, prepareUser } from './users.ts';
 
@@ -35,7 +35,8 @@ export function setupCode(encryptionKey: string): string {
  * too many wrong codes; service_unavailable.
  */
 export async function createFirstOwner(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & { settings: { ENCRYPTION_KEY: string } },
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> &
+    RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   request: { code: string; organizationName: string; email: string; password: string },
 ): Promise<Proof> {
   if (!(await needsFirstOwner(deps.db))) throw alreadySetUp();
@@ -55,13 +56,15 @@ export async function createFirstOwner(
 }
 
 async function requireCode(
-  deps: Pick<Dependencies, 'db' | 'clock'> & { settings: { ENCRYPTION_KEY: string } },
+  deps: Pick<Dependencies, 'db' | 'clock'> & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   given: string,
 ): Promise<void> {
   const attempt = await countAttempt(deps, 'first-owner');
-  if (attempt.kind === 'locked') throw lockedError(attempt);
   const right = digestOf(setupCode(deps.settings.ENCRYPTION_KEY));
-  if (!timingSafeEqual(digestOf(given), right)) {
+  const isRight = timingSafeEqual(digestOf(given), right);
+  if (attempt.kind === 'locked' || !isRight) logRefusal(deps, 'first-owner', attempt, null);
+  if (attempt.kind === 'locked') throw lockedError(attempt);
+  if (!isRight) {
     throw new ServiceError('validation_error', 'code: not the set-up code of this installation.');
   }
   await forgetFailures(deps.db, 'first-owner');

@@ -85,7 +85,12 @@ export async function revokeInvitation(
       throw new ServiceError('validation_error', 'It was accepted already. Remove the member instead.');
     }
     await tx.invitation.update({ where: { id }, data: { revokedAt: now } });
-    const entry = { organizationId, actor: actorOf(acting), action: 'invitation.revoked', target: id };
+    const entry = {
+      organizationId,
+      actor: actorOf(acting),
+      action: 'invitation.revoked',
+      target: id,
+    } as const;
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
   });
 }

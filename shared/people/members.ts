@@ -117,7 +117,7 @@ export async function insertMembership(
 ): Promise<void> {
   const { organizationId, userId, email, role, actor } = membership;
   await tx.membership.create({ data: { organizationId, userId, role, createdAt: now } });
-  const entry = { organizationId, actor, action: 'member.added', target: userId };
+  const entry = { organizationId, actor, action: 'member.added', target: userId } as const;
   await writeAudit(tx, { ...entry, detail: { email, role } }, now);
 }
 
@@ -154,7 +154,12 @@ export async function changeRole(
     await tx.membership.update({ where, data: { role } });
     await revokeInvitationsOf(tx, organizationId, userId, managedRoles(role), now);
     const detail = { email: previous.email, from: previous.role, to: role };
-    const entry = { organizationId, actor: actorOf(acting), action: 'member.role_changed', target: userId };
+    const entry = {
+      organizationId,
+      actor: actorOf(acting),
+      action: 'member.role_changed',
+      target: userId,
+    } as const;
     await writeAudit(tx, { ...entry, detail }, now);
   });
 }
@@ -179,7 +184,12 @@ export async function removeMember(
     if (role === 'owner') await requireAnotherOwner(tx, organizationId, userId);
     await tx.membership.delete({ where: { organizationId_userId: { organizationId, userId } } });
     await revokeInvitationsOf(tx, organizationId, userId, [], now);
-    const entry = { organizationId, actor: actorOf(acting), action: 'member.removed', target: userId };
+    const entry = {
+      organizationId,
+      actor: actorOf(acting),
+      action: 'member.removed',
+      target: userId,
+    } as const;
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
   });
 }

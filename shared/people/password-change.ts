@@ -1,12 +1,12 @@
-import { writeAudit } from '../audit-log.ts';
-import type { DatabaseTransaction } from '../db.ts';
+import { auditEverywhere } from '../audit-log.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { actorOf } from './acting.ts';
-import { forgetFailures, lockedError } from './lockout.ts';
+import { forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
 import { findMember } from './members.ts';
+import { endSessionsOf } from './own-sessions.ts';
 import { checkNewPassword, hashPassword } from './passwords.ts';
-import { type Proof, revokeOtherSessions } from './sessions.ts';
+import type { Proof } from './sessions.ts';
 import { signIn } from './sign-in.ts';
 
 /**
@@ -18,7 +18,7 @@ import { signIn } from './sign-in.ts';
  * the address is locked; not_found for an unknown user; service_unavailable.
  */
 export async function changePassword(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & RefusalLog,
   request: { userId: string; current: string; next: string; sid: string },
 ): Promise<Proof> {
   const { userId, current, next, sid } = request;
@@ -43,9 +43,9 @@ export async function changePassword(
     if (count === 0) {
       throw new ServiceError('validation_error', 'current: it was changed meanwhile. Sign in again.');
     }
-    await revokeOtherSessions(tx, userId, sid);
-    const act = { action: 'user.password_changed', actor: actorOf({ userId }), userId };
-    await auditEverywhere(tx, act, deps.clock.now());
+    await endSessionsOf(tx, userId, sid);
+    const act = { actor: actorOf({ userId }), action: 'user.password_changed', target: userId } as const;
+    await auditEverywhere(tx, { userId, ...act }, deps.clock.now());
   });
   return { userId, passwordHash };
 }
@@ -65,20 +65,10 @@ export async function resetPassword(
   const passwordHash = await hashPassword(deps, password);
   await deps.db.$transaction(async (tx) => {
     await tx.user.update({ where: { id: userId }, data: { passwordHash } });
-    await revokeOtherSessions(tx, userId, null);
+    await endSessionsOf(tx, userId, null);
     await forgetFailures(tx, { email });
-    await auditEverywhere(tx, { action: 'user.password_reset', actor, userId }, deps.clock.now());
+    const act = { actor, action: 'user.password_reset', target: userId } as const;
+    await auditEverywhere(tx, { userId, ...act }, deps.clock.now());
   });
   return userId;
-}
-
-/** A password opens every organization of its person, so each of them is told. */
-async function auditEverywhere(
-  tx: DatabaseTransaction,
-  { action, actor, userId }: { action: string; actor: string; userId: string },
-  now: Date,
-): Promise<void> {
-  for (const { organizationId } of await tx.membership.findMany({ where: { userId } })) {
-    await writeAudit(tx, { organizationId, actor, action, target: userId }, now);
-  }
 }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { DatabaseTransaction, Prisma, Session } from '../db.ts';
+import { auditEverywhere } from '../audit-log.ts';
+import type { DatabaseTransaction, Prisma } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
+import { actorOf } from './acting.ts';
 
 const minuteMs = 60 * 1000;
 
@@ -21,9 +23,6 @@ export interface LoadedSession {
   data: Prisma.JsonValue;
 }
 
-/** A session as it may be shown: nothing of the cookie, nothing of what the library keeps. */
-export type SessionSummary = Omit<Session, 'hash' | 'data' | 'userId'>;
-
 /** Who has shown who they are: by the password that has this hash. */
 export interface Proof {
   userId: string;
@@ -35,6 +34,8 @@ export interface NewSession {
   sid: string;
   /** Null for a session of nobody. */
   proof: Proof | null;
+  /** True when it takes the place of one that the person has; else the person signs in with it. */
+  isRenewal?: boolean;
   data: Prisma.InputJsonObject;
   userAgent: string | null;
   ip: string | null;
@@ -43,6 +44,7 @@ export interface NewSession {
 /**
  * Stores a session that the request has made itself; nobody else inserts one, so that one which has ended stays ended. A
  * person's begins only while the password that was shown still counts: whoever changes it waits for this, or this for them.
+ * To sign in is written down in every organization of the person.
  * @returns the session's id, for `updateSession`.
  * @throws ServiceError validation_error when the password was changed meanwhile; any error for a session id that is stored already.
  */
@@ -50,7 +52,7 @@ export async function startSession(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   session: NewSession,
 ): Promise<string> {
-  const { sid, proof, data, ip } = session;
+  const { sid, proof, isRenewal = false, data, ip } = session;
   const now = clock.now();
   const userAgent =
     session.userAgent === null ? null : [...session.userAgent].slice(0, longestUserAgent).join('');
@@ -60,6 +62,9 @@ export async function startSession(
   await db.$transaction(async (tx) => {
     if (proof !== null) await holdPassword(tx, proof);
     await tx.session.create({ data: row });
+    if (userId === null || isRenewal) return;
+    const act = { actor: actorOf({ userId }), action: 'user.signed_in', target: row.id } as const;
+    await auditEverywhere(tx, { userId, ...act }, now);
   });
   return row.id;
 }
@@ -133,42 +138,11 @@ export async function endSession(db: DatabaseTransaction, sid: string): Promise<
   await db.session.deleteMany({ where: { hash: hashOf(sid) } });
 }
 
-/** A person's sessions that have not ended, the one seen last first. */
-export async function listSessions(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
-  userId: string,
-): Promise<SessionSummary[]> {
-  return await db.session.findMany({
-    where: { userId, expiresAt: { gt: clock.now() } },
-    omit: { hash: true, data: true, userId: true },
-    orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }],
-  });
-}
-
-/** Ends one of a person's sessions; answers whether there was such a session. */
-export async function revokeSession(db: DatabaseTransaction, userId: string, id: string): Promise<boolean> {
-  const { count } = await db.session.deleteMany({ where: { id, userId } });
-  return count === 1;
-}
-
-/**
- * Ends a person's sessions but for the one of a cookie; answers how many.
- * @param exceptSid null to end all of them.
- */
-export async function revokeOtherSessions(
-  db: DatabaseTransaction,
-  userId: string,
-  exceptSid: string | null,
-): Promise<number> {
-  const kept = exceptSid === null ? {} : { hash: { not: hashOf(exceptSid) } };
-  const { count } = await db.session.deleteMany({ where: { userId, ...kept } });
-  return count;
-}
-
 function expiryOf(createdAt: Date, seenAt: Date): Date {
   return new Date(Math.min(seenAt.getTime() + idleMs, createdAt.getTime() + sessionLifeMs));
 }
 
-function hashOf(sid: string): Uint8Array<ArrayBuffer> {
+/** Under what a session is stored. */
+export function hashOf(sid: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(createHash('sha256').update(sid).digest());
 }

@@ -1,6 +1,6 @@
 import type { Dependencies } from '../dependencies.ts';
 import { isEmail, normalizeEmail } from './email.ts';
-import { countAttempt, forgetFailures } from './lockout.ts';
+import { countAttempt, forgetFailures, logRefusal, type RefusalLog } from './lockout.ts';
 import { verifyPassword } from './passwords.ts';
 import type { Proof } from './sessions.ts';
 
@@ -16,17 +16,21 @@ export type SignIn =
  * @throws ServiceError service_unavailable when too many people sign in at once; then nothing was counted.
  */
 export async function signIn(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & RefusalLog,
   request: { email: string; password: string },
 ): Promise<SignIn> {
   const email = normalizeEmail(request.email);
   return await deps.hashingTurns.take(async () => {
-    const attempt = await countAttempt(deps, { email });
-    if (attempt.kind === 'locked') return attempt;
     // What cannot be an address may be something that the database does not take either.
     const user = isEmail(email) ? await deps.db.user.findUnique({ where: { email } }) : null;
-    const isRight = await verifyPassword(user?.passwordHash ?? null, request.password);
-    if (user === null || !isRight) return { kind: 'refused' };
+    const subject = { email };
+    const attempt = await countAttempt(deps, subject);
+    const isRight =
+      attempt.kind === 'counted' && (await verifyPassword(user?.passwordHash ?? null, request.password));
+    if (user === null || !isRight) {
+      logRefusal(deps, subject, attempt, user?.id ?? null);
+      return attempt.kind === 'locked' ? attempt : { kind: 'refused' };
+    }
     await forgetFailures(deps.db, { email });
     return { kind: 'signed-in', proof: { userId: user.id, passwordHash: user.passwordHash } };
   });

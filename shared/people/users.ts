@@ -70,7 +70,7 @@ export async function insertUser(
   const { organizationId, role, actor } = membership;
   await tx.user.create({ data: { ...user, createdAt: now } });
   await tx.membership.create({ data: { organizationId, userId: user.id, role, createdAt: now } });
-  const entry = { organizationId, actor, action: 'user.created', target: user.id };
+  const entry = { organizationId, actor, action: 'user.created', target: user.id } as const;
   await writeAudit(tx, { ...entry, detail: { email: user.email, role } }, now);
 }
 

@@ -1,4 +1,4 @@
-import { writeAudit } from '../audit-log.ts';
+import { type AuditAction, writeAudit } from '../audit-log.ts';
 import type { Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { readGivenReason } from './given-reason.ts';
@@ -52,7 +52,7 @@ export async function rejectRefund(
 
 async function decide(
   deps: Pick<Dependencies, 'db' | 'clock'>,
-  action: string,
+  action: AuditAction,
   move: Transition & { refund: Refund },
 ): Promise<DecisionOutcome> {
   const { id, organizationId } = move.refund;

@@ -1,4 +1,4 @@
-import { writeAudit } from '../audit-log.ts';
+import { type AuditAction, writeAudit } from '../audit-log.ts';
 import type { Prisma } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { exportRefunds } from './export-refunds.ts';
@@ -29,7 +29,7 @@ export async function* auditedExport(
   { owner, filter, actor }: ExportRequest,
   observer: ExportObserver,
 ): AsyncGenerator<string, void, undefined> {
-  const audit = (action: string, more: Prisma.InputJsonObject = {}) => {
+  const audit = (action: AuditAction, more: Prisma.InputJsonObject = {}) => {
     const { organizationId, environment } = owner;
     const detail = { environment, filter: asJson(filter), ...more };
     const entry = { organizationId, actor, action, target: organizationId, detail };

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  listSessions,
+  revokeOtherSessions,
+  revokeSession,
+  signOut,
+} from '../../shared/people/own-sessions.ts';
 import { changePassword, resetPassword } from '../../shared/people/password-change.ts';
 import {
   endSession,
-  listSessions,
   loadSession,
   noteUse,
   type Proof,
-  revokeOtherSessions,
-  revokeSession,
   startSession,
   updateSession,
 } from '../../shared/people/sessions.ts';
@@ -93,7 +96,7 @@ describe('a session that has ended', () => {
 
   test('is not brought back by the request that made it, either', async () => {
     const session = await start(person.userId);
-    await revokeOtherSessions(people.deps.db, person.userId, null);
+    await revokeOtherSessions(people.deps, { userId: person.userId, sid: 'another' });
     expect(await update(session, person.userId)).toBe(false);
     expect(await load(session.sid)).toBeNull();
   });
@@ -217,13 +220,52 @@ describe('a person', () => {
     expect((await listSessions(people.deps, userId)).map(({ id }) => id)).toEqual(
       [third, second, first].map(({ id }) => id),
     );
-    expect(await revokeSession(people.deps.db, userId, stranger.id)).toBe(false);
-    expect(await revokeSession(people.deps.db, userId, first.id)).toBe(true);
+    expect(await revokeSession(people.deps, { userId, id: stranger.id })).toBe(false);
+    expect(await revokeSession(people.deps, { userId, id: first.id })).toBe(true);
     expect(await load(first.sid)).toBeNull();
-    expect(await revokeOtherSessions(people.deps.db, userId, second.sid)).toBe(1);
+    expect(await revokeOtherSessions(people.deps, { userId, sid: second.sid })).toBe(1);
     expect(await load(second.sid)).not.toBeNull();
     expect(await load(third.sid)).toBeNull();
     expect(await load(stranger.sid)).not.toBeNull();
+  });
+});
+
+describe('the audit log', () => {
+  test('has the beginning and the end of each session, in every organization of the person', async () => {
+    const { userId } = await people.addPerson(organizationId, 'viewer');
+    const secondId = await people.addOrganization();
+    await people.deps.db.membership.create({
+      data: { organizationId: secondId, userId, role: 'viewer' },
+    });
+    const [first, second, third] = [await start(userId), await start(userId), await start(userId)];
+    await revokeSession(people.deps, { userId, id: second.id });
+    await revokeOtherSessions(people.deps, { userId, sid: first.sid });
+    await signOut(people.deps, { userId, sid: first.sid });
+    // What has ended already ends no second time.
+    await revokeSession(people.deps, { userId, id: second.id });
+    await revokeOtherSessions(people.deps, { userId, sid: first.sid });
+    await signOut(people.deps, { userId, sid: first.sid });
+    for (const each of [organizationId, secondId]) {
+      const where = { organizationId: each, actor: `user:${userId}`, action: { not: 'user.created' } };
+      const entries = await people.deps.db.auditLog.findMany({ where, orderBy: { id: 'asc' } });
+      expect(entries.map(({ action, target }) => [action, target])).toEqual([
+        ['user.signed_in', first.id],
+        ['user.signed_in', second.id],
+        ['user.signed_in', third.id],
+        ['session.revoked', second.id],
+        ['sessions.revoked', userId],
+        ['user.signed_out', first.id],
+      ]);
+      expect(entries[4]?.detail).toEqual({ count: 1 });
+    }
+  });
+
+  test('is not told that somebody signs in when a session goes on under another cookie', async () => {
+    const { userId } = await people.addPerson(organizationId, 'viewer');
+    const proof = await proofOf(people.deps.db, userId);
+    const renewed = { sid: randomBytes(24).toString('base64url'), proof, isRenewal: true, data: {} };
+    const id = await startSession(people.deps, { ...renewed, ...browser });
+    expect(await people.audited(id)).toEqual([]);
   });
 });
 

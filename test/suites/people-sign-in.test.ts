@@ -107,6 +107,27 @@ describe.for(['a person', 'an address without a user'])('the lock of %s', (whose
   });
 });
 
+test('refusals are logged with what locks, and without the address', async () => {
+  const { userId, email, password } = await people.addPerson(organizationId, 'viewer');
+  people.logged.length = 0;
+  await failTimes(email, 5);
+  await tryPassword(email, password);
+  people.time.ms += 30_000;
+  await tryPassword(email, password);
+  await failTimes(newEmail(), 1);
+  const [first, , , , fifth, locked, stranger] = people.logged;
+  const refused = { level: 40, userId, subject: expect.stringMatching(/^[0-9a-f]{12}$/) };
+  expect(people.logged).toHaveLength(7);
+  expect(first).toMatchObject({ ...refused, msg: 'an attempt was refused: wrong' });
+  expect(fifth).toMatchObject({
+    ...{ ...refused, subject: first?.subject, locksForSeconds: 30 },
+    msg: 'an attempt was refused: wrong, a lock begins',
+  });
+  expect(locked).toMatchObject({ ...refused, msg: 'an attempt was refused: locked', retryAfterSeconds: 30 });
+  expect(stranger).toMatchObject({ level: 40, userId: null });
+  expect(JSON.stringify(people.logged)).not.toMatch(/@|not the password/);
+});
+
 test('a success ends the row of failures', async () => {
   const { email, password } = await people.addPerson(organizationId, 'viewer');
   await failTimes(email, 4);

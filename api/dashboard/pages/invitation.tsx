@@ -38,7 +38,7 @@ export function invitationPages(scope: Api, deps: ApiDependencies): void {
         return await show(deps, request, reply.code(400), invitation, form.problems);
       try {
         const { password } = form.value;
-        await beginSession(request, reply, await acceptAsNewPerson(deps, { token, password }));
+        await beginSession(deps, request, reply, await acceptAsNewPerson(deps, { token, password }));
       } catch (error) {
         const problems = problemsOf(error, ['password']);
         return await show(deps, request, reply.code(400), invitation, problems);

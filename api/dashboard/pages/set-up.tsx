@@ -33,7 +33,12 @@ export function setUpPages(scope: Api, deps: ApiDependencies): void {
     const form = readForm(formSchema, body);
     if (form.kind === 'invalid') return again(form.problems);
     try {
-      await beginSession(request, reply, await createFirstOwner(deps, form.value));
+      await beginSession(
+        deps,
+        request,
+        reply,
+        await createFirstOwner({ ...deps, log: request.log }, form.value),
+      );
     } catch (error) {
       return again(problemsOf(error, fields));
     }

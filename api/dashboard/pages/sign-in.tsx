@@ -2,9 +2,11 @@ import rateLimit from '@fastify/rate-limit';
 import { z } from 'zod';
 import { ServiceError } from '../../../shared/errors.ts';
 import { needsFirstOwner } from '../../../shared/people/first-owner.ts';
+import { signOut } from '../../../shared/people/own-sessions.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
+import { visitorOf } from '../access.ts';
 import { entered, type FormProblems, problemsOf } from '../forms.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
@@ -48,7 +50,7 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
         );
       const form = formSchema.safeParse(request.body);
       if (!form.success) return refuse(wrong);
-      const outcome = await signIn(deps, form.data);
+      const outcome = await signIn({ ...deps, log: request.log }, form.data);
       switch (outcome.kind) {
         case 'refused':
           return refuse(wrong);
@@ -58,7 +60,7 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
           );
         case 'signed-in':
           try {
-            await beginSession(request, reply, outcome.proof);
+            await beginSession(deps, request, reply, outcome.proof);
           } catch (error) {
             return refuse(problemsOf(error, []).form ?? wrong);
           }
@@ -69,8 +71,9 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
 }
 
 /** Ends the session; what is left of it in the browser opens nothing any more. */
-export function signOutRoute(scope: Api): void {
+export function signOutRoute(scope: Api, deps: ApiDependencies): void {
   scope.post(`${dashboardPath}/sign-out`, async (request, reply) => {
+    await signOut(deps, { userId: visitorOf(request).user.id, sid: request.session.sessionId });
     await request.session.destroy();
     return reply.redirect(`${dashboardPath}/sign-in?done=signed-out`, 303);
   });

@@ -1,13 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { changePassword } from '../../../shared/people/password-change.ts';
 import {
   listSessions,
-  type Proof,
   revokeOtherSessions,
   revokeSession,
   type SessionSummary,
-} from '../../../shared/people/sessions.ts';
+} from '../../../shared/people/own-sessions.ts';
+import { changePassword } from '../../../shared/people/password-change.ts';
+import type { Proof } from '../../../shared/people/sessions.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { type Visitor, visitorOf } from '../access.ts';
@@ -21,7 +21,7 @@ import { Notice } from '../layout/notice.tsx';
 import { Moment } from '../layout/values.tsx';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import { beginSession } from '../session.ts';
+import { renewSession } from '../session.ts';
 
 const path = `${dashboardPath}/you`;
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
@@ -53,22 +53,27 @@ export function youPages(scope: Api, deps: ApiDependencies): void {
     if (form.kind === 'invalid') return await again(form.problems);
     let proof: Proof;
     try {
-      proof = await changePassword(deps, { userId: visitor.user.id, sid, ...form.value });
+      proof = await changePassword(
+        { ...deps, log: request.log },
+        { userId: visitor.user.id, sid, ...form.value },
+      );
     } catch (error) {
       return await again(problemsOf(error, ['current', 'next']));
     }
     // Whoever had a copy of this browser's cookie is signed out as well.
-    await beginSession(request, reply, proof);
+    await renewSession(request, reply, proof);
     return reply.redirect(`${path}?done=password`, 303);
   });
 
   scope.post(`${path}/sessions/end-others`, async (request, reply) => {
-    await revokeOtherSessions(deps.db, visitorOf(request).user.id, request.session.sessionId);
+    const { sessionId: sid } = request.session;
+    await revokeOtherSessions(deps, { userId: visitorOf(request).user.id, sid });
     return reply.redirect(`${path}?done=sessions`, 303);
   });
 
   scope.post<{ Params: { id: string } }>(`${path}/sessions/:id/end`, async (request, reply) => {
-    await revokeSession(deps.db, visitorOf(request).user.id, idInPath('ses', request.params.id));
+    const id = idInPath('ses', request.params.id);
+    await revokeSession(deps, { userId: visitorOf(request).user.id, id });
     return reply.redirect(`${path}?done=session`, 303);
   });
 }

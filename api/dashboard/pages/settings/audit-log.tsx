@@ -81,8 +81,8 @@ function AuditLogPage(view: AuditView) {
     <SettingsFrame context={context} page="audit-log">
       <div class="stack">
         <p class="muted">
-          Everything that somebody has changed in {context.organization.name}, in test and live. Entries are
-          never changed or deleted.
+          Everything that somebody has done in {context.organization.name}, in test and live, and when members
+          signed in and out. Entries are never changed or deleted.
         </p>
         <FilterForm {...view} />
         {page.entries.length === 0 ? (
