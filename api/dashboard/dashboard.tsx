@@ -35,8 +35,8 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     await keepSessions(scope, deps);
     await scope.register(async (open: Api) => {
       await signInPages(open, deps);
-      setUpPages(open, deps);
-      invitationPages(open, deps);
+      await setUpPages(open, deps);
+      await invitationPages(open, deps);
     });
     await scope.register(async (inside: Api) => {
       requireVisitor(inside, deps);
@@ -53,7 +53,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       requireCsrfToken(inside);
       signOutRoute(inside, deps);
       organizationPages(inside, deps);
-      youPages(inside, deps);
+      await youPages(inside, deps);
       await inside.register(
         async (room: Api) => {
           requireMember(room, deps);

@@ -4,6 +4,7 @@ import csrf from '@fastify/csrf-protection';
 import session, { type SessionStore } from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest, Session } from 'fastify';
 import type { Dependencies } from '../../shared/dependencies.ts';
+import { knownBrowserMs, knownBrowserToken } from '../../shared/people/known-browser.ts';
 import { signOut } from '../../shared/people/own-sessions.ts';
 import {
   endSession,
@@ -122,7 +123,7 @@ export async function beginSession(
 ): Promise<void> {
   const { userId, sessionId: sid } = request.session;
   if (userId !== undefined) await signOut(deps, { userId, sid });
-  await replaceSession(request, reply, { proof, isRenewal: false });
+  await replaceSession(deps, request, reply, { proof, isRenewal: false });
 }
 
 /**
@@ -130,16 +131,18 @@ export async function beginSession(
  * @throws like `beginSession`.
  */
 export async function renewSession(
+  deps: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   proof: Proof,
 ): Promise<void> {
-  await replaceSession(request, reply, { proof, isRenewal: true });
+  await replaceSession(deps, request, reply, { proof, isRenewal: true });
 }
 
 const toldOfPerson = ['userId', 'beginning', 'userAgent', 'ip'] as const;
 
 async function replaceSession(
+  deps: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   beginning: { proof: Proof; isRenewal: boolean },
@@ -156,6 +159,20 @@ async function replaceSession(
     throw error;
   }
   reply.generateCsrf();
+  reply.setCookie(knownBrowserCookie, knownBrowserToken(deps, beginning.proof), {
+    path: dashboardPath,
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: request.protocol === 'https',
+    maxAge: knownBrowserMs / 1000,
+  });
+}
+
+const knownBrowserCookie = 'refunds_known_browser';
+
+/** By what a browser shows that somebody has signed in with it before; it stays there at sign-out. */
+export function shownBrowser({ cookies }: FastifyRequest): string | undefined {
+  return cookies[knownBrowserCookie];
 }
 
 /** Who is signed in; null for everybody else. */

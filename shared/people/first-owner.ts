@@ -4,7 +4,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { checkedOrganizationName, insertOrganization } from '../organizations/create-organization.ts';
 import { actorOf } from './acting.ts';
-import { countAttempt, forgetFailures, lockedError, logRefusal, type RefusalLog } from './lockout.ts';
+import { attempt, lockedError, type RefusalLog } from './lockout.ts';
 import type { Proof } from './sessions.ts';
 import { insertUser, prepareUser } from './users.ts';
 
@@ -59,15 +59,14 @@ async function requireCode(
   deps: Pick<Dependencies, 'db' | 'clock'> & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   given: string,
 ): Promise<void> {
-  const attempt = await countAttempt(deps, 'first-owner');
   const right = digestOf(setupCode(deps.settings.ENCRYPTION_KEY));
-  const isRight = timingSafeEqual(digestOf(given), right);
-  if (attempt.kind === 'locked' || !isRight) logRefusal(deps, 'first-owner', attempt, null);
-  if (attempt.kind === 'locked') throw lockedError(attempt);
-  if (!isRight) {
+  const tried = await attempt(deps, { subject: 'first-owner', userId: null }, async () =>
+    timingSafeEqual(digestOf(given), right),
+  );
+  if (tried.kind === 'locked') throw lockedError(tried);
+  if (tried.kind === 'wrong') {
     throw new ServiceError('validation_error', 'code: not the set-up code of this installation.');
   }
-  await forgetFailures(deps.db, 'first-owner');
 }
 
 /** Case, blanks and dashes do not count; digests are of the same length, whatever was given. */

@@ -1,21 +1,21 @@
 import { auditEverywhere } from '../audit-log.ts';
+import type { User } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { actorOf } from './acting.ts';
-import { forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
+import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
 import { findMember } from './members.ts';
 import { endSessionsOf } from './own-sessions.ts';
-import { checkNewPassword, hashPassword } from './passwords.ts';
+import { checkNewPassword, hashPassword, verifyPassword } from './passwords.ts';
 import type { Proof } from './sessions.ts';
-import { signIn } from './sign-in.ts';
 
 /**
  * Changes the password of a person who is signed in, and ends all other sessions of that person. Wrong guesses of the
- * current one count as failures to sign in.
+ * current one lock this form, as they lock signing in, and nothing else.
  * @param request.sid of the session that stays.
  * @returns what a session takes that is to go on under the new password.
  * @throws ServiceError validation_error when the current one is wrong or the new one will not do; rate_limited while
- * the address is locked; not_found for an unknown user; service_unavailable.
+ * the form is locked; not_found for an unknown user; service_unavailable.
  */
 export async function changePassword(
   deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & RefusalLog,
@@ -25,11 +25,7 @@ export async function changePassword(
   const user = await deps.db.user.findUnique({ where: { id: userId } });
   if (user === null) throw new ServiceError('not_found', 'No such user.');
   checkNewPassword(user.email, next, 'next');
-  const checked = await signIn(deps, { email: user.email, password: current });
-  if (checked.kind === 'locked') throw lockedError(checked);
-  if (checked.kind === 'refused') {
-    throw new ServiceError('validation_error', 'current: not the current password.');
-  }
+  await requireCurrent(deps, user, current);
   if (next === current) {
     throw new ServiceError('validation_error', 'next: has to be another one than the current password.');
   }
@@ -37,7 +33,7 @@ export async function changePassword(
   await deps.db.$transaction(async (tx) => {
     // What was verified above is what is replaced: of two changes at the same moment one is made.
     const { count } = await tx.user.updateMany({
-      where: { id: userId, passwordHash: checked.proof.passwordHash },
+      where: { id: userId, passwordHash: user.passwordHash },
       data: { passwordHash },
     });
     if (count === 0) {
@@ -48,6 +44,21 @@ export async function changePassword(
     await auditEverywhere(tx, { userId, ...act }, deps.clock.now());
   });
   return { userId, passwordHash };
+}
+
+async function requireCurrent(
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & RefusalLog,
+  { id, passwordHash }: User,
+  current: string,
+): Promise<void> {
+  const subject = { changingPasswordOf: id };
+  const tried = await deps.hashingTurns.take(() =>
+    attempt(deps, { subject, userId: id }, () => verifyPassword(passwordHash, current)),
+  );
+  if (tried.kind === 'locked') throw lockedError(tried);
+  if (tried.kind === 'wrong') {
+    throw new ServiceError('validation_error', 'current: not the current password.');
+  }
 }
 
 /**
@@ -67,6 +78,7 @@ export async function resetPassword(
     await tx.user.update({ where: { id: userId }, data: { passwordHash } });
     await endSessionsOf(tx, userId, null);
     await forgetFailures(tx, { email });
+    await forgetFailures(tx, { changingPasswordOf: userId });
     const act = { actor, action: 'user.password_reset', target: userId } as const;
     await auditEverywhere(tx, { userId, ...act }, deps.clock.now());
   });

@@ -1,10 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import { knownBrowserToken } from '../../shared/people/known-browser.ts';
+import { resetPassword } from '../../shared/people/password-change.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
-import { newEmail, type TestPerson, usePeople } from '../harness/people.ts';
+import { newEmail, proofOf, type TestPerson, usePeople } from '../harness/people.ts';
 
 const people = usePeople();
 let organizationId: string;
@@ -134,6 +136,64 @@ test('a success ends the row of failures', async () => {
   expect((await tryPassword(email, password)).kind).toBe('signed-in');
   await failTimes(email, 4);
   expect((await tryPassword(email, password)).kind).toBe('signed-in');
+});
+
+describe('a browser in which somebody has signed in before', () => {
+  const tryIn = (browser: string, { email, password }: Pick<TestPerson, 'email' | 'password'>) =>
+    signIn(people.deps, { email, password, browser });
+  const knownTo = async ({ userId }: TestPerson) =>
+    knownBrowserToken(people.deps, await proofOf(people.deps.db, userId));
+  const locked = { kind: 'locked', retryAfterSeconds: 30 };
+  let member: TestPerson;
+  let browser: string;
+  beforeEach(async () => {
+    member = await people.addPerson(organizationId, 'viewer');
+    browser = await knownTo(member);
+  });
+
+  test('is not locked by the wrong passwords of others, who stay locked', async () => {
+    await failTimes(member.email, 5);
+    expect(await tryPassword(member.email, member.password)).toEqual(locked);
+    expect((await tryIn(browser, member)).kind).toBe('signed-in');
+    expect(await tryPassword(member.email, member.password)).toEqual(locked);
+  });
+
+  test('is locked by wrong passwords of its own, alone', async () => {
+    for (let count = 0; count < 5; count += 1) {
+      expect(await tryIn(browser, { ...member, password: wrong })).toEqual({ kind: 'refused' });
+    }
+    expect(await tryIn(browser, member)).toEqual(locked);
+    expect((await tryIn(await knownTo(member), member)).kind).toBe('signed-in');
+    expect((await tryPassword(member.email, member.password)).kind).toBe('signed-in');
+  });
+
+  test.for<[string, (token: string) => Promise<string> | string]>([
+    ['of another person', async () => knownTo(await people.addPerson(organizationId, 'viewer'))],
+    ['whose name was changed', (token) => token.replace(/^[^.]+/, 'another')],
+    ['whose time was changed', (token) => token.replace(/\.\d+\./, '.99999999999999.')],
+    ['without a signature', (token) => token.replace(/[^.]+$/, '')],
+    [
+      'known under an earlier password',
+      async (token) => {
+        const request = { organizationId, email: member.email, actor: 'test' };
+        await resetPassword(people.deps, { ...request, password: 'in between, another' });
+        await resetPassword(people.deps, { ...request, password: member.password });
+        return token;
+      },
+    ],
+    [
+      'that was not used for 90 days',
+      (token) => {
+        people.time.ms += 90 * 24 * 60 * 60 * 1000;
+        return token;
+      },
+    ],
+  ])('is not one %s: it counts for the address', async ([, change]) => {
+    const changed = await change(browser);
+    for (let count = 0; count < 5; count += 1) await tryIn(changed, { ...member, password: wrong });
+    expect(await tryIn(changed, member)).toEqual(locked);
+    expect(await tryPassword(member.email, member.password)).toEqual(locked);
+  });
 });
 
 test('guesses at the same moment do not pass the limit together', async () => {

@@ -8,6 +8,7 @@ import { type FormProblems, problemsOf, readForm } from '../forms.ts';
 import { FormNotice } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { NewPasswordField } from '../layout/new-password-field.tsx';
+import { limitTries } from '../limit-tries.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
 import { beginSession, signedIn } from '../session.ts';
@@ -16,7 +17,7 @@ const path = `${dashboardPath}/invitation/:token`;
 const formSchema = z.object({ password: z.string() });
 
 /** `/dashboard/invitation/<token>`: whoever has the link joins the organization under the address that was invited. */
-export function invitationPages(scope: Api, deps: ApiDependencies): void {
+export async function invitationPages(scope: Api, deps: ApiDependencies): Promise<void> {
   scope.get<{ Params: { token: string } }>(path, async (request, reply) => {
     const { token } = request.params;
     const invitation = await findInvitation(deps, token);
@@ -24,27 +25,29 @@ export function invitationPages(scope: Api, deps: ApiDependencies): void {
     return await show(deps, request, reply, invitation, {});
   });
 
-  scope.post<{ Params: { token: string } }>(path, async (request, reply) => {
-    const { token } = request.params;
-    const invitation = await findInvitation(deps, token);
-    if (invitation === null) return sendPage(reply.code(404), <Gone />);
-    const visitor = await signedIn(deps, request, reply);
-    if (visitor?.user.email === invitation.email) {
-      const { sessionId: sid } = request.session;
-      await acceptAsUser(deps, { token, userId: visitor.user.id, sid });
-    } else {
-      const form = readForm(formSchema, request.body);
-      if (form.kind === 'invalid')
-        return await show(deps, request, reply.code(400), invitation, form.problems);
-      try {
-        const { password } = form.value;
-        await beginSession(deps, request, reply, await acceptAsNewPerson(deps, { token, password }));
-      } catch (error) {
-        const problems = problemsOf(error, ['password']);
-        return await show(deps, request, reply.code(400), invitation, problems);
+  await limitTries(scope, (limited) => {
+    limited.post<{ Params: { token: string } }>(path, async (request, reply) => {
+      const { token } = request.params;
+      const invitation = await findInvitation(deps, token);
+      if (invitation === null) return sendPage(reply.code(404), <Gone />);
+      const visitor = await signedIn(deps, request, reply);
+      if (visitor?.user.email === invitation.email) {
+        const { sessionId: sid } = request.session;
+        await acceptAsUser(deps, { token, userId: visitor.user.id, sid });
+      } else {
+        const form = readForm(formSchema, request.body);
+        if (form.kind === 'invalid')
+          return await show(deps, request, reply.code(400), invitation, form.problems);
+        try {
+          const { password } = form.value;
+          await beginSession(deps, request, reply, await acceptAsNewPerson(deps, { token, password }));
+        } catch (error) {
+          const problems = problemsOf(error, ['password']);
+          return await show(deps, request, reply.code(400), invitation, problems);
+        }
       }
-    }
-    return reply.redirect(`${dashboardPath}/${invitation.organizationId}/test`, 303);
+      return reply.redirect(`${dashboardPath}/${invitation.organizationId}/test`, 303);
+    });
   });
 }
 

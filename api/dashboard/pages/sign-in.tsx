@@ -1,6 +1,4 @@
-import rateLimit from '@fastify/rate-limit';
 import { z } from 'zod';
-import { ServiceError } from '../../../shared/errors.ts';
 import { needsFirstOwner } from '../../../shared/people/first-owner.ts';
 import { signOut } from '../../../shared/people/own-sessions.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
@@ -11,17 +9,15 @@ import { entered, type FormProblems, problemsOf } from '../forms.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { Notice } from '../layout/notice.tsx';
+import { limitTries, longestTry } from '../limit-tries.ts';
 import { ownAddress } from '../own-address.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import { beginSession, signedIn } from '../session.ts';
+import { beginSession, shownBrowser, signedIn } from '../session.ts';
 
-const formSchema = z.object({ email: z.string().max(400), password: z.string().max(400) });
+const formSchema = z.object({ email: z.string().max(longestTry), password: z.string().max(longestTry) });
 const chosen = z.string().optional().catch(undefined);
 const querySchema = z.object({ next: chosen, done: chosen });
-
-/** Tries to sign in that one address on the network has; each address of a person has its own lockout besides. */
-const mostTriesPerMinute = 60;
 
 /** `/dashboard/sign-in`. */
 export async function signInPages(scope: Api, deps: ApiDependencies): Promise<void> {
@@ -32,15 +28,7 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
     return sendPage(reply, <SignIn next={ownAddress(next)} done={done} email="" problems={{}} />);
   });
 
-  await scope.register(async (limited: Api) => {
-    await limited.register(rateLimit, {
-      max: mostTriesPerMinute,
-      timeWindow: 60_000,
-      errorResponseBuilder: () =>
-        new ServiceError('rate_limited', 'Too many tries from here. Wait a minute and repeat.', {
-          retryAfterSeconds: 60,
-        }),
-    });
+  await limitTries(scope, (limited) => {
     limited.post(`${dashboardPath}/sign-in`, async (request, reply) => {
       const next = ownAddress(entered(request.body, 'next'));
       const refuse = (form: string) =>
@@ -50,7 +38,8 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
         );
       const form = formSchema.safeParse(request.body);
       if (!form.success) return refuse(wrong);
-      const outcome = await signIn({ ...deps, log: request.log }, form.data);
+      const asked = { ...form.data, browser: shownBrowser(request) };
+      const outcome = await signIn({ ...deps, log: request.log }, asked);
       switch (outcome.kind) {
         case 'refused':
           return refuse(wrong);

@@ -19,16 +19,20 @@ import { Gate } from '../layout/gate.tsx';
 import { NewPasswordField } from '../layout/new-password-field.tsx';
 import { Notice } from '../layout/notice.tsx';
 import { Moment } from '../layout/values.tsx';
+import { limitTries, longestTry } from '../limit-tries.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
 import { renewSession } from '../session.ts';
 
 const path = `${dashboardPath}/you`;
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
-const passwordSchema = z.object({ current: z.string(), next: z.string() });
+const passwordSchema = z.object({
+  current: z.string().max(longestTry, 'Not the current password.'),
+  next: z.string(),
+});
 
 /** `/dashboard/you`: what concerns a person alone: the password, and where one is signed in. */
-export function youPages(scope: Api, deps: ApiDependencies): void {
+export async function youPages(scope: Api, deps: ApiDependencies): Promise<void> {
   const show = async (
     reply: FastifyReply,
     visitor: Visitor,
@@ -44,25 +48,27 @@ export function youPages(scope: Api, deps: ApiDependencies): void {
     return await show(reply, visitorOf(request), request.session.storedId, { done, problems: {} });
   });
 
-  scope.post(`${path}/password`, async (request, reply) => {
-    const visitor = visitorOf(request);
-    const { sessionId: sid, storedId } = request.session;
-    const again = (problems: FormProblems) =>
-      show(reply.code(400), visitor, storedId, { done: undefined, problems });
-    const form = readForm(passwordSchema, request.body);
-    if (form.kind === 'invalid') return await again(form.problems);
-    let proof: Proof;
-    try {
-      proof = await changePassword(
-        { ...deps, log: request.log },
-        { userId: visitor.user.id, sid, ...form.value },
-      );
-    } catch (error) {
-      return await again(problemsOf(error, ['current', 'next']));
-    }
-    // Whoever had a copy of this browser's cookie is signed out as well.
-    await renewSession(request, reply, proof);
-    return reply.redirect(`${path}?done=password`, 303);
+  await limitTries(scope, (limited) => {
+    limited.post(`${path}/password`, async (request, reply) => {
+      const visitor = visitorOf(request);
+      const { sessionId: sid, storedId } = request.session;
+      const again = (problems: FormProblems) =>
+        show(reply.code(400), visitor, storedId, { done: undefined, problems });
+      const form = readForm(passwordSchema, request.body);
+      if (form.kind === 'invalid') return await again(form.problems);
+      let proof: Proof;
+      try {
+        proof = await changePassword(
+          { ...deps, log: request.log },
+          { userId: visitor.user.id, sid, ...form.value },
+        );
+      } catch (error) {
+        return await again(problemsOf(error, ['current', 'next']));
+      }
+      // Whoever had a copy of this browser's cookie is signed out as well.
+      await renewSession(deps, request, reply, proof);
+      return reply.redirect(`${path}?done=password`, 303);
+    });
   });
 
   scope.post(`${path}/sessions/end-others`, async (request, reply) => {
