@@ -4,7 +4,7 @@ import type { Dependencies } from '../../shared/dependencies.ts';
 import { type Environment, isEnvironment } from '../../shared/environment.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import { isId } from '../../shared/ids.ts';
-import { findMembership } from '../../shared/people/members.ts';
+import { findMembership } from '../../shared/people/find-members.ts';
 import { mayAct } from '../../shared/people/roles.ts';
 import { loadSession } from '../../shared/people/sessions.ts';
 import { ownAddressOfPage } from './own-address.ts';

@@ -1,5 +1,5 @@
 import { writeAudit } from '../audit-log.ts';
-import { type DatabaseTransaction, isUniqueViolation, type Role } from '../db.ts';
+import { type Database, type DatabaseTransaction, isUniqueViolation, type Role } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
@@ -58,6 +58,11 @@ export async function createUser(
     }),
   );
   return { id: user.id };
+}
+
+/** True when somebody has signed up with this address; whether it is really theirs, nobody has looked. */
+export async function hasUser(db: Database, email: string): Promise<boolean> {
+  return (await db.user.count({ where: { email: normalizeEmail(email) } })) > 0;
 }
 
 /** Stores a person and the membership, with the entry in the audit log. */

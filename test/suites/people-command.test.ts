@@ -1,9 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
-import { findMembership } from '../../shared/people/members.ts';
+import { findMembership } from '../../shared/people/find-members.ts';
 import { startSession } from '../../shared/people/sessions.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
 import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
 import { auditOf } from '../harness/audit-log.ts';
+import { DashboardVisitor } from '../harness/dashboard-visitor.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
 import { newEmail, proofOf } from '../harness/people.ts';
 import { useService } from '../harness/use-service.ts';
@@ -51,13 +52,21 @@ describe('people on the command line', () => {
     expect(onlyLine(refused.stderr)).toMatch(/12 to 128/);
   });
 
-  test('keep their password when they are added to a further organization', async () => {
+  test('who have a user already become members by accepting an invitation alone, and keep the password', async () => {
     const email = newEmail();
     const password = onlyLine((await add(email, 'viewer')).stdout);
     const { id: elsewhere } = await service.addOrganization('Elsewhere');
     const args = ['user', 'add', '--organization', elsewhere, '--email', email, '--role', 'admin'];
-    expect(await admin(args)).toMatchObject({ code: 0, stdout: '' });
+    const added = await admin(args);
+    expect(added.code, added.stderr).toBe(0);
+    expect(added.stderr).toContain('has a user already');
     const { id } = await userOf(email);
+    expect(await findMembership(service.deps.db, id, elsewhere)).toBeNull();
+    const link = onlyLine(added.stdout);
+    const visitor = new DashboardVisitor(service);
+    expect((await visitor.get(link)).text).toContain('This address has an account already.');
+    await visitor.signIn(email, password);
+    expect((await visitor.post(link)).status).toBe(303);
     expect(await findMembership(service.deps.db, id, elsewhere)).toMatchObject({ role: 'admin' });
     expect((await signIn(service.deps, { email, password })).kind).toBe('signed-in');
   });

@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Role } from '../../shared/db.ts';
 import { acceptAsNewPerson, acceptAsUser } from '../../shared/people/accept-invitation.ts';
+import { findMembership, listMembers } from '../../shared/people/find-members.ts';
 import {
   findInvitation,
   invite,
   listInvitations,
   revokeInvitation,
 } from '../../shared/people/invitations.ts';
-import { findMembership, listMembers, removeMember } from '../../shared/people/members.ts';
+import { removeMember } from '../../shared/people/members.ts';
 import { startSession } from '../../shared/people/sessions.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
 import { createUser } from '../../shared/people/users.ts';

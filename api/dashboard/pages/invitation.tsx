@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { acceptAsNewPerson, acceptAsUser } from '../../../shared/people/accept-invitation.ts';
 import { findInvitation, type OpenInvitation } from '../../../shared/people/invitations.ts';
+import { hasUser } from '../../../shared/people/users.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { type FormProblems, problemsOf, readForm } from '../forms.ts';
@@ -60,7 +61,7 @@ async function show(
 ): Promise<FastifyReply> {
   const visitor = await signedIn(deps, request, reply);
   const { email } = invitation;
-  const hasAccount = (await deps.db.user.count({ where: { email } })) > 0;
+  const hasAccount = await hasUser(deps.db, email);
   const asked = { email: visitor?.user.email ?? null, hasAccount, address: request.url };
   return sendPage(reply, <Invitation invitation={invitation} visitor={asked} problems={problems} />);
 }

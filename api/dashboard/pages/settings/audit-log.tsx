@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type AuditFilter, type AuditPage, readAuditLog } from '../../../../shared/audit-log.ts';
 import type { AuditLog, Database } from '../../../../shared/db.ts';
 import type { Environment } from '../../../../shared/environment.ts';
-import { listMembers, type Member } from '../../../../shared/people/members.ts';
+import { listMembers, type Member } from '../../../../shared/people/find-members.ts';
 import { nameActors } from '../../../../shared/people/name-actors.ts';
 import { findRefundEnvironments } from '../../../../shared/refunds/find-refunds.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';

@@ -1,5 +1,5 @@
+import type { Member } from '../../../../shared/people/find-members.ts';
 import type { InvitationSummary } from '../../../../shared/people/invitations.ts';
-import type { Member } from '../../../../shared/people/members.ts';
 import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../access.ts';
 import type { FormProblems } from '../../forms.ts';

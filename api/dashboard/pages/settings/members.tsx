@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { listMembers } from '../../../../shared/people/find-members.ts';
 import { invite, listInvitations, revokeInvitation } from '../../../../shared/people/invitations.ts';
-import { changeRole, listMembers, removeMember } from '../../../../shared/people/members.ts';
+import { changeRole, removeMember } from '../../../../shared/people/members.ts';
 import { nameActors } from '../../../../shared/people/name-actors.ts';
 import { roles } from '../../../../shared/people/roles.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
