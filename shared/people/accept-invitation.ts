@@ -83,6 +83,6 @@ async function requireInvitation(
 }
 
 function noLongerOpen(): ServiceError {
-  const message = 'This invitation was used or taken back, or its time is over. Ask for a new one.';
+  const message = 'This invitation was used or revoked, or its time is over. Ask for a new one.';
   return new ServiceError('not_found', message);
 }

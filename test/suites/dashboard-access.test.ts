@@ -58,7 +58,7 @@ const table: Record<string, Access> = {
   [`POST ${room}/settings/members/:userId/remove`]: 'admin',
   [`POST ${room}/settings/members/leave`]: 'viewer',
   [`POST ${room}/settings/members/invitations`]: 'admin',
-  [`POST ${room}/settings/members/invitations/:invitationId/withdraw`]: 'admin',
+  [`POST ${room}/settings/members/invitations/:invitationId/revoke`]: 'admin',
   [`GET ${room}/settings/audit-log`]: 'admin',
 };
 

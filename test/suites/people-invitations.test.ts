@@ -82,7 +82,7 @@ describe('an invitation', () => {
     await expect(accept(token)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('that was taken back is not accepted any more, and one that was accepted is not taken back', async () => {
+  test('that was revoked is not accepted any more, and one that was accepted is not revoked', async () => {
     const revoked = await inviteBy(owner, newEmail(), 'viewer');
     await revoke(owner, revoked.id);
     await revoke(owner, revoked.id);
@@ -223,7 +223,7 @@ describe('accepting', () => {
     expect((await signIn(people.deps, { email: guest.email, password })).kind).toBe('refused');
   });
 
-  test('while it is taken back ends one way or the other', async () => {
+  test('while it is revoked ends one way or the other', async () => {
     const email = newEmail();
     const { id, token } = await inviteBy(owner, email, 'viewer');
     const { done } = await outcomesOf([accept(token), revoke(owner, id)]);

@@ -134,7 +134,7 @@ function SignInFirst({ signedInAs, address }: { signedInAs: string | null; addre
 function Gone() {
   return (
     <Gate title="This invitation is over">
-      <p>It was used, withdrawn, or is older than a week. Ask whoever invited you for a new one.</p>
+      <p>It was used, revoked, or is older than a week. Ask whoever invited you for a new one.</p>
       <p>
         <a class="button" href={dashboardPath}>
           To the dashboard

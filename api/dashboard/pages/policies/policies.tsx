@@ -8,7 +8,7 @@ import { type PreviewedRefund, previewPolicies } from '../../../../shared/polici
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
 import { jsonProblem } from '../../../strict-json.ts';
-import { actorOf, type Context, contextOf } from '../../access.ts';
+import { type Context, contextOf } from '../../access.ts';
 import { entered } from '../../forms.ts';
 import { CsrfField, Field, inputProps } from '../../layout/form.tsx';
 import { Frame } from '../../layout/frame.tsx';
@@ -52,7 +52,7 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
     const reading = read(file);
     if ('problem' in reading) return await show(reply.code(400), context, { file, problem: reading.problem });
     const organizationId = context.organization.id;
-    await setPolicies(deps, { organizationId, file: JSON.parse(file), actor: actorOf(context) });
+    await setPolicies(deps, { organizationId, file: JSON.parse(file), actor: context.actor });
     return reply.redirect(`${context.base}/policies?done=saved`, 303);
   });
 }

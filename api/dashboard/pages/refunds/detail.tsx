@@ -7,7 +7,7 @@ import { isTerminal } from '../../../../shared/refunds/states.ts';
 import { remainingOf } from '../../../../shared/transactions/reservation.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
-import { actorOf, type Context, contextOf } from '../../access.ts';
+import { type Context, contextOf } from '../../access.ts';
 import { entered } from '../../forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Live } from '../../layout/live.tsx';
@@ -83,7 +83,7 @@ function State({ context, detail, unfinished }: StateProps) {
           context={context}
           refund={refund}
           unfinished={unfinished}
-          isOwnRequest={!mayApprove(first, actorOf(context))}
+          isOwnRequest={!mayApprove(first, context.actor)}
         />
         <div class="columns">
           <RefundFacts refund={refund} who={who} />

@@ -3,14 +3,13 @@ import { auditedExport } from '../../../../shared/refunds/audited-export.ts';
 import { countRefunds } from '../../../../shared/refunds/search-refunds.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
-import { actorOf, type Context, contextOf } from '../../access.ts';
+import { type Context, contextOf } from '../../access.ts';
 import { entered as enteredText } from '../../forms.ts';
 import { sendPart } from '../../render.ts';
 import { countCap } from './count-words.ts';
 import { enteredFilter, readFilter } from './entered-filter.ts';
 import { ExportProgress } from './export-bar.tsx';
 import { ExportDeliveries } from './export-deliveries.ts';
-import { ownerOf } from './owner.ts';
 import { RunningExports } from './running-exports.ts';
 
 const viewer = { role: 'viewer' as const };
@@ -30,14 +29,14 @@ export function exportPages(room: Api, deps: ApiDependencies): void {
     if (reading.kind === 'invalid') {
       throw new ServiceError('validation_error', 'The filter is not valid. Go back to the list and mend it.');
     }
-    const owner = ownerOf(context);
+    const owner = context.owner;
     const total = await countRefunds(deps.db, owner, reading.value, countCap);
     const observer = running.begin(
       context.user.id,
       nameOf(context, enteredText(request.query, 'run')),
       total,
     );
-    const asked = { owner, filter: reading.value, actor: actorOf(context) };
+    const asked = { owner, filter: reading.value, actor: context.actor };
     const csv = deliveries.deliver(reply.raw, auditedExport(deps, asked, observer));
     // One that is closed before its first piece is taken has never begun, and ends nowhere else.
     csv.once('close', () => observer.onEnd(false));

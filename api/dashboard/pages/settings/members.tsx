@@ -93,12 +93,12 @@ function invitationRoutes(room: Api, deps: ApiDependencies): void {
   });
 
   room.post<{ Params: { invitationId: string } }>(
-    `${path}/invitations/:invitationId/withdraw`,
+    `${path}/invitations/:invitationId/revoke`,
     { config: { role: 'admin' } },
     async (request, reply) => {
       const context = contextOf(request);
       const invitationId = idInPath('inv', request.params.invitationId);
-      return await carryOut(deps, reply, context, 'withdrawn', () =>
+      return await carryOut(deps, reply, context, 'revoked', () =>
         revokeInvitation(deps, { ...acting(context), invitationId }),
       );
     },
