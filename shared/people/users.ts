@@ -80,7 +80,7 @@ export async function insertUser(
 }
 
 /** Open invitations of an address end when its person has become a member in another way. */
-export async function closeInvitations(
+async function closeInvitations(
   tx: DatabaseTransaction,
   organizationId: string,
   email: string,

@@ -76,7 +76,7 @@ describe('the audit log', () => {
     await note({ actor: 'cli:grace', action: 'policies.set' });
     await note({ actor: 'cli:grace', action: 'refund.kept' });
     const count = async (query: string) =>
-      (await admin.visitor.get(`${auditLog}?${query}`)).text.split('<td><time').length - 1;
+      (await admin.visitor.get(`${auditLog}?${query}`)).text.split('<th scope="row"><time').length - 1;
     expect(await count('actor=cli%3Agrace&action=')).toBe(2);
     expect(await count('actor=cli%3Agrace&action=refund.kept')).toBe(1);
     expect(await count('actor=&action=policies.set')).toBe(1);
