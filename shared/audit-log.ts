@@ -2,13 +2,44 @@ import type { AuditLog, Database, DatabaseTransaction, Prisma } from './db.ts';
 import { ServiceError } from './errors.ts';
 import { newId } from './ids.ts';
 
+/** Everything that is written down; each has its words in api/dashboard/pages/settings/audit-words.ts. */
+export type AuditAction =
+  | 'refund.created'
+  | 'refund.cancel_requested'
+  | 'refund.approved'
+  | 'refund.rejected'
+  | 'refund.resolved'
+  | 'refund.kept'
+  | 'refund.rechecked'
+  | 'refunds.export_started'
+  | 'refunds.exported'
+  | 'policies.set'
+  | 'key.created'
+  | 'key.revoked'
+  | 'account.set'
+  | 'account.tested'
+  | 'invitation.created'
+  | 'invitation.revoked'
+  | 'member.added'
+  | 'member.role_changed'
+  | 'member.removed'
+  | 'user.created'
+  | 'user.signed_in'
+  | 'user.signed_out'
+  | 'user.password_changed'
+  | 'user.password_reset'
+  | 'session.revoked'
+  | 'sessions.revoked'
+  | 'queue.retry_requested'
+  | 'queue.promotion_requested'
+  | 'organization.created';
+
 /** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */
 export interface AuditEntry {
   organizationId: string;
   /** Who did it: `cli:<user of the machine>`, `user:<id>`. */
   actor: string;
-  /** For example `key.revoked`. */
-  action: string;
+  action: AuditAction;
   /** The id of what was changed. */
   target: string;
   detail?: Prisma.InputJsonObject;
@@ -17,6 +48,20 @@ export interface AuditEntry {
 /** Writes an act down in the database transaction that carries it out, so that neither exists without the other. */
 export async function writeAudit(tx: DatabaseTransaction, entry: AuditEntry, now: Date): Promise<void> {
   await tx.auditLog.create({ data: { detail: {}, ...entry, id: newId('aud'), createdAt: now } });
+}
+
+/**
+ * Writes down in each organization of a person what concerns all of them: a session and a password open every one, and the
+ * queues are those of all. For who belongs to none there is no log to write to.
+ */
+export async function auditEverywhere(
+  tx: DatabaseTransaction,
+  { userId, ...entry }: Omit<AuditEntry, 'organizationId'> & { userId: string },
+  now: Date,
+): Promise<void> {
+  for (const { organizationId } of await tx.membership.findMany({ where: { userId } })) {
+    await writeAudit(tx, { organizationId, ...entry }, now);
+  }
 }
 
 /** Which entries are meant; what is left out does not matter. */

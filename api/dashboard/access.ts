@@ -4,9 +4,11 @@ import type { Dependencies } from '../../shared/dependencies.ts';
 import { type Environment, isEnvironment } from '../../shared/environment.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import { isId } from '../../shared/ids.ts';
-import { findMembership } from '../../shared/people/members.ts';
+import { actorOf } from '../../shared/people/acting.ts';
+import { findMembership } from '../../shared/people/find-members.ts';
 import { mayAct } from '../../shared/people/roles.ts';
 import { loadSession } from '../../shared/people/sessions.ts';
+import type { RefundOwner } from '../../shared/refunds/find-refunds.ts';
 import { ownAddressOfPage } from './own-address.ts';
 import { dashboardPath } from './paths.ts';
 import { signedIn } from './session.ts';
@@ -32,11 +34,10 @@ export interface Context extends Visitor {
   environment: Environment;
   /** What the addresses of all pages in it begin with. */
   base: string;
-}
-
-/** Who did it, in the timeline and in the audit log. */
-export function actorOf({ user }: Visitor): string {
-  return `user:${user.id}`;
+  /** The person, in timelines and in the audit log. */
+  actor: string;
+  /** Whose refunds the page is about, and no others. */
+  owner: RefundOwner;
 }
 
 const visitors = new WeakMap<FastifyRequest, Visitor>();
@@ -79,7 +80,9 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
     const { role, organizationName } = await requireRole(deps, request, visitor, organizationId);
     const base = `/dashboard/${organizationId}/${environment}`;
     const organization = { id: organizationId, name: organizationName };
-    contexts.set(request, { ...visitor, organization, role, environment, base });
+    const actor = actorOf({ userId: visitor.user.id });
+    const owner = { organizationId, environment };
+    contexts.set(request, { ...visitor, organization, role, environment, base, actor, owner });
   });
 }
 

@@ -17,6 +17,7 @@ import { signInPages, signOutRoute } from './pages/sign-in.tsx';
 import { youPages } from './pages/you.tsx';
 import { dashboardPath } from './paths.ts';
 import { boardAccess } from './queues/board-access.ts';
+import { auditBoardAct } from './queues/board-audit.ts';
 import { registerQueueBoard } from './queues/queue-board.ts';
 import { refuseOtherSites } from './same-origin.ts';
 import { keepSessions, requireCsrfToken } from './session.ts';
@@ -34,22 +35,25 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     await keepSessions(scope, deps);
     await scope.register(async (open: Api) => {
       await signInPages(open, deps);
-      setUpPages(open, deps);
-      invitationPages(open, deps);
+      await setUpPages(open, deps);
+      await invitationPages(open, deps);
     });
     await scope.register(async (inside: Api) => {
       requireVisitor(inside, deps);
       await limitPeople(inside, deps);
       // Its pages come from a library and know no token of ours; what they send has to come from them.
-      await registerQueueBoard(inside, deps, { allow: (request) => boardAccess(deps.db, request) });
+      await registerQueueBoard(inside, deps, {
+        allow: (request) => boardAccess(deps.db, request),
+        audit: (request, act) => auditBoardAct(deps, request, act),
+      });
     });
     await scope.register(async (inside: Api) => {
       requireVisitor(inside, deps);
       await limitPeople(inside, deps);
       requireCsrfToken(inside);
-      signOutRoute(inside);
+      signOutRoute(inside, deps);
       organizationPages(inside, deps);
-      youPages(inside, deps);
+      await youPages(inside, deps);
       await inside.register(
         async (room: Api) => {
           requireMember(room, deps);

@@ -4,7 +4,17 @@ import csrf from '@fastify/csrf-protection';
 import session, { type SessionStore } from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest, Session } from 'fastify';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { endSession, loadSession, noteUse, saveSession } from '../../shared/people/sessions.ts';
+import { knownBrowserMs, knownBrowserToken } from '../../shared/people/known-browser.ts';
+import { signOut } from '../../shared/people/own-sessions.ts';
+import {
+  endSession,
+  loadSession,
+  noteUse,
+  type Proof,
+  sessionLifeMs,
+  startSession,
+  updateSession,
+} from '../../shared/people/sessions.ts';
 import type { Visitor } from './access.ts';
 import { entered } from './forms.ts';
 import { dashboardPath } from './paths.ts';
@@ -17,10 +27,10 @@ declare module 'fastify' {
     ip?: string;
     /** The name of the stored session; none before it is stored. */
     storedId?: string;
+    /** What lets it begin as somebody's; gone when it has begun, and never stored. */
+    beginning?: { proof: Proof; isRenewal: boolean };
   }
 }
-
-const cookieLifeMs = 7 * 24 * 60 * 60 * 1000;
 
 /**
  * Keeps sessions on this instance: an unguessable id in a cookie that no script can read, and everything else in the
@@ -38,7 +48,7 @@ export async function keepSessions(scope: FastifyInstance, deps: Dependencies): 
       // With TLS, which may end at a trusted proxy.
       secure: 'auto',
       // The database ends it sooner when it is not used.
-      maxAge: cookieLifeMs,
+      maxAge: sessionLifeMs,
     },
     saveUninitialized: false,
     rolling: false,
@@ -83,10 +93,15 @@ function databaseStore(deps: Dependencies): SessionStore {
 }
 
 async function store(deps: Dependencies, sid: string, kept: Session): Promise<void> {
-  const { storedId = null, userId = null, userAgent = null, ip = null, ...rest } = kept;
+  const { storedId, userId = null, userAgent = null, ip = null, beginning, ...rest } = kept;
   const data = JSON.parse(JSON.stringify(rest));
-  const id = await saveSession(deps, { sid, id: storedId, userId, data, userAgent, ip });
-  if (id !== null) kept.storedId = id;
+  if (storedId !== undefined) {
+    await updateSession(deps, { sid, id: storedId, userId, data });
+    return;
+  }
+  const { proof = null, isRenewal = false } = beginning ?? {};
+  kept.storedId = await startSession(deps, { sid, proof, isRenewal, data, userAgent, ip });
+  delete kept.beginning;
 }
 
 async function restore(deps: Dependencies, sid: string): Promise<Session | null> {
@@ -96,17 +111,68 @@ async function restore(deps: Dependencies, sid: string): Promise<Session | null>
   return { ...(data as unknown as Session), storedId: id, ...(userId === null ? {} : { userId }) };
 }
 
-/** Begins a session for somebody who has shown who they are. Whatever session the browser had before is over. */
+/**
+ * Signs somebody in who has shown who they are. Whoever was signed in on the browser before is signed out.
+ * @throws ServiceError validation_error when the password was changed since it was shown; then nobody is signed in.
+ */
 export async function beginSession(
+  deps: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  userId: string,
+  proof: Proof,
+): Promise<void> {
+  const { userId, sessionId: sid } = request.session;
+  if (userId !== undefined) await signOut(deps, { userId, sid });
+  await replaceSession(deps, request, reply, { proof, isRenewal: false });
+}
+
+/**
+ * Gives the session of a person who has a new password another id, so that a copy of the cookie opens nothing any more.
+ * @throws like `beginSession`.
+ */
+export async function renewSession(
+  deps: Dependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  proof: Proof,
+): Promise<void> {
+  await replaceSession(deps, request, reply, { proof, isRenewal: true });
+}
+
+const toldOfPerson = ['userId', 'beginning', 'userAgent', 'ip'] as const;
+
+async function replaceSession(
+  deps: Dependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  beginning: { proof: Proof; isRenewal: boolean },
 ): Promise<void> {
   const { 'user-agent': userAgent = 'An unknown browser' } = request.headers;
-  Object.assign(request.session, { userId, userAgent, ip: request.ip });
-  // Under another id, so that nobody who knew the one before knows this one.
-  await request.session.regenerate(['userId', 'userAgent', 'ip']);
+  const { userId } = beginning.proof;
+  Object.assign(request.session, { userId, beginning, userAgent, ip: request.ip });
+  try {
+    // Under another id, so that nobody who knew the one before knows this one.
+    await request.session.regenerate([...toldOfPerson]);
+  } catch (error) {
+    // What is left is nobody's, and is stored no more than that of any stranger.
+    for (const each of toldOfPerson) delete request.session[each];
+    throw error;
+  }
   reply.generateCsrf();
+  reply.setCookie(knownBrowserCookie, knownBrowserToken(deps, beginning.proof), {
+    path: dashboardPath,
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: request.protocol === 'https',
+    maxAge: knownBrowserMs / 1000,
+  });
+}
+
+const knownBrowserCookie = 'refunds_known_browser';
+
+/** By what a browser shows that somebody has signed in with it before; it stays there at sign-out. */
+export function shownBrowser({ cookies }: FastifyRequest): string | undefined {
+  return cookies[knownBrowserCookie];
 }
 
 /** Who is signed in; null for everybody else. */

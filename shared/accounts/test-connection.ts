@@ -37,7 +37,7 @@ export async function testConnection(
   const { id: target, organizationId, environment, processor } = account;
   await deps.db.$transaction(async (tx) => {
     const detail = { environment, processor, result: result.kind };
-    const entry = { organizationId, actor, action: 'account.tested', target, detail };
+    const entry = { organizationId, actor, action: 'account.tested', target, detail } as const;
     await writeAudit(tx, entry, deps.clock.now());
   });
   return result;

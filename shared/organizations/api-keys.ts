@@ -65,7 +65,7 @@ export async function createApiKey(
     const hash = hashApiKey(plaintext);
     const row = { id, organizationId, environment, hash, lastFour, createdBy: actor, createdAt: now };
     await tx.apiKey.create({ data: row });
-    const entry = { organizationId, actor, action: 'key.created', target: id };
+    const entry = { organizationId, actor, action: 'key.created', target: id } as const;
     await writeAudit(tx, { ...entry, detail: { environment, lastFour } }, now);
   });
   return { id, plaintext };
@@ -94,7 +94,7 @@ export async function revokeApiKey(
       data: { revokedAt: now },
     });
     if (count === 0) return { organizationId, alreadyRevoked: true };
-    const entry = { organizationId, actor, action: 'key.revoked', target: keyId };
+    const entry = { organizationId, actor, action: 'key.revoked', target: keyId } as const;
     await writeAudit(tx, { ...entry, detail: { environment, lastFour } }, now);
     return { organizationId, alreadyRevoked: false };
   });

@@ -42,7 +42,7 @@ export async function insertOrganization(
   const id = newId('org');
   await tx.organization.create({ data: { id, name, createdAt: now } });
   await insertPolicies(tx, id, [defaultPolicy], now);
-  const entry = { organizationId: id, actor, action: 'organization.created', target: id };
+  const entry = { organizationId: id, actor, action: 'organization.created', target: id } as const;
   await writeAudit(tx, { ...entry, detail: { name } }, now);
   return id;
 }

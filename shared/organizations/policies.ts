@@ -39,7 +39,7 @@ export async function setPolicies(
     }
     await tx.policy.deleteMany({ where: { organizationId } });
     await insertPolicies(tx, organizationId, policies, now);
-    const entry = { organizationId, actor, action: 'policies.set', target: organizationId };
+    const entry = { organizationId, actor, action: 'policies.set', target: organizationId } as const;
     await writeAudit(tx, { ...entry, detail: asJson(policyFileSchema.encode({ policies })) }, now);
   });
   return policies;

@@ -5,45 +5,43 @@ import { lockOrganization } from '../organizations/find-organization.ts';
 import { actorOf, readRole } from './acting.ts';
 import { findInvitation, type OpenInvitation } from './invitations.ts';
 import { alreadyMember, insertMembership } from './members.ts';
+import { holdSession, type Proof } from './sessions.ts';
 import { insertUser, prepareUser, refusingTakenEmail } from './users.ts';
-
-/** Whom an accepted invitation has made a member of what. */
-export interface Accepted {
-  userId: string;
-  organizationId: string;
-}
 
 /**
  * Accepts an invitation for a person who has no user yet: the user is made with the address that was invited.
  * @throws ServiceError not_found when it is used, revoked or over; validation_error for a password that will not do, or
  * an address that has a user already, who has to sign in first; service_unavailable.
+ * @returns with what the person is signed in.
  */
 export async function acceptAsNewPerson(
   deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
   { token, password }: { token: string; password: string },
-): Promise<Accepted> {
+): Promise<Proof> {
   // Hashing costs something, and is done for nobody who has no invitation.
   const { email } = await requireInvitation(deps, token);
   const user = await prepareUser(deps, { email, password });
-  return await refusingTakenEmail(() =>
+  await refusingTakenEmail(() =>
     acceptOnce(deps, token, async (tx, { organizationId, role }, now) => {
       const actor = actorOf({ userId: user.id });
       await insertUser(tx, user, { organizationId, role, actor }, now);
-      return user.id;
     }),
   );
+  return { userId: user.id, passwordHash: user.passwordHash };
 }
 
 /**
- * Accepts an invitation for a person who is signed in.
- * @throws ServiceError not_found when it is used, revoked or over; insufficient_scope when another address was invited;
- * validation_error for a member.
+ * Accepts an invitation for a person who is signed in, and still is when it is accepted.
+ * @param request.sid of the session.
+ * @throws ServiceError not_found when it is used, revoked or over; insufficient_scope when another address was invited, or
+ * the session has ended; validation_error for a member.
  */
 export async function acceptAsUser(
   deps: Pick<Dependencies, 'db' | 'clock'>,
-  { token, userId }: { token: string; userId: string },
-): Promise<Accepted> {
-  return await acceptOnce(deps, token, async (tx, { organizationId, email, role }, now) => {
+  { token, userId, sid }: { token: string; userId: string; sid: string },
+): Promise<void> {
+  await acceptOnce(deps, token, async (tx, { organizationId, email, role }, now) => {
+    await holdSession(tx, { sid, userId, now });
     const user = await tx.user.findUnique({ where: { id: userId } });
     if (user?.email !== email) {
       const message = `This invitation is for ${email}. Sign in with that address.`;
@@ -52,7 +50,6 @@ export async function acceptAsUser(
     if ((await readRole(tx, organizationId, userId)) !== null) throw alreadyMember();
     const actor = actorOf({ userId });
     await insertMembership(tx, { organizationId, userId, email, role, actor }, now);
-    return userId;
   });
 }
 
@@ -60,10 +57,10 @@ export async function acceptAsUser(
 async function acceptOnce(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   token: string,
-  join: (tx: DatabaseTransaction, invitation: OpenInvitation, now: Date) => Promise<string>,
-): Promise<Accepted> {
+  join: (tx: DatabaseTransaction, invitation: OpenInvitation, now: Date) => Promise<void>,
+): Promise<void> {
   const now = clock.now();
-  return await db.$transaction(async (tx) => {
+  await db.$transaction(async (tx) => {
     const invitation = await requireInvitation({ db: tx, clock }, token);
     const { id, organizationId } = invitation;
     await lockOrganization(tx, organizationId);
@@ -72,7 +69,7 @@ async function acceptOnce(
       data: { acceptedAt: now },
     });
     if (count === 0) throw noLongerOpen();
-    return { userId: await join(tx, invitation, now), organizationId };
+    await join(tx, invitation, now);
   });
 }
 
@@ -86,6 +83,6 @@ async function requireInvitation(
 }
 
 function noLongerOpen(): ServiceError {
-  const message = 'This invitation was used or taken back, or its time is over. Ask for a new one.';
+  const message = 'This invitation was used or revoked, or its time is over. Ask for a new one.';
   return new ServiceError('not_found', message);
 }

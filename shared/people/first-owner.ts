@@ -4,7 +4,8 @@ import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { checkedOrganizationName, insertOrganization } from '../organizations/create-organization.ts';
 import { actorOf } from './acting.ts';
-import { countAttempt, forgetFailures, lockedError } from './lockout.ts';
+import { attempt, lockedError, type RefusalLog } from './lockout.ts';
+import type { Proof } from './sessions.ts';
 import { insertUser, prepareUser } from './users.ts';
 
 /** Letters and digits that nobody takes for each other; 32 of them, so that each stands for five bits. */
@@ -29,40 +30,43 @@ export function setupCode(encryptionKey: string): string {
 /**
  * Makes an organization and its owner on an installation that has no user. Of two people who do so at the same moment one
  * succeeds.
+ * @returns with what the owner is signed in.
  * @throws ServiceError validation_error for a wrong code, for what is given, or when there is a user; rate_limited after
  * too many wrong codes; service_unavailable.
  */
 export async function createFirstOwner(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & { settings: { ENCRYPTION_KEY: string } },
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> &
+    RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   request: { code: string; organizationName: string; email: string; password: string },
-): Promise<{ userId: string; organizationId: string }> {
+): Promise<Proof> {
   if (!(await needsFirstOwner(deps.db))) throw alreadySetUp();
   await requireCode(deps, request.code);
   const name = checkedOrganizationName(request.organizationName, 'organizationName');
   const user = await prepareUser(deps, request);
   const actor = actorOf({ userId: user.id });
   const now = deps.clock.now();
-  return await deps.db.$transaction(async (tx) => {
+  await deps.db.$transaction(async (tx) => {
     // Nobody else makes a user until this is done, in whatever way; reading goes on.
     await tx.$executeRaw`LOCK TABLE "user" IN SHARE ROW EXCLUSIVE MODE`;
     if ((await tx.user.count()) > 0) throw alreadySetUp();
     const organizationId = await insertOrganization(tx, { name, actor }, now);
     await insertUser(tx, user, { organizationId, role: 'owner', actor }, now);
-    return { userId: user.id, organizationId };
   });
+  return { userId: user.id, passwordHash: user.passwordHash };
 }
 
 async function requireCode(
-  deps: Pick<Dependencies, 'db' | 'clock'> & { settings: { ENCRYPTION_KEY: string } },
+  deps: Pick<Dependencies, 'db' | 'clock'> & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   given: string,
 ): Promise<void> {
-  const attempt = await countAttempt(deps, 'first-owner');
-  if (attempt.kind === 'locked') throw lockedError(attempt);
   const right = digestOf(setupCode(deps.settings.ENCRYPTION_KEY));
-  if (!timingSafeEqual(digestOf(given), right)) {
+  const tried = await attempt(deps, { subject: 'first-owner', userId: null }, async () =>
+    timingSafeEqual(digestOf(given), right),
+  );
+  if (tried.kind === 'locked') throw lockedError(tried);
+  if (tried.kind === 'wrong') {
     throw new ServiceError('validation_error', 'code: not the set-up code of this installation.');
   }
-  await forgetFailures(deps.db, 'first-owner');
 }
 
 /** Case, blanks and dashes do not count; digests are of the same length, whatever was given. */

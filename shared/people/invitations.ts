@@ -20,7 +20,7 @@ export type InvitationSummary = Omit<Invitation, 'tokenHash'>;
  * Invites an address to become a member, for seven days. An open invitation of the address is replaced. The token exists
  * in the answer alone; whoever has it can accept.
  * @throws ServiceError validation_error for what is no address, or a member's; insufficient_scope when the acting person
- * may not give the role, or not take back the invitation that is open.
+ * may not give the role, or not revoke the invitation that is open.
  */
 export async function invite(
   deps: Pick<Dependencies, 'db' | 'clock'>,
@@ -64,7 +64,7 @@ export async function listInvitations(
 }
 
 /**
- * Takes an invitation back. Doing it again, or after its time, changes nothing.
+ * Revokes an invitation. Doing it again, or after its time, changes nothing.
  * @throws ServiceError not_found for one of another organization; insufficient_scope when the acting person may not;
  * validation_error when it was accepted.
  */
@@ -85,7 +85,12 @@ export async function revokeInvitation(
       throw new ServiceError('validation_error', 'It was accepted already. Remove the member instead.');
     }
     await tx.invitation.update({ where: { id }, data: { revokedAt: now } });
-    const entry = { organizationId, actor: actorOf(acting), action: 'invitation.revoked', target: id };
+    const entry = {
+      organizationId,
+      actor: actorOf(acting),
+      action: 'invitation.revoked',
+      target: id,
+    } as const;
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
   });
 }

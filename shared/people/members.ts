@@ -1,113 +1,11 @@
 import { writeAudit } from '../audit-log.ts';
-import type { Database, DatabaseTransaction, Role } from '../db.ts';
+import type { DatabaseTransaction, Role } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { lockOrganization } from '../organizations/find-organization.ts';
-import { type Acting, actorOf, readRole, requireManaging } from './acting.ts';
-import { normalizeEmail } from './email.ts';
-import { managedRoles, roles } from './roles.ts';
-import { closeInvitations } from './users.ts';
-
-/** The organizations of a person, by name. */
-export async function organizationsOf(
-  db: Database,
-  userId: string,
-): Promise<{ id: string; name: string; role: Role }[]> {
-  const memberships = await db.membership.findMany({
-    where: { userId },
-    select: { role: true, organization: { select: { id: true, name: true } } },
-    orderBy: [{ organization: { name: 'asc' } }, { organizationId: 'asc' }],
-  });
-  return memberships.map(({ role, organization }) => ({ ...organization, role }));
-}
-
-/** What a person may do in an organization, in one query; null for who is no member. */
-export async function findMembership(
-  db: Database,
-  userId: string,
-  organizationId: string,
-): Promise<{ organizationName: string; role: Role } | null> {
-  const [row] = await db.$queryRaw<{ organizationName: string; role: Role }[]>`
-    SELECT organization.name AS "organizationName", membership.role::text AS role
-    FROM membership JOIN organization ON organization.id = membership.organization_id
-    WHERE membership.user_id = ${userId} AND membership.organization_id = ${organizationId}`;
-  return row ?? null;
-}
-
-/** The role that somebody has in every organization that there is, the least of them; null for who is missing in one. */
-export async function leastRoleInAll(db: Database, userId: string): Promise<Role | null> {
-  const [row] = await db.$queryRaw<{ isMissing: boolean; roles: Role[] }[]>`
-    SELECT bool_or(membership.role IS NULL) AS "isMissing",
-      array_agg(DISTINCT membership.role::text) FILTER (WHERE membership.role IS NOT NULL) AS roles
-    FROM organization LEFT JOIN membership
-      ON membership.organization_id = organization.id AND membership.user_id = ${userId}`;
-  if (row === undefined || row.isMissing !== false) return null;
-  return roles.findLast((role) => row.roles.includes(role)) ?? null;
-}
-
-/** A member as the others see it. */
-export interface Member {
-  userId: string;
-  email: string;
-  role: Role;
-  /** When the person became a member. */
-  since: Date;
-}
-
-/** The members of an organization, by address. */
-export async function listMembers(db: Database, organizationId: string): Promise<Member[]> {
-  const memberships = await db.membership.findMany({
-    where: { organizationId },
-    include: { user: { select: { email: true } } },
-    orderBy: { user: { email: 'asc' } },
-  });
-  return memberships.map(({ userId, user, role, createdAt }) => ({
-    userId,
-    email: user.email,
-    role,
-    since: createdAt,
-  }));
-}
-
-/**
- * Finds a member by address.
- * @throws ServiceError not_found.
- */
-export async function findMember(
-  db: DatabaseTransaction,
-  organizationId: string,
-  email: string,
-): Promise<{ userId: string; email: string }> {
-  const membership = await db.membership.findFirst({
-    where: { organizationId, user: { email: normalizeEmail(email) } },
-    include: { user: { select: { email: true } } },
-  });
-  if (membership === null) throw noSuchMember();
-  return { userId: membership.userId, email: membership.user.email };
-}
-
-/**
- * Makes a person who has a user already a member of a further organization; the password stays what it is.
- * @returns the user's id, or null when the address has no user.
- * @throws ServiceError validation_error for a member, not_found for the organization.
- */
-export async function addMember(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
-  request: { organizationId: string; email: string; role: Role; actor: string },
-): Promise<string | null> {
-  const { organizationId, role, actor } = request;
-  const email = normalizeEmail(request.email);
-  const now = deps.clock.now();
-  return await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
-    const user = await tx.user.findUnique({ where: { email } });
-    if (user === null) return null;
-    if ((await readRole(tx, organizationId, user.id)) !== null) throw alreadyMember();
-    await insertMembership(tx, { organizationId, userId: user.id, email, role, actor }, now);
-    await closeInvitations(tx, organizationId, email, now);
-    return user.id;
-  });
-}
+import { type Acting, actorOf, requireManaging } from './acting.ts';
+import { noSuchMember } from './find-members.ts';
+import { managedRoles } from './roles.ts';
 
 /** Stores a membership of somebody who has a user, with the entry in the audit log. */
 export async function insertMembership(
@@ -117,7 +15,7 @@ export async function insertMembership(
 ): Promise<void> {
   const { organizationId, userId, email, role, actor } = membership;
   await tx.membership.create({ data: { organizationId, userId, role, createdAt: now } });
-  const entry = { organizationId, actor, action: 'member.added', target: userId };
+  const entry = { organizationId, actor, action: 'member.added', target: userId } as const;
   await writeAudit(tx, { ...entry, detail: { email, role } }, now);
 }
 
@@ -154,7 +52,12 @@ export async function changeRole(
     await tx.membership.update({ where, data: { role } });
     await revokeInvitationsOf(tx, organizationId, userId, managedRoles(role), now);
     const detail = { email: previous.email, from: previous.role, to: role };
-    const entry = { organizationId, actor: actorOf(acting), action: 'member.role_changed', target: userId };
+    const entry = {
+      organizationId,
+      actor: actorOf(acting),
+      action: 'member.role_changed',
+      target: userId,
+    } as const;
     await writeAudit(tx, { ...entry, detail }, now);
   });
 }
@@ -179,7 +82,12 @@ export async function removeMember(
     if (role === 'owner') await requireAnotherOwner(tx, organizationId, userId);
     await tx.membership.delete({ where: { organizationId_userId: { organizationId, userId } } });
     await revokeInvitationsOf(tx, organizationId, userId, [], now);
-    const entry = { organizationId, actor: actorOf(acting), action: 'member.removed', target: userId };
+    const entry = {
+      organizationId,
+      actor: actorOf(acting),
+      action: 'member.removed',
+      target: userId,
+    } as const;
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
   });
 }
@@ -224,8 +132,4 @@ async function requireAnotherOwner(
   if (others > 0) return;
   const message = 'This is the only owner, and an organization keeps one. Make somebody else an owner first.';
   throw new ServiceError('validation_error', message);
-}
-
-function noSuchMember(): ServiceError {
-  return new ServiceError('not_found', 'No such member of this organization.');
 }

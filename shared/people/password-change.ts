@@ -1,34 +1,31 @@
-import { writeAudit } from '../audit-log.ts';
-import type { DatabaseTransaction } from '../db.ts';
+import { auditEverywhere } from '../audit-log.ts';
+import type { User } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { actorOf } from './acting.ts';
-import { forgetFailures, lockedError } from './lockout.ts';
-import { findMember } from './members.ts';
-import { checkNewPassword, hashPassword } from './passwords.ts';
-import { revokeOtherSessions } from './sessions.ts';
-import { signIn } from './sign-in.ts';
+import { findMember } from './find-members.ts';
+import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
+import { endSessionsOf } from './own-sessions.ts';
+import { checkNewPassword, hashPassword, verifyPassword } from './passwords.ts';
+import type { Proof } from './sessions.ts';
 
 /**
  * Changes the password of a person who is signed in, and ends all other sessions of that person. Wrong guesses of the
- * current one count as failures to sign in.
+ * current one lock this form, as they lock signing in, and nothing else.
  * @param request.sid of the session that stays.
+ * @returns what a session takes that is to go on under the new password.
  * @throws ServiceError validation_error when the current one is wrong or the new one will not do; rate_limited while
- * the address is locked; not_found for an unknown user; service_unavailable.
+ * the form is locked; not_found for an unknown user; service_unavailable.
  */
 export async function changePassword(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & RefusalLog,
   request: { userId: string; current: string; next: string; sid: string },
-): Promise<void> {
+): Promise<Proof> {
   const { userId, current, next, sid } = request;
   const user = await deps.db.user.findUnique({ where: { id: userId } });
   if (user === null) throw new ServiceError('not_found', 'No such user.');
   checkNewPassword(user.email, next, 'next');
-  const checked = await signIn(deps, { email: user.email, password: current });
-  if (checked.kind === 'locked') throw lockedError(checked);
-  if (checked.kind === 'refused') {
-    throw new ServiceError('validation_error', 'current: not the current password.');
-  }
+  await requireCurrent(deps, user, current);
   if (next === current) {
     throw new ServiceError('validation_error', 'next: has to be another one than the current password.');
   }
@@ -42,10 +39,26 @@ export async function changePassword(
     if (count === 0) {
       throw new ServiceError('validation_error', 'current: it was changed meanwhile. Sign in again.');
     }
-    await revokeOtherSessions(tx, userId, sid);
-    const act = { action: 'user.password_changed', actor: actorOf({ userId }), userId };
-    await auditEverywhere(tx, act, deps.clock.now());
+    await endSessionsOf(tx, userId, sid);
+    const act = { actor: actorOf({ userId }), action: 'user.password_changed', target: userId } as const;
+    await auditEverywhere(tx, { userId, ...act }, deps.clock.now());
   });
+  return { userId, passwordHash };
+}
+
+async function requireCurrent(
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & RefusalLog,
+  { id, passwordHash }: User,
+  current: string,
+): Promise<void> {
+  const subject = { changingPasswordOf: id };
+  const tried = await deps.hashingTurns.take(() =>
+    attempt(deps, { subject, userId: id }, () => verifyPassword(passwordHash, current)),
+  );
+  if (tried.kind === 'locked') throw lockedError(tried);
+  if (tried.kind === 'wrong') {
+    throw new ServiceError('validation_error', 'current: not the current password.');
+  }
 }
 
 /**
@@ -63,20 +76,11 @@ export async function resetPassword(
   const passwordHash = await hashPassword(deps, password);
   await deps.db.$transaction(async (tx) => {
     await tx.user.update({ where: { id: userId }, data: { passwordHash } });
-    await revokeOtherSessions(tx, userId, null);
+    await endSessionsOf(tx, userId, null);
     await forgetFailures(tx, { email });
-    await auditEverywhere(tx, { action: 'user.password_reset', actor, userId }, deps.clock.now());
+    await forgetFailures(tx, { changingPasswordOf: userId });
+    const act = { actor, action: 'user.password_reset', target: userId } as const;
+    await auditEverywhere(tx, { userId, ...act }, deps.clock.now());
   });
   return userId;
-}
-
-/** A password opens every organization of its person, so each of them is told. */
-async function auditEverywhere(
-  tx: DatabaseTransaction,
-  { action, actor, userId }: { action: string; actor: string; userId: string },
-  now: Date,
-): Promise<void> {
-  for (const { organizationId } of await tx.membership.findMany({ where: { userId } })) {
-    await writeAudit(tx, { organizationId, actor, action, target: userId }, now);
-  }
 }

@@ -9,7 +9,8 @@ const hashing = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const nobodysHash =
   '$argon2id$v=19$m=19456,t=2,p=1$gKlpZSH5nE9IVmgzlVqbVQ$BBczL2CEaa+XFpCADVrauXLVVdpjfsIKPL7+Q86sdZw';
 
-const passwordLength = { min: 12, max: 128 };
+/** How many characters a password may have. */
+export const passwordLength = { min: 12, max: 128 };
 
 /**
  * Whether a password will do.

@@ -1,62 +1,111 @@
 import { createHash } from 'node:crypto';
-import type { DatabaseTransaction, Prisma, Session } from '../db.ts';
+import { auditEverywhere } from '../audit-log.ts';
+import type { DatabaseTransaction, Prisma } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
+import { actorOf } from './acting.ts';
 
 const minuteMs = 60 * 1000;
 
 /** A session ends after so long without use ... */
 const idleMs = 12 * 60 * minuteMs;
 /** ... and after so long in all. */
-const wholeMs = 7 * 24 * 60 * minuteMs;
+export const sessionLifeMs = 7 * 24 * 60 * minuteMs;
 
 const longestUserAgent = 300;
 
 /** A session as it is worked with in a request. */
 export interface LoadedSession {
-  /** The row's own name, `ses_...`; to be given back to `saveSession`. */
+  /** The row's own name, `ses_...`; to be given back to `updateSession`. */
   id: string;
   userId: string | null;
   data: Prisma.JsonValue;
 }
 
-/** A session as it may be shown: nothing of the cookie, nothing of what the library keeps. */
-export type SessionSummary = Omit<Session, 'hash' | 'data' | 'userId'>;
+/** Who has shown who they are: by the password that has this hash. */
+export interface Proof {
+  userId: string;
+  passwordHash: string;
+}
+
+/** A session that begins. */
+export interface NewSession {
+  sid: string;
+  /** Null for a session of nobody. */
+  proof: Proof | null;
+  /** True when it takes the place of one that the person has; else the person signs in with it. */
+  isRenewal?: boolean;
+  data: Prisma.InputJsonObject;
+  userAgent: string | null;
+  ip: string | null;
+}
 
 /**
- * Stores what the session library keeps. A session that has ended meanwhile stays ended: only a request that says that
- * it made the session itself inserts a row, everybody else can do no more than change one.
- * @param session.id as `loadSession` or an earlier call told it; null when this request has made the session.
- * @param session.userId a session that belongs to a person never changes to another one.
- * @returns the session's id, to be kept for the next call; null when it has ended.
- * @throws for a session id that is stored already and said to be new.
+ * Stores a session that the request has made itself; nobody else inserts one, so that one which has ended stays ended. A
+ * person's begins only while the password that was shown still counts: whoever changes it waits for this, or this for them.
+ * To sign in is written down in every organization of the person.
+ * @returns the session's id, for `updateSession`.
+ * @throws ServiceError validation_error when the password was changed meanwhile; any error for a session id that is stored already.
  */
-export async function saveSession(
+export async function startSession(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
-  session: {
-    sid: string;
-    id: string | null;
-    userId: string | null;
-    data: Prisma.InputJsonObject;
-    userAgent: string | null;
-    ip: string | null;
-  },
-): Promise<string | null> {
-  const { sid, id, userId, data, ip } = session;
+  session: NewSession,
+): Promise<string> {
+  const { sid, proof, isRenewal = false, data, ip } = session;
   const now = clock.now();
-  const hash = hashOf(sid);
-  if (id !== null) {
-    const owner = { OR: [{ userId: null }, { userId }] };
-    const where = { id, hash, expiresAt: { gt: now }, ...owner };
-    const { count } = await db.session.updateMany({ where, data: { userId, data } });
-    return count === 1 ? id : null;
-  }
   const userAgent =
     session.userAgent === null ? null : [...session.userAgent].slice(0, longestUserAgent).join('');
   const times = { createdAt: now, lastSeenAt: now, expiresAt: expiryOf(now, now) };
-  const row = { id: newId('ses'), hash, userId, data, userAgent, ip, ...times };
-  await db.session.create({ data: row });
+  const userId = proof?.userId ?? null;
+  const row = { id: newId('ses'), hash: hashOf(sid), userId, data, userAgent, ip, ...times };
+  await db.$transaction(async (tx) => {
+    if (proof !== null) await holdPassword(tx, proof);
+    await tx.session.create({ data: row });
+    if (userId === null || isRenewal) return;
+    const act = { actor: actorOf({ userId }), action: 'user.signed_in', target: row.id } as const;
+    await auditEverywhere(tx, { userId, ...act }, now);
+  });
   return row.id;
+}
+
+/** Keeps the password of a person what it was when it was shown, until the transaction is over. */
+async function holdPassword(tx: DatabaseTransaction, { userId, passwordHash }: Proof): Promise<void> {
+  const held = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM "user" WHERE id = ${userId} AND password_hash = ${passwordHash} FOR SHARE`;
+  if (held.length === 1) return;
+  const message = 'The password was changed meanwhile. Sign in with the new one.';
+  throw new ServiceError('validation_error', message);
+}
+
+/**
+ * Stores what the session library keeps of a session that has begun; one that has ended meanwhile stays ended.
+ * @param session.id as `loadSession` or `startSession` told it.
+ * @param session.userId a session that belongs to a person never changes to another one.
+ * @returns whether there is such a session still.
+ */
+export async function updateSession(
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { sid, id, userId, data }: { sid: string; id: string; userId: string | null; data: Prisma.InputJsonObject },
+): Promise<boolean> {
+  const where = { id, hash: hashOf(sid), userId, expiresAt: { gt: clock.now() } };
+  const { count } = await db.session.updateMany({ where, data: { data } });
+  return count === 1;
+}
+
+/**
+ * Keeps a person's session from ending until the transaction is over.
+ * @throws ServiceError insufficient_scope when it has ended.
+ */
+export async function holdSession(
+  tx: DatabaseTransaction,
+  { sid, userId, now }: { sid: string; userId: string; now: Date },
+): Promise<void> {
+  const held = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM session
+    WHERE hash = ${hashOf(sid)} AND user_id = ${userId} AND expires_at > ${now} FOR SHARE`;
+  if (held.length === 1) return;
+  throw new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
 }
 
 /** The session of a cookie, or null when there is none, or its time is over. Reading it is no use of it. */
@@ -89,42 +138,11 @@ export async function endSession(db: DatabaseTransaction, sid: string): Promise<
   await db.session.deleteMany({ where: { hash: hashOf(sid) } });
 }
 
-/** A person's sessions that have not ended, the one seen last first. */
-export async function listSessions(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
-  userId: string,
-): Promise<SessionSummary[]> {
-  return await db.session.findMany({
-    where: { userId, expiresAt: { gt: clock.now() } },
-    omit: { hash: true, data: true, userId: true },
-    orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }],
-  });
-}
-
-/** Ends one of a person's sessions; answers whether there was such a session. */
-export async function revokeSession(db: DatabaseTransaction, userId: string, id: string): Promise<boolean> {
-  const { count } = await db.session.deleteMany({ where: { id, userId } });
-  return count === 1;
-}
-
-/**
- * Ends a person's sessions but for the one of a cookie; answers how many.
- * @param exceptSid null to end all of them.
- */
-export async function revokeOtherSessions(
-  db: DatabaseTransaction,
-  userId: string,
-  exceptSid: string | null,
-): Promise<number> {
-  const kept = exceptSid === null ? {} : { hash: { not: hashOf(exceptSid) } };
-  const { count } = await db.session.deleteMany({ where: { userId, ...kept } });
-  return count;
-}
-
 function expiryOf(createdAt: Date, seenAt: Date): Date {
-  return new Date(Math.min(seenAt.getTime() + idleMs, createdAt.getTime() + wholeMs));
+  return new Date(Math.min(seenAt.getTime() + idleMs, createdAt.getTime() + sessionLifeMs));
 }
 
-function hashOf(sid: string): Uint8Array<ArrayBuffer> {
+/** Under what a session is stored. */
+export function hashOf(sid: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(createHash('sha256').update(sid).digest());
 }

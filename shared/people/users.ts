@@ -1,5 +1,5 @@
 import { writeAudit } from '../audit-log.ts';
-import { type DatabaseTransaction, isUniqueViolation, type Role } from '../db.ts';
+import { type Database, type DatabaseTransaction, isUniqueViolation, type Role } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
@@ -60,6 +60,11 @@ export async function createUser(
   return { id: user.id };
 }
 
+/** True when somebody has signed up with this address; whether it is really theirs, nobody has looked. */
+export async function hasUser(db: Database, email: string): Promise<boolean> {
+  return (await db.user.count({ where: { email: normalizeEmail(email) } })) > 0;
+}
+
 /** Stores a person and the membership, with the entry in the audit log. */
 export async function insertUser(
   tx: DatabaseTransaction,
@@ -70,12 +75,12 @@ export async function insertUser(
   const { organizationId, role, actor } = membership;
   await tx.user.create({ data: { ...user, createdAt: now } });
   await tx.membership.create({ data: { organizationId, userId: user.id, role, createdAt: now } });
-  const entry = { organizationId, actor, action: 'user.created', target: user.id };
+  const entry = { organizationId, actor, action: 'user.created', target: user.id } as const;
   await writeAudit(tx, { ...entry, detail: { email: user.email, role } }, now);
 }
 
 /** Open invitations of an address end when its person has become a member in another way. */
-export async function closeInvitations(
+async function closeInvitations(
   tx: DatabaseTransaction,
   organizationId: string,
   email: string,

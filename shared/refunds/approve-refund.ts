@@ -1,6 +1,7 @@
-import { writeAudit } from '../audit-log.ts';
-import type { Refund } from '../db.ts';
+import { type AuditAction, writeAudit } from '../audit-log.ts';
+import type { Refund, RefundEvent } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { ServiceError } from '../errors.ts';
 import { readGivenReason } from './given-reason.ts';
 import { type Transition, transition } from './transition.ts';
 
@@ -11,12 +12,32 @@ import { type Transition, transition } from './transition.ts';
  */
 export type DecisionOutcome = { kind: 'done'; refund: Refund } | { kind: 'not-pending'; refund: Refund };
 
-/** Lets a refund that waits for approval be sent. Of several decisions about it at once, one is done. */
+/**
+ * True when whoever this is may approve what was asked for like that. Nobody approves what the same one has asked for, so
+ * that it takes two people; what a program asked for, any person may approve.
+ * @param request the first entry of the refund's timeline.
+ */
+export function mayApprove(request: Pick<RefundEvent, 'actor'> | undefined, actor: string): boolean {
+  return request?.actor !== actor;
+}
+
+/**
+ * Lets a refund that waits for approval be sent. Of several decisions about it at once, one is done.
+ * @throws ServiceError insufficient_scope for who asked for it.
+ */
 export async function approveRefund(
   deps: Dependencies,
   refund: Refund,
   actor: string,
 ): Promise<DecisionOutcome> {
+  const request = await deps.db.refundEvent.findUniqueOrThrow({
+    where: { refundId_seq: { refundId: refund.id, seq: 1 } },
+  });
+  if (!mayApprove(request, actor)) {
+    const message =
+      'You asked for this refund yourself, so that somebody else has to approve it. You may reject it.';
+    throw new ServiceError('insufficient_scope', message);
+  }
   const outcome = await decide(deps, 'refund.approved', {
     refund,
     from: 'pending',
@@ -52,7 +73,7 @@ export async function rejectRefund(
 
 async function decide(
   deps: Pick<Dependencies, 'db' | 'clock'>,
-  action: string,
+  action: AuditAction,
   move: Transition & { refund: Refund },
 ): Promise<DecisionOutcome> {
   const { id, organizationId } = move.refund;

@@ -1,6 +1,7 @@
-import { writeAudit } from '../audit-log.ts';
+import { type AuditAction, writeAudit } from '../audit-log.ts';
 import type { Prisma } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { redact } from '../redact.ts';
 import { exportRefunds } from './export-refunds.ts';
 import type { RefundOwner } from './find-refunds.ts';
 import type { RefundFilter } from './refund-filter.ts';
@@ -29,7 +30,7 @@ export async function* auditedExport(
   { owner, filter, actor }: ExportRequest,
   observer: ExportObserver,
 ): AsyncGenerator<string, void, undefined> {
-  const audit = (action: string, more: Prisma.InputJsonObject = {}) => {
+  const audit = (action: AuditAction, more: Prisma.InputJsonObject = {}) => {
     const { organizationId, environment } = owner;
     const detail = { environment, filter: asJson(filter), ...more };
     const entry = { organizationId, actor, action, target: organizationId, detail };
@@ -57,8 +58,10 @@ export async function* auditedExport(
   }
 }
 
-function asJson(filter: RefundFilter): Prisma.InputJsonObject {
+/** What was searched for is free text, and kept for good: somebody may have pasted what does not belong there. */
+function asJson({ q, ...filter }: RefundFilter): Prisma.InputJsonObject {
+  const told = { ...filter, ...(q === undefined ? {} : { q: redact(q) }) };
   return JSON.parse(
-    JSON.stringify(filter, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
+    JSON.stringify(told, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
   );
 }

@@ -50,7 +50,8 @@ export async function claimRefund(
     if (claimed === 0) return null;
     const refund = await readClaimed(tx, loaded);
     if (purpose === 'send') {
-      const entry = { type: 'attempt.started', actor: 'worker', detail: { attempt: refund.attemptCount } };
+      const detail = { attempt: refund.attemptCount };
+      const entry = { type: 'attempt.started', actor: 'worker', detail } as const;
       await appendEvent(tx, refund, null, entry, now);
     }
     return refund;

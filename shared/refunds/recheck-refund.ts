@@ -12,7 +12,7 @@ export async function recheckRefund(deps: Dependencies, refund: Refund, actor: s
   const { id, organizationId } = refund;
   const requested = await deps.db.$transaction(async (tx) => {
     if (!(await requestReview(tx, deps, refund))) return false;
-    const entry = { organizationId, actor, action: 'refund.rechecked', target: id };
+    const entry = { organizationId, actor, action: 'refund.rechecked', target: id } as const;
     await writeAudit(tx, entry, deps.clock.now());
     return true;
   });

@@ -1,4 +1,4 @@
-import { writeAudit } from '../audit-log.ts';
+import { type AuditAction, writeAudit } from '../audit-log.ts';
 import type { DatabaseTransaction, Prisma, Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
@@ -257,7 +257,7 @@ async function audit(
   tx: DatabaseTransaction,
   { clock }: Pick<Dependencies, 'clock'>,
   { id, organizationId }: Refund,
-  entry: { actor: string; action: string; detail: Prisma.InputJsonObject },
+  entry: { actor: string; action: AuditAction; detail: Prisma.InputJsonObject },
 ): Promise<void> {
   await writeAudit(tx, { organizationId, target: id, ...entry }, clock.now());
 }

@@ -2,12 +2,12 @@ import type { Clock } from '../clock.ts';
 import type { DatabaseTransaction, Prisma, Refund } from '../db.ts';
 import { newId } from '../ids.ts';
 import { lockTransaction, release } from '../transactions/reservation.ts';
+import type { RefundEventType } from './event-types.ts';
 import { canMove, holdsReservation, isTerminal, type RefundStatus } from './states.ts';
 
 /** An entry of the timeline. */
 export interface TimelineEntry {
-  /** For example `refund.completed` or `attempt.unknown`. */
-  type: string;
+  type: RefundEventType;
   /** Who caused it: `key:<id>`, `user:<id>`, `worker`, or `cli:<user>` for administration. */
   actor: string;
   detail?: Prisma.InputJsonObject;

@@ -2,13 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { Role } from '../../shared/db.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { DashboardVisitor } from './dashboard-visitor.ts';
-import { newEmail } from './people.ts';
+import { newEmail, type TestPerson } from './people.ts';
 import type { TestService } from './service.ts';
 
 /** A member of an organization, with a browser that is signed in. */
-export interface DashboardMember {
-  userId: string;
-  email: string;
+export interface DashboardMember extends TestPerson {
   visitor: DashboardVisitor;
 }
 
@@ -32,5 +30,5 @@ export async function signInMember(
   if (status !== 303) throw new Error(`Signing in was answered with ${status}`);
   // Brings the token that forms need.
   await visitor.get('/dashboard/you');
-  return { userId, email, visitor };
+  return { userId, email, password, visitor };
 }

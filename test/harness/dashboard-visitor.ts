@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import type { TestService } from './service.ts';
 
@@ -19,6 +20,8 @@ export interface FormOptions {
 export class DashboardVisitor {
   readonly #service: TestService;
   readonly #cookies = new Map<string, string>();
+  /** Each has an address of its own on the network, so that the tries of one do not count for another. */
+  readonly #remoteAddress = `10.${randomBytes(3).join('.')}`;
   #csrfToken = '';
 
   constructor(service: TestService) {
@@ -41,7 +44,12 @@ export class DashboardVisitor {
 
   async get(url: string, headers: Record<string, string> = {}): Promise<Page> {
     return this.#receive(
-      await this.#service.app.inject({ method: 'GET', url, headers: { cookie: this.cookie, ...headers } }),
+      await this.#service.app.inject({
+        method: 'GET',
+        url,
+        headers: { cookie: this.cookie, ...headers },
+        remoteAddress: this.#remoteAddress,
+      }),
     );
   }
 
@@ -65,6 +73,7 @@ export class DashboardVisitor {
           ...headers,
         },
         payload: body.toString(),
+        remoteAddress: this.#remoteAddress,
       }),
     );
   }

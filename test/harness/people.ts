@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../shared/clock.ts';
 import { type Database, openDatabase, type Role } from '../../shared/db.ts';
+import { type Logger, openLog } from '../../shared/log.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import type { Proof } from '../../shared/people/sessions.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { useDatabase } from './database.ts';
 import { madeBeforeTests } from './made-before-tests.ts';
@@ -18,7 +20,15 @@ export interface TestPerson {
 /** What the domain of people works with, on a database of its own and under a clock that tests put forward. */
 export interface TestPeople {
   databaseUrl: string;
-  deps: { db: Database; clock: Clock; hashingTurns: HashingTurns; settings: { ENCRYPTION_KEY: string } };
+  deps: {
+    db: Database;
+    clock: Clock;
+    hashingTurns: HashingTurns;
+    log: Logger;
+    settings: { ENCRYPTION_KEY: string };
+  };
+  /** What was logged, oldest first. */
+  logged: Record<string, unknown>[];
   time: StoppedClock;
   addOrganization(): Promise<string>;
   addPerson(organizationId: string, role: Role): Promise<TestPerson>;
@@ -41,10 +51,13 @@ function peopleOf(databaseUrl: string): TestPeople {
   const db = openDatabase(databaseUrl, 10);
   const settings = { ENCRYPTION_KEY: randomBytes(32).toString('base64') };
   const clock = { now: () => new Date(time.ms) };
-  const deps = { db, clock, hashingTurns: new HashingTurns(), settings };
+  const logged: Record<string, unknown>[] = [];
+  const log = openLog('info', 'test', { write: (line) => logged.push(JSON.parse(line)) });
+  const deps = { db, clock, hashingTurns: new HashingTurns(), log, settings };
   return {
     databaseUrl,
     deps,
+    logged,
     time,
     addOrganization: async () => (await createOrganization(deps, { name: 'Acme', actor: 'test' })).id,
     async addPerson(organizationId, role) {
@@ -58,6 +71,12 @@ function peopleOf(databaseUrl: string): TestPeople {
       return rows.map(({ action }) => action);
     },
   };
+}
+
+/** What somebody has to show to begin a session, as the password is just now. */
+export async function proofOf(db: Database, userId: string): Promise<Proof> {
+  const { passwordHash } = await db.user.findUniqueOrThrow({ where: { id: userId } });
+  return { userId, passwordHash };
 }
 
 /** An address that nobody has. */

@@ -70,6 +70,7 @@ export async function startBoard(
         if (state.access instanceof Error) throw state.access;
         return state.access;
       },
+      audit: async () => undefined,
     },
   );
   answerOtherMethods();

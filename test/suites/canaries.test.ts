@@ -7,7 +7,7 @@ import { setPolicies } from '../../shared/organizations/policies.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { setupCode } from '../../shared/people/first-owner.ts';
 import { invite } from '../../shared/people/invitations.ts';
-import { saveSession } from '../../shared/people/sessions.ts';
+import { startSession } from '../../shared/people/sessions.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { adminCli, type CliResult } from '../harness/admin-cli.ts';
@@ -17,6 +17,7 @@ import { useDatabase } from '../harness/database.ts';
 import { withClient } from '../harness/database-client.ts';
 import { byteColumns, everyCell } from '../harness/database-content.ts';
 import { echoing } from '../harness/echoing-processor.ts';
+import { proofOf } from '../harness/people.ts';
 import { rawRequest, sendBytes } from '../harness/raw-http.ts';
 import { type RunningRedis, startRedis } from '../harness/redis.ts';
 import { everyRedisKey } from '../harness/redis-content.ts';
@@ -182,7 +183,8 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     expect((await signIn(deps, owner)).kind).toBe('signed-in');
     await signIn(deps, { ...owner, password: secrets.triedPassword.text });
     const browser = { userAgent: 'A browser', ip: '192.0.2.1' };
-    await saveSession(deps, { sid: secrets.sessionId.text, id: null, userId, data: {}, ...browser });
+    const proof = await proofOf(deps.db, userId);
+    await startSession(deps, { sid: secrets.sessionId.text, proof, data: {}, ...browser });
     const { token } = await invite(deps, {
       organizationId: organization.id,
       acting: { userId },

@@ -6,7 +6,9 @@ import { changeRole } from '../../shared/people/members.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { signInMember } from '../harness/dashboard-member.ts';
 import { DashboardVisitor } from '../harness/dashboard-visitor.ts';
+import { withClient } from '../harness/database-client.ts';
 import { useService } from '../harness/use-service.ts';
+import { waitForLock } from '../harness/wait-for-lock.ts';
 
 const service = useService({ workers: 0 });
 const password = 'correct horse battery';
@@ -99,8 +101,13 @@ describe('signing in', () => {
     expect(shown.text).toContain(`value="${next}"`);
     const page = await visitor.post('/dashboard/sign-in', { email, password, next }, { csrfToken: null });
     expect(page).toMatchObject({ status: 303, headers: { location: next } });
-    expect(String(page.headers['set-cookie'])).toMatch(
+    const cookies = [page.headers['set-cookie'] ?? []].flat();
+    expect(cookies).toHaveLength(2);
+    expect(cookies.find((each) => each.startsWith('refunds_session='))).toMatch(
       /^refunds_session=[^;]+; Path=\/dashboard; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+    );
+    expect(cookies.find((each) => each.startsWith('refunds_known_browser='))).toMatch(
+      /^refunds_known_browser=[^;]+; Max-Age=7776000; Path=\/dashboard; HttpOnly; SameSite=Strict$/,
     );
     expect((await visitor.get(next)).status).toBe(200);
   });
@@ -169,6 +176,34 @@ describe('signing in', () => {
     const page = await visitor.signIn(email, password);
     expect(page.status).toBe(401);
     expect(page.text).toMatch(/tried again in \d+ seconds/);
+  });
+
+  test('is not locked by strangers in the browser that the person has used before', async () => {
+    const { email } = await newPerson();
+    const visitor = await signedIn(email);
+    await visitor.get('/dashboard/you');
+    await visitor.post('/dashboard/sign-out');
+    const stranger = new DashboardVisitor(service);
+    for (let failure = 0; failure < 5; failure += 1) await stranger.signIn(email, 'another horse battery');
+    expect((await stranger.signIn(email, password)).status).toBe(401);
+    expect((await visitor.signIn(email, password)).status).toBe(303);
+  });
+
+  test('is over when the password is changed while it is under way', async () => {
+    const { id, email } = await newPerson();
+    const visitor = new DashboardVisitor(service);
+    await withClient(service.settings.DATABASE_URL, async (client) => {
+      await client.query('BEGIN');
+      await client.query(`UPDATE "user" SET password_hash = 'another' WHERE id = $1`, [id]);
+      const answering = visitor.signIn(email, password);
+      await waitForLock(client);
+      await client.query('COMMIT');
+      const page = await answering;
+      expect(page.status).toBe(401);
+      expect(page.text).toContain('The password was changed meanwhile. Sign in with the new one.');
+    });
+    expect(visitor.cookie).toBe('');
+    expect(await service.deps.db.session.count({ where: { userId: id } })).toBe(0);
   });
 
   test('is refused when another site sends it', async () => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
+import { type RefundRequest, requestRefund } from '../../shared/refunds/request-refund.ts';
 import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
 import { auditOf } from '../harness/audit-log.ts';
 import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
@@ -24,7 +25,7 @@ let viewer: DashboardMember;
 
 beforeAll(async () => {
   [person, viewer] = [await signInMember(service, 'operator'), await signInMember(service, 'viewer')];
-  const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 5_000 } }] };
+  const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 5_000, dashboard: 0 } }] };
   await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
 });
 beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
@@ -43,6 +44,24 @@ async function pendingRefund(): Promise<Refund> {
   const refund = await createdRefund(service, 'stripe', { amount: 6_000 });
   expect(refund.status).toBe('pending');
   return refund;
+}
+
+/** One that waits for approval and that a person has asked for in the dashboard. */
+async function requestedBy({ userId }: DashboardMember): Promise<Refund> {
+  const request: RefundRequest = {
+    organizationId: service.organization.id,
+    environment: 'test',
+    apiKeyId: null,
+    initiatedBy: 'dashboard',
+    actor: `user:${userId}`,
+    transactionId: await newPayment(service),
+    amount: 1_000n,
+    currency: 'usd',
+    reason: 'other',
+    processor: 'stripe',
+    metadata: null,
+  };
+  return await requestRefund(service.deps, request, async () => undefined);
 }
 
 const lastEventOf = async ({ id }: Refund) =>
@@ -100,6 +119,24 @@ describe('a refund that waits for approval', () => {
     expect(answer.text).toMatch(/<dialog id="reject"[^>]* open/);
     expect(answer.text).toMatch(/id="rejectReason-problem">Has to be 1 to 500 printable characters/);
     expect((await rowOf(service, refund.id)).status).toBe('pending');
+  });
+
+  test('is approved by somebody else than the person who asked for it, who may reject it', async () => {
+    const refund = await requestedBy(person);
+    const own = await person.visitor.get(pageOf(refund));
+    expect(new Set(offered(own.text))).toEqual(new Set(['reject']));
+    expect(own.text).toContain('You asked for this refund, so that somebody else has to approve it.');
+    const refused = await decide(refund, 'approve');
+    expect(refused.status).toBe(403);
+    expect(refused.text).toContain('somebody else has to approve it. You may reject it.');
+    expect((await rowOf(service, refund.id)).status).toBe('pending');
+    expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.created' }]);
+    const other = await signInMember(service, 'operator');
+    expect(offered((await other.visitor.get(pageOf(refund))).text)).toContain('approve');
+    expect((await decide(refund, 'approve', {}, other)).status).toBe(303);
+    const second = await requestedBy(person);
+    expect((await decide(second, 'reject', { rejectReason: 'A mistake of mine' })).status).toBe(303);
+    expect((await rowOf(service, second.id)).status).toBe('cancelled');
   });
 
   test('is decided about once when several click at the same time', async () => {

@@ -1,8 +1,12 @@
-import { get, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { EventEmitter } from 'node:events';
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { Readable } from 'node:stream';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { ExportDeliveries } from '../../api/dashboard/pages/refunds/export-deliveries.ts';
 import { RunningExports } from '../../api/dashboard/pages/refunds/running-exports.ts';
 import type { Database } from '../../shared/db.ts';
+import type { ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
 import { auditedExport } from '../../shared/refunds/audited-export.ts';
 import { exportRefunds } from '../../shared/refunds/export-refunds.ts';
@@ -33,6 +37,21 @@ const audited = async (action: string) =>
     where: { organizationId, action },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
+
+const total = { count: 1, atLeast: false };
+
+/** Begins a download and reads nothing of it but its head. */
+async function download(port: number, path: string, cookie: string): Promise<IncomingMessage> {
+  return await new Promise<IncomingMessage>((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path, headers: { cookie } }, resolve).on('error', reject);
+  });
+}
+
+async function beginDownload(): Promise<IncomingMessage> {
+  if (!service.app.server.listening) await service.app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = service.app.server.address() as AddressInfo;
+  return await download(port, `${list}/export`, person.visitor.cookie);
+}
 
 const decoded = (text: string) => text.replaceAll('&amp;', '&');
 const exportLink = (text: string) => decoded(/id="export" href="([^"]+)"/.exec(text)?.[1] ?? '');
@@ -79,10 +98,7 @@ describe('an export', () => {
     await service.app.listen({ port: 0, host: '127.0.0.1' });
     const { port } = service.app.server.address() as AddressInfo;
     const before = (await audited('refunds.exported')).length;
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      const headers = { cookie: person.visitor.cookie };
-      get({ host: '127.0.0.1', port, path: exportLink(text), headers }, resolve).on('error', reject);
-    });
+    const answer = await download(port, exportLink(text), person.visitor.cookie);
     expect(answer.statusCode).toBe(200);
     await waitFor('the first piece', () => answer.readableLength > 0);
     const rowsTold = async () => {
@@ -138,6 +154,14 @@ describe('an export', () => {
     );
   });
 
+  test('leaves of what was searched for nothing in the audit log that does not belong there', async () => {
+    await person.visitor.get(`${list}/export?q=4242424242424242`);
+    for (const action of ['refunds.export_started', 'refunds.exported']) {
+      const last = (await audited(action)).at(-1);
+      expect(last?.detail).toMatchObject({ filter: { q: '[digits redacted]' } });
+    }
+  });
+
   test('tells the fault that broke it off, also when that cannot be written down', async () => {
     const fault = new Error('The database is gone.');
     let entries = 0;
@@ -171,6 +195,128 @@ describe('an export', () => {
   });
 });
 
+describe('exports at the same time', () => {
+  const refusalOf = (begin: () => unknown) => {
+    try {
+      begin();
+      return null;
+    } catch (error) {
+      return error as ServiceError;
+    }
+  };
+
+  test('are two of a person and eight in all, and whose end comes lets the next one begin', () => {
+    const exports = new RunningExports();
+    const begin = (userId: string) => exports.begin(userId, newId('evt'), total);
+    const [first] = [begin('usr_1'), begin('usr_1')];
+    expect(refusalOf(() => begin('usr_1'))).toMatchObject({
+      ...{ code: 'rate_limited', status: 429, retryAfterSeconds: 30 },
+      message: expect.stringMatching(/^2 exports of yours are running already\. Wait until one is complete/),
+    });
+    first?.onEnd(true);
+    // It ends only once, whoever else tells it.
+    first?.onEnd(false);
+    begin('usr_1');
+    expect(refusalOf(() => begin('usr_1'))).not.toBeNull();
+    for (const userId of ['usr_2', 'usr_2', 'usr_3', 'usr_3', 'usr_4', 'usr_4']) begin(userId);
+    expect(refusalOf(() => begin('usr_5'))).toMatchObject({
+      ...{ status: 429, message: expect.stringMatching(/^Too many exports/) },
+    });
+  });
+
+  test('of somebody who has too many are refused on a page that says what to do, and not begun', async () => {
+    const answers = [await beginDownload(), await beginDownload()];
+    const before = (await audited('refunds.export_started')).length;
+    const refused = await person.visitor.get(`${list}/export`);
+    expect(refused.status).toBe(429);
+    expect(refused.headers['retry-after']).toBe('30');
+    expect(refused.headers['content-type']).toMatch(/^text\/html/);
+    expect(refused.text).toContain('2 exports of yours are running already');
+    expect(await audited('refunds.export_started')).toHaveLength(before);
+    for (const answer of answers) answer.destroy();
+    await waitFor(
+      'a place',
+      async () => (await person.visitor.get(`${list}/export?status=failed`)).status === 200,
+    );
+  });
+});
+
+describe('a reader who takes nothing', () => {
+  const responses = new EventEmitter();
+
+  /** An export that is sent to a client which reads nothing of it. */
+  async function deliverTo(deliveries: ExportDeliveries, pieces: AsyncIterable<string>) {
+    const server = createServer((_request, response) => {
+      deliveries.deliver(response, pieces).pipe(response);
+      responses.emit('response', response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
+    client.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: test\r\n\r\n');
+    return async () => {
+      client.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    };
+  }
+
+  test('is given up after a while, and the audit log has that it was broken off', async () => {
+    const ends: boolean[] = [];
+    const observer = { onRows: () => undefined, onEnd: (isComplete: boolean) => ends.push(isComplete) };
+    const asked = { owner, filter: {}, actor: 'cli:stalled' };
+    const deliveries = new ExportDeliveries(400);
+    onTestFinished(await deliverTo(deliveries, auditedExport(service.deps, asked, observer)));
+    await waitFor('its end', () => ends.length > 0);
+    expect(ends).toEqual([false]);
+    await deliveries.ended();
+    const entries = await service.deps.db.auditLog.findMany({
+      where: { actor: 'cli:stalled', action: 'refunds.exported' },
+    });
+    expect(entries).toMatchObject([{ detail: { isComplete: false } }]);
+  });
+
+  test('of the last piece alone is given up as well', async () => {
+    const deliveries = new ExportDeliveries(400);
+    const served = new Promise<ServerResponse>((resolve) => {
+      responses.once('response', resolve);
+    });
+    // More than the system takes on its own account.
+    onTestFinished(await deliverTo(deliveries, Readable.from(['x'.repeat(50_000_000)])));
+    const response = await served;
+    await waitFor('the response to be closed', () => response.closed);
+    expect(response.writableFinished).toBe(false);
+  });
+});
+
+describe('an API that closes', () => {
+  const closing = useService({ workers: 0, settings: { SHUTDOWN_TIMEOUT_MS: 2_000 } });
+
+  test('waits for an export no longer than it may, and writes down that it was broken off', async () => {
+    const id = newId('org');
+    await withClient(closing.settings.DATABASE_URL, (client) =>
+      fillRefunds(client, {
+        organizationId: id,
+        environment: 'live',
+        count: 30_000,
+        now: new Date(),
+        days: 30,
+      }),
+    );
+    const member = await signInMember(closing, 'viewer', id);
+    await closing.app.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = closing.app.server.address() as AddressInfo;
+    const answer = await download(port, `/dashboard/${id}/live/refunds/export`, member.visitor.cookie);
+    await waitFor('the first piece', () => answer.readableLength > 0);
+    answer.on('error', () => undefined);
+    const since = performance.now();
+    await closing.app.close();
+    const tookMs = performance.now() - since;
+    expect(tookMs).toBeGreaterThan(1_000);
+    expect(tookMs).toBeLessThan(2_000);
+    const entry = await closing.deps.db.auditLog.findFirstOrThrow({ where: { action: 'refunds.exported' } });
+    expect(entry.detail).toMatchObject({ isComplete: false });
+  });
+});
+
 describe('progress', () => {
   test('of the exports of others is not told', async () => {
     const { text } = await person.visitor.get(`${list}?status=failed`);
@@ -188,9 +334,8 @@ describe('progress', () => {
   });
 
   test('is kept of the last exports only', () => {
-    const exports = new RunningExports(2);
-    const total = { count: 1, atLeast: false };
-    for (const name of ['first', 'second', 'second', 'third']) exports.begin(name, total);
+    const exports = new RunningExports({ perPerson: 4, inAll: 4, remembered: 2 });
+    for (const name of ['first', 'second', 'second', 'third']) exports.begin('usr_1', name, total);
     expect(['first', 'second', 'third'].map((name) => exports.find(name) !== null)).toEqual([
       false,
       true,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readAuditLog, writeAudit } from '../../shared/audit-log.ts';
+import { type AuditAction, readAuditLog, writeAudit } from '../../shared/audit-log.ts';
 import { newId } from '../../shared/ids.ts';
 import { createApiKey } from '../../shared/organizations/api-keys.ts';
 import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
@@ -21,13 +21,16 @@ beforeAll(async () => {
 interface Act {
   organizationId?: string;
   actor?: string;
-  action?: string;
+  action?: AuditAction;
   target?: string;
   detail?: Record<string, string>;
 }
 
 async function note(act: Act, at = service.deps.clock.now()): Promise<void> {
-  const entry = { organizationId: service.organization.id, actor: 'cli:ada', action: 'key.created', ...act };
+  const entry = {
+    ...{ organizationId: service.organization.id, actor: 'cli:ada', action: 'key.created' as const },
+    ...act,
+  };
   await service.deps.db.$transaction((tx) => writeAudit(tx, { target: newId('key'), ...entry }, at));
 }
 
@@ -42,8 +45,14 @@ describe('the audit log', () => {
     expect(text).toContain(admin.email);
   });
 
-  test('an act that has no words yet is told by its name, and hostile details as text', async () => {
-    await note({ action: 'moon.landed_on', detail: { note: '<img src=x onerror=alert(1)>' } });
+  test('an act of another version of the service is told by its name, and hostile details as text', async () => {
+    await service.deps.db.auditLog.create({
+      data: {
+        ...{ id: newId('aud'), organizationId: service.organization.id, actor: 'cli:ada', target: 'moon' },
+        ...{ action: 'moon.landed_on', detail: { note: '<img src=x onerror=alert(1)>' } },
+        createdAt: service.deps.clock.now(),
+      },
+    });
     const { text } = await admin.visitor.get(auditLog);
     expect(text).toContain('moon landed on');
     expect(text).toContain('note: &lt;img src=x onerror=alert(1)>');
@@ -67,7 +76,7 @@ describe('the audit log', () => {
     await note({ actor: 'cli:grace', action: 'policies.set' });
     await note({ actor: 'cli:grace', action: 'refund.kept' });
     const count = async (query: string) =>
-      (await admin.visitor.get(`${auditLog}?${query}`)).text.split('<td><time').length - 1;
+      (await admin.visitor.get(`${auditLog}?${query}`)).text.split('<th scope="row"><time').length - 1;
     expect(await count('actor=cli%3Agrace&action=')).toBe(2);
     expect(await count('actor=cli%3Agrace&action=refund.kept')).toBe(1);
     expect(await count('actor=&action=policies.set')).toBe(1);

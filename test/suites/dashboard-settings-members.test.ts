@@ -141,12 +141,12 @@ describe('invitations', () => {
     expect(text).toContain('/dashboard/invitation/');
   });
 
-  test('a withdrawn one leads nowhere', async () => {
+  test('a revoked one leads nowhere', async () => {
     const email = newEmail();
     const { link } = await invite(admin, email, 'viewer');
     const { id } = await invitationOf(email);
-    const answer = await admin.visitor.post(`${members}/invitations/${id}/withdraw`);
-    expect(answer.headers.location).toBe(`${members}?done=withdrawn`);
+    const answer = await admin.visitor.post(`${members}/invitations/${id}/revoke`);
+    expect(answer.headers.location).toBe(`${members}?done=revoked`);
     expect((await new DashboardVisitor(service).get(new URL(link).pathname)).status).toBe(404);
     const acts = await auditOf(service, id);
     expect(acts.at(-1)).toMatchObject({ action: 'invitation.revoked', actor: `user:${admin.userId}` });

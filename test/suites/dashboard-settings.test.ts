@@ -56,7 +56,7 @@ describe('the room', () => {
     'accounts/stripe',
     'accounts/stripe/test',
     'members/invitations',
-    'members/invitations/inv_01h455vb4pex5vsknk084sn02q/withdraw',
+    'members/invitations/inv_01h455vb4pex5vsknk084sn02q/revoke',
     'members/usr_01h455vb4pex5vsknk084sn02q/role',
     'members/usr_01h455vb4pex5vsknk084sn02q/remove',
   ])('is changed by admins alone, and from its own pages alone: %s', async (path) => {
@@ -68,7 +68,7 @@ describe('the room', () => {
     expect((await stranger.visitor.post(url)).status).toBe(404);
   });
 
-  test.each(['api-keys/%00/revoke', 'members/%00/remove', 'members/invitations/x/withdraw', 'accounts/%00'])(
+  test.each(['api-keys/%00/revoke', 'members/%00/remove', 'members/invitations/x/revoke', 'accounts/%00'])(
     'has nothing at an address that cannot be one: %s',
     async (path) => {
       expect((await admin.visitor.post(`${settings}/${path}`)).status).toBe(404);

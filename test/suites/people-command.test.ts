@@ -1,11 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
-import { findMembership } from '../../shared/people/members.ts';
-import { saveSession } from '../../shared/people/sessions.ts';
+import { findMembership } from '../../shared/people/find-members.ts';
+import { startSession } from '../../shared/people/sessions.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
 import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
 import { auditOf } from '../harness/audit-log.ts';
+import { DashboardVisitor } from '../harness/dashboard-visitor.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
-import { newEmail } from '../harness/people.ts';
+import { newEmail, proofOf } from '../harness/people.ts';
 import { useService } from '../harness/use-service.ts';
 
 // Every command is a process that has to start first.
@@ -51,13 +52,21 @@ describe('people on the command line', () => {
     expect(onlyLine(refused.stderr)).toMatch(/12 to 128/);
   });
 
-  test('keep their password when they are added to a further organization', async () => {
+  test('who have a user already become members by accepting an invitation alone, and keep the password', async () => {
     const email = newEmail();
     const password = onlyLine((await add(email, 'viewer')).stdout);
     const { id: elsewhere } = await service.addOrganization('Elsewhere');
     const args = ['user', 'add', '--organization', elsewhere, '--email', email, '--role', 'admin'];
-    expect(await admin(args)).toMatchObject({ code: 0, stdout: '' });
+    const added = await admin(args);
+    expect(added.code, added.stderr).toBe(0);
+    expect(added.stderr).toContain('has a user already');
     const { id } = await userOf(email);
+    expect(await findMembership(service.deps.db, id, elsewhere)).toBeNull();
+    const link = onlyLine(added.stdout);
+    const visitor = new DashboardVisitor(service);
+    expect((await visitor.get(link)).text).toContain('This address has an account already.');
+    await visitor.signIn(email, password);
+    expect((await visitor.post(link)).status).toBe(303);
     expect(await findMembership(service.deps.db, id, elsewhere)).toMatchObject({ role: 'admin' });
     expect((await signIn(service.deps, { email, password })).kind).toBe('signed-in');
   });
@@ -68,7 +77,8 @@ describe('people on the command line', () => {
     await add(email, 'viewer');
     const { id: userId } = await userOf(email);
     const browser = { userAgent: null, ip: null };
-    await saveSession(deps, { sid: 'a cookie', id: null, userId, data: {}, ...browser });
+    const proof = await proofOf(deps.db, userId);
+    await startSession(deps, { sid: 'a cookie', proof, data: {}, ...browser });
     for (let count = 0; count < 5; count += 1) await signIn(deps, { email, password: 'forgotten' });
     const password = onlyLine((await user('reset-password', email)).stdout);
     expect((await signIn(deps, { email, password })).kind).toBe('signed-in');

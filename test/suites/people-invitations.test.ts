@@ -1,18 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Role } from '../../shared/db.ts';
 import { acceptAsNewPerson, acceptAsUser } from '../../shared/people/accept-invitation.ts';
+import { findMembership, listMembers } from '../../shared/people/find-members.ts';
 import {
   findInvitation,
   invite,
   listInvitations,
   revokeInvitation,
 } from '../../shared/people/invitations.ts';
-import { findMembership, listMembers, removeMember } from '../../shared/people/members.ts';
+import { removeMember } from '../../shared/people/members.ts';
+import { startSession } from '../../shared/people/sessions.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { redact } from '../../shared/redact.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
-import { newEmail, outcomesOf, type TestPerson, usePeople } from '../harness/people.ts';
+import { newEmail, outcomesOf, proofOf, type TestPerson, usePeople } from '../harness/people.ts';
 
 const people = usePeople();
 const dayMs = 24 * 60 * 60 * 1000;
@@ -31,6 +34,13 @@ const revoke = ({ userId }: TestPerson, invitationId: string) =>
   revokeInvitation(people.deps, { organizationId, acting: { userId }, invitationId });
 const find = (token: string) => findInvitation(people.deps, token);
 const accept = (token: string) => acceptAsNewPerson(people.deps, { token, password });
+/** The cookie's session id of a person who is signed in. */
+async function sessionOf({ userId }: TestPerson): Promise<string> {
+  const sid = randomBytes(24).toString('base64url');
+  const proof = await proofOf(people.deps.db, userId);
+  await startSession(people.deps, { sid, proof, data: {}, userAgent: null, ip: null });
+  return sid;
+}
 const listed = async () => (await listInvitations(people.deps, organizationId)).map(({ id }) => id);
 
 describe('an invitation', () => {
@@ -72,7 +82,7 @@ describe('an invitation', () => {
     await expect(accept(token)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('that was taken back is not accepted any more, and one that was accepted is not taken back', async () => {
+  test('that was revoked is not accepted any more, and one that was accepted is not revoked', async () => {
     const revoked = await inviteBy(owner, newEmail(), 'viewer');
     await revoke(owner, revoked.id);
     await revoke(owner, revoked.id);
@@ -172,7 +182,8 @@ describe('accepting', () => {
   test('as a person who is signed in, also twice, happens once and keeps the password', async () => {
     const guest = await people.addPerson(await people.addOrganization(), 'viewer');
     const { token } = await inviteBy(owner, guest.email, 'admin');
-    const tries = [1, 2, 3].map(() => acceptAsUser(people.deps, { token, userId: guest.userId }));
+    const acceptance = { token, userId: guest.userId, sid: await sessionOf(guest) };
+    const tries = [1, 2, 3].map(() => acceptAsUser(people.deps, acceptance));
     expect((await outcomesOf(tries)).done).toBe(1);
     expect(await findMembership(people.deps.db, guest.userId, organizationId)).toMatchObject({
       role: 'admin',
@@ -183,8 +194,19 @@ describe('accepting', () => {
   test('is not for a person with another address, and the invitation stays open', async () => {
     const stranger = await people.addPerson(await people.addOrganization(), 'owner');
     const { token } = await inviteBy(owner, newEmail(), 'admin');
-    const taken = acceptAsUser(people.deps, { token, userId: stranger.userId });
+    const acceptance = { token, userId: stranger.userId, sid: await sessionOf(stranger) };
+    const taken = acceptAsUser(people.deps, acceptance);
     await expect(taken).rejects.toMatchObject({ code: 'insufficient_scope' });
+    expect(await find(token)).not.toBeNull();
+  });
+
+  test('is not done by a session that has ended meanwhile', async () => {
+    const guest = await people.addPerson(await people.addOrganization(), 'viewer');
+    const { token } = await inviteBy(owner, guest.email, 'admin');
+    const sid = await sessionOf(guest);
+    await people.deps.db.session.deleteMany({ where: { userId: guest.userId } });
+    const late = acceptAsUser(people.deps, { token, userId: guest.userId, sid });
+    await expect(late).rejects.toMatchObject({ code: 'insufficient_scope' });
     expect(await find(token)).not.toBeNull();
   });
 
@@ -201,7 +223,7 @@ describe('accepting', () => {
     expect((await signIn(people.deps, { email: guest.email, password })).kind).toBe('refused');
   });
 
-  test('while it is taken back ends one way or the other', async () => {
+  test('while it is revoked ends one way or the other', async () => {
     const email = newEmail();
     const { id, token } = await inviteBy(owner, email, 'viewer');
     const { done } = await outcomesOf([accept(token), revoke(owner, id)]);

@@ -1,18 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  listSessions,
+  revokeOtherSessions,
+  revokeSession,
+  signOut,
+} from '../../shared/people/own-sessions.ts';
 import { changePassword, resetPassword } from '../../shared/people/password-change.ts';
 import {
   endSession,
-  listSessions,
   loadSession,
   noteUse,
-  revokeOtherSessions,
-  revokeSession,
-  saveSession,
+  type Proof,
+  startSession,
+  updateSession,
 } from '../../shared/people/sessions.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
+import { withClient } from '../harness/database-client.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
-import { outcomesOf, type TestPerson, usePeople } from '../harness/people.ts';
+import { outcomesOf, proofOf, type TestPerson, usePeople } from '../harness/people.ts';
+import { waitForLock } from '../harness/wait-for-lock.ts';
 
 const people = usePeople();
 const minuteMs = 60_000;
@@ -28,43 +35,49 @@ beforeAll(async () => {
 const browser = { userAgent: 'A browser', ip: '192.0.2.1' };
 
 /** What a request does that makes a session; the cookie's session id and the row's own. */
-async function startSession(userId: string | null): Promise<{ sid: string; id: string }> {
+async function start(userId: string | null): Promise<{ sid: string; id: string }> {
+  return await startWith(userId === null ? null : await proofOf(people.deps.db, userId));
+}
+
+async function startWith(proof: Proof | null): Promise<{ sid: string; id: string }> {
   const sid = randomBytes(24).toString('base64url');
-  const id = await saveSession(people.deps, { sid, id: null, userId, data: {}, ...browser });
-  if (id === null) throw new Error('A new session is always stored.');
-  return { sid, id };
+  return { sid, id: await startSession(people.deps, { sid, proof, data: {}, ...browser }) };
 }
 
 const load = (sid: string) => loadSession(people.deps, sid);
-const save = (session: { sid: string; id: string | null }, userId: string | null, data = {}) =>
-  saveSession(people.deps, { ...session, userId, data, ...browser });
+const update = (session: { sid: string; id: string }, userId: string | null, data = {}) =>
+  updateSession(people.deps, { ...session, userId, data });
 
 describe('a session', () => {
-  test("is made before sign-in, becomes a person's, and keeps what the library stores", async () => {
-    const session = await startSession(null);
-    expect(await load(session.sid)).toEqual({ id: session.id, userId: null, data: {} });
-    expect(await save(session, person.userId, { csrf: 'x' })).toBe(session.id);
+  test("is a person's, and keeps what the library stores", async () => {
+    const session = await start(person.userId);
+    expect(await load(session.sid)).toEqual({ id: session.id, userId: person.userId, data: {} });
+    expect(await update(session, person.userId, { csrf: 'x' })).toBe(true);
     expect(await load(session.sid)).toEqual({ id: session.id, userId: person.userId, data: { csrf: 'x' } });
   });
 
-  test('never changes over to another person', async () => {
-    const session = await startSession(person.userId);
+  test('never changes over to another person, nor from nobody to a person', async () => {
+    const session = await start(person.userId);
     const other = await people.addPerson(organizationId, 'viewer');
-    expect(await save(session, other.userId)).toBeNull();
-    expect(await save(session, null)).toBeNull();
+    expect(await update(session, other.userId)).toBe(false);
+    expect(await update(session, null)).toBe(false);
     expect((await load(session.sid))?.userId).toBe(person.userId);
+    const nobodys = await start(null);
+    expect(await update(nobodys, person.userId)).toBe(false);
+    expect((await load(nobodys.sid))?.userId).toBeNull();
   });
 
-  test('is not there for an unknown cookie, and saving does not make it', async () => {
+  test('is not there for an unknown cookie, and storing does not make it', async () => {
     expect(await load('unknown')).toBeNull();
-    expect(await save({ sid: 'unknown', id: 'ses_unknown' }, null)).toBeNull();
+    expect(await update({ sid: 'unknown', id: 'ses_unknown' }, null)).toBe(false);
     expect(await load('unknown')).toBeNull();
   });
 
   test('is stored under the hash of its cookie alone; a long user agent is cut', async () => {
     const sid = randomBytes(24).toString('base64url');
     const userAgent = '\u{1f600}'.repeat(400);
-    await saveSession(people.deps, { sid, id: null, userId: person.userId, data: {}, userAgent, ip: null });
+    const proof = await proofOf(people.deps.db, person.userId);
+    await startSession(people.deps, { sid, proof, data: {}, userAgent, ip: null });
     await expectNotInDatabase(people.databaseUrl, sid);
     const shown = await listSessions(people.deps, person.userId);
     expect(shown.map((each) => each.userAgent)).toContain('\u{1f600}'.repeat(300));
@@ -74,29 +87,30 @@ describe('a session', () => {
 
 describe('a session that has ended', () => {
   test('is not brought back by a request that was running meanwhile', async () => {
-    const session = await startSession(person.userId);
+    const session = await start(person.userId);
     const running = await load(session.sid);
     await endSession(people.deps.db, session.sid);
-    expect(await save({ sid: session.sid, id: running?.id ?? '' }, person.userId)).toBeNull();
+    expect(await update({ sid: session.sid, id: running?.id ?? '' }, person.userId)).toBe(false);
     expect(await load(session.sid)).toBeNull();
   });
 
   test('is not brought back by the request that made it, either', async () => {
-    const session = await startSession(person.userId);
-    await revokeOtherSessions(people.deps.db, person.userId, null);
-    expect(await save(session, person.userId)).toBeNull();
+    const session = await start(person.userId);
+    await revokeOtherSessions(people.deps, { userId: person.userId, sid: 'another' });
+    expect(await update(session, person.userId)).toBe(false);
     expect(await load(session.sid)).toBeNull();
   });
 
   test('is not made twice', async () => {
-    const { sid } = await startSession(null);
-    await expect(save({ sid, id: null }, null)).rejects.toThrow();
+    const { sid } = await start(null);
+    const again = { sid, proof: null, data: {}, ...browser };
+    await expect(startSession(people.deps, again)).rejects.toThrow();
   });
 });
 
 describe('the time of a session', () => {
-  test('is over after twelve hours without use, also for saving', async () => {
-    const session = await startSession(person.userId);
+  test('is over after twelve hours without use, also for storing', async () => {
+    const session = await start(person.userId);
     people.time.ms += 12 * hourMs - 1;
     await noteUse(people.deps, session.id);
     people.time.ms += 12 * hourMs - 1;
@@ -106,12 +120,12 @@ describe('the time of a session', () => {
     expect(await load(session.sid)).toBeNull();
     await noteUse(people.deps, session.id);
     expect(await load(session.sid)).toBeNull();
-    expect(await save(session, person.userId)).toBeNull();
+    expect(await update(session, person.userId)).toBe(false);
     expect(await listSessions(people.deps, person.userId)).toEqual([]);
   });
 
   test('is over after seven days, however busy', async () => {
-    const session = await startSession(person.userId);
+    const session = await start(person.userId);
     for (let hours = 0; hours < 7 * 24 - 8; hours += 8) {
       people.time.ms += 8 * hourMs;
       await noteUse(people.deps, session.id);
@@ -125,7 +139,7 @@ describe('the time of a session', () => {
   });
 
   test('is noted to the minute, so that not every request writes', async () => {
-    const { id } = await startSession(person.userId);
+    const { id } = await start(person.userId);
     const seenAt = async () =>
       (await people.deps.db.session.findUnique({ where: { id } }))?.lastSeenAt.getTime();
     const startedAt = people.time.ms;
@@ -138,25 +152,120 @@ describe('the time of a session', () => {
   });
 });
 
+describe('a session that begins with a password', () => {
+  const changeTo = 'a quite different password';
+  const verified = async (member: TestPerson): Promise<Proof> => {
+    const outcome = await signIn(people.deps, member);
+    if (outcome.kind !== 'signed-in') throw new Error(outcome.kind);
+    return outcome.proof;
+  };
+  const refusal = { code: 'validation_error', message: expect.stringContaining('changed meanwhile') };
+  const sessionsOf = (userId: string) => people.deps.db.session.count({ where: { userId } });
+
+  test.for(['the person', 'the administration'])('does not begin once %s has changed it', async (who) => {
+    const member = await people.addPerson(organizationId, 'viewer');
+    const proof = await verified(member);
+    const { userId, email, password } = member;
+    if (who === 'the person') {
+      await changePassword(people.deps, { userId, current: password, next: changeTo, sid: 'none' });
+    } else {
+      await resetPassword(people.deps, { organizationId, email, password: changeTo, actor: 'cli:test' });
+    }
+    await expect(startWith(proof)).rejects.toMatchObject(refusal);
+    expect(await sessionsOf(userId)).toBe(0);
+    const next = await verified({ ...member, password: changeTo });
+    await expect(startWith(next)).resolves.toHaveProperty('id');
+  });
+
+  test('waits for a change that is under way, and does not begin then', async () => {
+    const member = await people.addPerson(organizationId, 'viewer');
+    const proof = await verified(member);
+    await withClient(people.databaseUrl, async (client) => {
+      await client.query('BEGIN');
+      await client.query(`UPDATE "user" SET password_hash = 'another' WHERE id = $1`, [member.userId]);
+      const beginning = startWith(proof);
+      beginning.catch(() => undefined);
+      await waitForLock(client);
+      await client.query('COMMIT');
+      await expect(beginning).rejects.toMatchObject(refusal);
+    });
+    expect(await sessionsOf(member.userId)).toBe(0);
+  });
+
+  test('is ended by a change that waits for its beginning', async () => {
+    const member = await people.addPerson(organizationId, 'viewer');
+    const proof = await verified(member);
+    const { userId, email } = member;
+    await withClient(people.databaseUrl, async (client) => {
+      // The row cannot be inserted for a while; the password is held already.
+      await client.query('BEGIN; LOCK TABLE session IN SHARE MODE');
+      const beginning = startWith(proof);
+      await waitForLock(client);
+      const reset = resetPassword(people.deps, {
+        ...{ organizationId, email, password: changeTo, actor: 'cli:test' },
+      });
+      await waitForLock(client, 2);
+      await client.query('COMMIT');
+      await Promise.all([beginning, reset]);
+    });
+    expect(await sessionsOf(userId)).toBe(0);
+  });
+});
+
 describe('a person', () => {
   test('sees the own sessions, and ends one of them or all others', async () => {
     const { userId } = await people.addPerson(organizationId, 'viewer');
-    const [first, second, third] = [
-      await startSession(userId),
-      await startSession(userId),
-      await startSession(userId),
-    ];
-    const stranger = await startSession(person.userId);
+    const [first, second, third] = [await start(userId), await start(userId), await start(userId)];
+    const stranger = await start(person.userId);
     expect((await listSessions(people.deps, userId)).map(({ id }) => id)).toEqual(
       [third, second, first].map(({ id }) => id),
     );
-    expect(await revokeSession(people.deps.db, userId, stranger.id)).toBe(false);
-    expect(await revokeSession(people.deps.db, userId, first.id)).toBe(true);
+    expect(await revokeSession(people.deps, { userId, id: stranger.id })).toBe(false);
+    expect(await revokeSession(people.deps, { userId, id: first.id })).toBe(true);
     expect(await load(first.sid)).toBeNull();
-    expect(await revokeOtherSessions(people.deps.db, userId, second.sid)).toBe(1);
+    expect(await revokeOtherSessions(people.deps, { userId, sid: second.sid })).toBe(1);
     expect(await load(second.sid)).not.toBeNull();
     expect(await load(third.sid)).toBeNull();
     expect(await load(stranger.sid)).not.toBeNull();
+  });
+});
+
+describe('the audit log', () => {
+  test('has the beginning and the end of each session, in every organization of the person', async () => {
+    const { userId } = await people.addPerson(organizationId, 'viewer');
+    const secondId = await people.addOrganization();
+    await people.deps.db.membership.create({
+      data: { organizationId: secondId, userId, role: 'viewer' },
+    });
+    const [first, second, third] = [await start(userId), await start(userId), await start(userId)];
+    await revokeSession(people.deps, { userId, id: second.id });
+    await revokeOtherSessions(people.deps, { userId, sid: first.sid });
+    await signOut(people.deps, { userId, sid: first.sid });
+    // What has ended already ends no second time.
+    await revokeSession(people.deps, { userId, id: second.id });
+    await revokeOtherSessions(people.deps, { userId, sid: first.sid });
+    await signOut(people.deps, { userId, sid: first.sid });
+    for (const each of [organizationId, secondId]) {
+      const where = { organizationId: each, actor: `user:${userId}`, action: { not: 'user.created' } };
+      const entries = await people.deps.db.auditLog.findMany({ where, orderBy: { id: 'asc' } });
+      expect(entries.map(({ action, target }) => [action, target])).toEqual([
+        ['user.signed_in', first.id],
+        ['user.signed_in', second.id],
+        ['user.signed_in', third.id],
+        ['session.revoked', second.id],
+        ['sessions.revoked', userId],
+        ['user.signed_out', first.id],
+      ]);
+      expect(entries[4]?.detail).toEqual({ count: 1 });
+    }
+  });
+
+  test('is not told that somebody signs in when a session goes on under another cookie', async () => {
+    const { userId } = await people.addPerson(organizationId, 'viewer');
+    const proof = await proofOf(people.deps.db, userId);
+    const renewed = { sid: randomBytes(24).toString('base64url'), proof, isRenewal: true, data: {} };
+    const id = await startSession(people.deps, { ...renewed, ...browser });
+    expect(await people.audited(id)).toEqual([]);
   });
 });
 
@@ -171,7 +280,7 @@ describe('changing a password', () => {
     await people.deps.db.membership.create({
       data: { organizationId: secondId, userId: member.userId, role: 'owner' },
     });
-    const [own, other] = [await startSession(member.userId), await startSession(member.userId)];
+    const [own, other] = [await start(member.userId), await start(member.userId)];
     await change(member, own.sid);
     expect(await load(own.sid)).not.toBeNull();
     expect(await load(other.sid)).toBeNull();
@@ -184,15 +293,20 @@ describe('changing a password', () => {
     expect((await signIn(people.deps, { email: member.email, password: next })).kind).toBe('signed-in');
   });
 
-  test('needs the current one, and guesses at it lock the address', async () => {
+  test('needs the current one, and guesses at it lock the form, but nobody out', async () => {
     const member = await people.addPerson(organizationId, 'viewer');
-    const { sid } = await startSession(member.userId);
+    const { sid } = await start(member.userId);
     for (let count = 0; count < 5; count += 1) {
       const guess = change({ ...member, password: `wrong ${count}` }, sid);
       await expect(guess).rejects.toMatchObject({ code: 'validation_error' });
     }
     await expect(change(member, sid)).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 30 });
-    expect(await signIn(people.deps, member)).toEqual({ kind: 'locked', retryAfterSeconds: 30 });
+    expect((await signIn(people.deps, member)).kind).toBe('signed-in');
+    // What signs in does not open the form, either.
+    await expect(change(member, sid)).rejects.toMatchObject({ code: 'rate_limited' });
+    const reset = { organizationId, email: member.email, password: next, actor: 'cli:test' };
+    await resetPassword(people.deps, reset);
+    await change({ ...member, password: next }, sid, 'one more password');
   });
 
   test('needs another one that will do', async () => {
@@ -216,7 +330,7 @@ describe('changing a password', () => {
 
   test('by the administration ends every session and the lock', async () => {
     const member = await people.addPerson(organizationId, 'viewer');
-    const { sid } = await startSession(member.userId);
+    const { sid } = await start(member.userId);
     for (let count = 0; count < 5; count += 1) await signIn(people.deps, { ...member, password: 'wrong' });
     const request = { organizationId, email: member.email, password: next, actor: 'cli:test' };
     await resetPassword(people.deps, request);

@@ -1,10 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import { knownBrowserToken } from '../../shared/people/known-browser.ts';
+import { resetPassword } from '../../shared/people/password-change.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
-import { newEmail, type TestPerson, usePeople } from '../harness/people.ts';
+import { newEmail, proofOf, type TestPerson, usePeople } from '../harness/people.ts';
 
 const people = usePeople();
 let organizationId: string;
@@ -27,9 +29,9 @@ async function failTimes(email: string, times: number): Promise<void> {
 describe('signing in', () => {
   test('works with the right password, whatever the case of the address', async () => {
     const { email, password, userId } = person;
-    const signedIn = { kind: 'signed-in', user: { id: userId, email } };
-    expect(await tryPassword(email, password)).toEqual(signedIn);
-    expect(await tryPassword(` ${email.toUpperCase()} `, password)).toEqual(signedIn);
+    const signedIn = { kind: 'signed-in', proof: { userId } };
+    expect(await tryPassword(email, password)).toMatchObject(signedIn);
+    expect(await tryPassword(` ${email.toUpperCase()} `, password)).toMatchObject(signedIn);
   });
 
   test('is refused in the same words for a wrong password, an unknown address and what is no address', async () => {
@@ -107,12 +109,91 @@ describe.for(['a person', 'an address without a user'])('the lock of %s', (whose
   });
 });
 
+test('refusals are logged with what locks, and without the address', async () => {
+  const { userId, email, password } = await people.addPerson(organizationId, 'viewer');
+  people.logged.length = 0;
+  await failTimes(email, 5);
+  await tryPassword(email, password);
+  people.time.ms += 30_000;
+  await tryPassword(email, password);
+  await failTimes(newEmail(), 1);
+  const [first, , , , fifth, locked, stranger] = people.logged;
+  const refused = { level: 40, userId, subject: expect.stringMatching(/^[0-9a-f]{12}$/) };
+  expect(people.logged).toHaveLength(7);
+  expect(first).toMatchObject({ ...refused, msg: 'an attempt was refused: wrong' });
+  expect(fifth).toMatchObject({
+    ...{ ...refused, subject: first?.subject, locksForSeconds: 30 },
+    msg: 'an attempt was refused: wrong, a lock begins',
+  });
+  expect(locked).toMatchObject({ ...refused, msg: 'an attempt was refused: locked', retryAfterSeconds: 30 });
+  expect(stranger).toMatchObject({ level: 40, userId: null });
+  expect(JSON.stringify(people.logged)).not.toMatch(/@|not the password/);
+});
+
 test('a success ends the row of failures', async () => {
   const { email, password } = await people.addPerson(organizationId, 'viewer');
   await failTimes(email, 4);
   expect((await tryPassword(email, password)).kind).toBe('signed-in');
   await failTimes(email, 4);
   expect((await tryPassword(email, password)).kind).toBe('signed-in');
+});
+
+describe('a browser in which somebody has signed in before', () => {
+  const tryIn = (browser: string, { email, password }: Pick<TestPerson, 'email' | 'password'>) =>
+    signIn(people.deps, { email, password, browser });
+  const knownTo = async ({ userId }: TestPerson) =>
+    knownBrowserToken(people.deps, await proofOf(people.deps.db, userId));
+  const locked = { kind: 'locked', retryAfterSeconds: 30 };
+  let member: TestPerson;
+  let browser: string;
+  beforeEach(async () => {
+    member = await people.addPerson(organizationId, 'viewer');
+    browser = await knownTo(member);
+  });
+
+  test('is not locked by the wrong passwords of others, who stay locked', async () => {
+    await failTimes(member.email, 5);
+    expect(await tryPassword(member.email, member.password)).toEqual(locked);
+    expect((await tryIn(browser, member)).kind).toBe('signed-in');
+    expect(await tryPassword(member.email, member.password)).toEqual(locked);
+  });
+
+  test('is locked by wrong passwords of its own, alone', async () => {
+    for (let count = 0; count < 5; count += 1) {
+      expect(await tryIn(browser, { ...member, password: wrong })).toEqual({ kind: 'refused' });
+    }
+    expect(await tryIn(browser, member)).toEqual(locked);
+    expect((await tryIn(await knownTo(member), member)).kind).toBe('signed-in');
+    expect((await tryPassword(member.email, member.password)).kind).toBe('signed-in');
+  });
+
+  test.for<[string, (token: string) => Promise<string> | string]>([
+    ['of another person', async () => knownTo(await people.addPerson(organizationId, 'viewer'))],
+    ['whose name was changed', (token) => token.replace(/^[^.]+/, 'another')],
+    ['whose time was changed', (token) => token.replace(/\.\d+\./, '.99999999999999.')],
+    ['without a signature', (token) => token.replace(/[^.]+$/, '')],
+    [
+      'known under an earlier password',
+      async (token) => {
+        const request = { organizationId, email: member.email, actor: 'test' };
+        await resetPassword(people.deps, { ...request, password: 'in between, another' });
+        await resetPassword(people.deps, { ...request, password: member.password });
+        return token;
+      },
+    ],
+    [
+      'that was not used for 90 days',
+      (token) => {
+        people.time.ms += 90 * 24 * 60 * 60 * 1000;
+        return token;
+      },
+    ],
+  ])('is not one %s: it counts for the address', async ([, change]) => {
+    const changed = await change(browser);
+    for (let count = 0; count < 5; count += 1) await tryIn(changed, { ...member, password: wrong });
+    expect(await tryIn(changed, member)).toEqual(locked);
+    expect(await tryPassword(member.email, member.password)).toEqual(locked);
+  });
 });
 
 test('guesses at the same moment do not pass the limit together', async () => {

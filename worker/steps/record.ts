@@ -3,6 +3,7 @@ import type { Dependencies } from '../../shared/dependencies.ts';
 import { formatAmount } from '../../shared/money.ts';
 import type { ProcessorFailure, ProcessorRefund } from '../../shared/processors/processor.ts';
 import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/backoff.ts';
+import type { RefundEventType } from '../../shared/refunds/event-types.ts';
 import { isFlaggedForExtra } from '../../shared/refunds/flag.ts';
 import { releaseLease } from '../../shared/refunds/lease.ts';
 import { requestReview } from '../../shared/refunds/request-review.ts';
@@ -14,7 +15,7 @@ import { inFuture, type RecordContext, type StepResult, worker } from './step.ts
 /** What a worker learnt, as it goes on record under its lease. */
 export interface Finding {
   to: RefundStatus;
-  type: string;
+  type: RefundEventType;
   changes: RefundChanges;
   detail?: Prisma.InputJsonObject;
 }
@@ -72,7 +73,7 @@ function tell(deps: Dependencies, refund: Refund, findings: readonly Finding[]):
 /** The processor has the refund: notes its id and goes as far as its state allows. */
 export async function recordAccepted(
   context: RecordContext,
-  type: string,
+  type: RefundEventType,
   found: ProcessorRefund,
 ): Promise<StepResult> {
   const { deps, refund } = context;
@@ -148,7 +149,7 @@ export function mismatchOf(refund: Refund, found: ProcessorRefund): string | nul
  */
 export async function askPerson(
   context: RecordContext,
-  type: string,
+  type: RefundEventType,
   reason: string,
   changes: RefundChanges = {},
 ): Promise<StepResult> {

@@ -8,6 +8,7 @@ import {
   type NamedProblem,
   reviewFlaggedEvent,
 } from '../../shared/reconciliation/named-problem.ts';
+import type { RefundEventType } from '../../shared/refunds/event-types.ts';
 import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/flag.ts';
 import { claimForReview, releaseReview } from '../../shared/refunds/lease.ts';
 import { wasForced } from '../../shared/refunds/person-decisions.ts';
@@ -153,7 +154,7 @@ async function flag(context: StepContext, problem: string, name: NamedProblem | 
 
 async function note(
   { deps, refund }: StepContext,
-  type: string,
+  type: RefundEventType,
   changes: Annotation['changes'],
   detail: Prisma.InputJsonObject,
 ): Promise<void> {

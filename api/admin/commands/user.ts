@@ -1,10 +1,12 @@
 import { type Command, Option } from 'commander';
 import type { Role } from '../../../shared/db.ts';
 import { findOrganization } from '../../../shared/organizations/find-organization.ts';
-import { addMember, findMember, listMembers, removeMember } from '../../../shared/people/members.ts';
+import { findMember, listMembers } from '../../../shared/people/find-members.ts';
+import { invite } from '../../../shared/people/invitations.ts';
+import { removeMember } from '../../../shared/people/members.ts';
 import { resetPassword } from '../../../shared/people/password-change.ts';
 import { roles } from '../../../shared/people/roles.ts';
-import { createUser } from '../../../shared/people/users.ts';
+import { createUser, hasUser } from '../../../shared/people/users.ts';
 import { examples, jsonOption, organizationOption } from '../options.ts';
 import { explain, printData, printJson, printTable } from '../output.ts';
 import { choosePassword } from '../password.ts';
@@ -39,7 +41,7 @@ export function addUserCommands(program: Command): void {
     .action(listUsers);
   user
     .command('add')
-    .description('make a person a member of an organization; who has a user already keeps the password')
+    .description('make a new person a member of an organization; for who has a user already, an invitation')
     .addOption(organizationOption())
     .addOption(emailOption())
     .addOption(roleOption())
@@ -93,8 +95,14 @@ async function listUsers({ organization, json }: Owner & { json?: true }): Promi
 async function addUser(options: Person & PasswordSource & { role: Role }): Promise<void> {
   const { organization: organizationId, email, role } = options;
   await withDependencies(async (deps, actor) => {
-    const known = await addMember(deps, { organizationId, email, role, actor });
-    if (known !== null) return explain(`Added ${known} as ${role}; the password stays what it is.`);
+    if (await hasUser(deps.db, email)) {
+      const acting = { administration: actor };
+      const { token, expiresAt } = await invite(deps, { organizationId, acting, email, role });
+      explain(
+        `${email} has a user already, made by whoever signed up with that address. Pass this link on to the person you mean, below the address of your dashboard; who is signed in as ${email} accepts it and becomes ${role}. It is shown this once, and open until ${expiresAt.toISOString()}:`,
+      );
+      return printData(`/dashboard/invitation/${token}`);
+    }
     const { password, isNew } = await choosePassword(options);
     const { id } = await createUser(deps, { organizationId, email, password, role, actor });
     explain(`Created ${id} as ${role}.`);

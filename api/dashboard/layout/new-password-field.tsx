@@ -1,3 +1,4 @@
+import { passwordLength } from '../../../shared/people/passwords.ts';
 import { Field, inputProps } from './form.tsx';
 
 export interface NewPasswordFieldProps {
@@ -10,15 +11,16 @@ export interface NewPasswordFieldProps {
 
 /** Where somebody chooses a password; browsers offer to make one up and keep it. */
 export function NewPasswordField({ name, label, consequence, problem }: NewPasswordFieldProps) {
-  const hint = ['12 to 128 characters.', consequence].filter(Boolean).join(' ');
+  const { min, max } = passwordLength;
+  const hint = [`${min} to ${max} characters.`, consequence].filter(Boolean).join(' ');
   return (
     <Field name={name} label={label} hint={hint} problem={problem}>
       <input
         {...inputProps(name, problem)}
         type="password"
         required
-        minLength={12}
-        maxLength={128}
+        minLength={min}
+        maxLength={max}
         autocomplete="new-password"
       />
     </Field>

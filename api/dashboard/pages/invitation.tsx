@@ -2,12 +2,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { acceptAsNewPerson, acceptAsUser } from '../../../shared/people/accept-invitation.ts';
 import { findInvitation, type OpenInvitation } from '../../../shared/people/invitations.ts';
+import { hasUser } from '../../../shared/people/users.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { type FormProblems, problemsOf, readForm } from '../forms.ts';
 import { FormNotice } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { NewPasswordField } from '../layout/new-password-field.tsx';
+import { limitTries } from '../limit-tries.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
 import { beginSession, signedIn } from '../session.ts';
@@ -16,7 +18,7 @@ const path = `${dashboardPath}/invitation/:token`;
 const formSchema = z.object({ password: z.string() });
 
 /** `/dashboard/invitation/<token>`: whoever has the link joins the organization under the address that was invited. */
-export function invitationPages(scope: Api, deps: ApiDependencies): void {
+export async function invitationPages(scope: Api, deps: ApiDependencies): Promise<void> {
   scope.get<{ Params: { token: string } }>(path, async (request, reply) => {
     const { token } = request.params;
     const invitation = await findInvitation(deps, token);
@@ -24,26 +26,29 @@ export function invitationPages(scope: Api, deps: ApiDependencies): void {
     return await show(deps, request, reply, invitation, {});
   });
 
-  scope.post<{ Params: { token: string } }>(path, async (request, reply) => {
-    const { token } = request.params;
-    const invitation = await findInvitation(deps, token);
-    if (invitation === null) return sendPage(reply.code(404), <Gone />);
-    const visitor = await signedIn(deps, request, reply);
-    if (visitor?.user.email === invitation.email) {
-      await acceptAsUser(deps, { token, userId: visitor.user.id });
-    } else {
-      const form = readForm(formSchema, request.body);
-      if (form.kind === 'invalid')
-        return await show(deps, request, reply.code(400), invitation, form.problems);
-      try {
-        const { userId } = await acceptAsNewPerson(deps, { token, password: form.value.password });
-        await beginSession(request, reply, userId);
-      } catch (error) {
-        const problems = problemsOf(error, ['password']);
-        return await show(deps, request, reply.code(400), invitation, problems);
+  await limitTries(scope, (limited) => {
+    limited.post<{ Params: { token: string } }>(path, async (request, reply) => {
+      const { token } = request.params;
+      const invitation = await findInvitation(deps, token);
+      if (invitation === null) return sendPage(reply.code(404), <Gone />);
+      const visitor = await signedIn(deps, request, reply);
+      if (visitor?.user.email === invitation.email) {
+        const { sessionId: sid } = request.session;
+        await acceptAsUser(deps, { token, userId: visitor.user.id, sid });
+      } else {
+        const form = readForm(formSchema, request.body);
+        if (form.kind === 'invalid')
+          return await show(deps, request, reply.code(400), invitation, form.problems);
+        try {
+          const { password } = form.value;
+          await beginSession(deps, request, reply, await acceptAsNewPerson(deps, { token, password }));
+        } catch (error) {
+          const problems = problemsOf(error, ['password']);
+          return await show(deps, request, reply.code(400), invitation, problems);
+        }
       }
-    }
-    return reply.redirect(`${dashboardPath}/${invitation.organizationId}/test`, 303);
+      return reply.redirect(`${dashboardPath}/${invitation.organizationId}/test`, 303);
+    });
   });
 }
 
@@ -56,7 +61,7 @@ async function show(
 ): Promise<FastifyReply> {
   const visitor = await signedIn(deps, request, reply);
   const { email } = invitation;
-  const hasAccount = (await deps.db.user.count({ where: { email } })) > 0;
+  const hasAccount = await hasUser(deps.db, email);
   const asked = { email: visitor?.user.email ?? null, hasAccount, address: request.url };
   return sendPage(reply, <Invitation invitation={invitation} visitor={asked} problems={problems} />);
 }
@@ -129,7 +134,7 @@ function SignInFirst({ signedInAs, address }: { signedInAs: string | null; addre
 function Gone() {
   return (
     <Gate title="This invitation is over">
-      <p>It was used, withdrawn, or is older than a week. Ask whoever invited you for a new one.</p>
+      <p>It was used, revoked, or is older than a week. Ask whoever invited you for a new one.</p>
       <p>
         <a class="button" href={dashboardPath}>
           To the dashboard

@@ -1,5 +1,5 @@
 import type { Role } from '../../../shared/db.ts';
-import { organizationsOf } from '../../../shared/people/members.ts';
+import { organizationsOf } from '../../../shared/people/find-members.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { type Visitor, visitorOf } from '../access.ts';

@@ -6,6 +6,7 @@ import { entered, type FormProblems, problemsOf, readForm } from '../forms.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { NewPasswordField } from '../layout/new-password-field.tsx';
+import { limitTries } from '../limit-tries.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
 import { beginSession } from '../session.ts';
@@ -20,25 +21,31 @@ const formSchema = z.object({
 });
 
 /** `/dashboard/set-up`: makes the first organization and its owner, on an installation where nobody can sign in yet. */
-export function setUpPages(scope: Api, deps: ApiDependencies): void {
+export async function setUpPages(scope: Api, deps: ApiDependencies): Promise<void> {
   scope.get(path, async (_request, reply) => {
     if (!(await needsFirstOwner(deps.db))) return reply.redirect(dashboardPath, 303);
     return sendPage(reply, <SetUp body={{}} problems={{}} />);
   });
 
-  scope.post(path, async (request, reply) => {
-    const { body } = request;
-    const again = (problems: FormProblems) =>
-      sendPage(reply.code(400), <SetUp body={body} problems={problems} />);
-    const form = readForm(formSchema, body);
-    if (form.kind === 'invalid') return again(form.problems);
-    try {
-      const { userId } = await createFirstOwner(deps, form.value);
-      await beginSession(request, reply, userId);
-    } catch (error) {
-      return again(problemsOf(error, fields));
-    }
-    return reply.redirect(dashboardPath, 303);
+  await limitTries(scope, (limited) => {
+    limited.post(path, async (request, reply) => {
+      const { body } = request;
+      const again = (problems: FormProblems) =>
+        sendPage(reply.code(400), <SetUp body={body} problems={problems} />);
+      const form = readForm(formSchema, body);
+      if (form.kind === 'invalid') return again(form.problems);
+      try {
+        await beginSession(
+          deps,
+          request,
+          reply,
+          await createFirstOwner({ ...deps, log: request.log }, form.value),
+        );
+      } catch (error) {
+        return again(problemsOf(error, fields));
+      }
+      return reply.redirect(dashboardPath, 303);
+    });
   });
 }
 

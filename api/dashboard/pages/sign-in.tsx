@@ -1,25 +1,23 @@
-import rateLimit from '@fastify/rate-limit';
 import { z } from 'zod';
-import { ServiceError } from '../../../shared/errors.ts';
 import { needsFirstOwner } from '../../../shared/people/first-owner.ts';
+import { signOut } from '../../../shared/people/own-sessions.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
-import { entered, type FormProblems } from '../forms.ts';
+import { visitorOf } from '../access.ts';
+import { entered, type FormProblems, problemsOf } from '../forms.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { Notice } from '../layout/notice.tsx';
+import { limitTries, longestTry } from '../limit-tries.ts';
 import { ownAddress } from '../own-address.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import { beginSession, signedIn } from '../session.ts';
+import { beginSession, shownBrowser, signedIn } from '../session.ts';
 
-const formSchema = z.object({ email: z.string().max(400), password: z.string().max(400) });
+const formSchema = z.object({ email: z.string().max(longestTry), password: z.string().max(longestTry) });
 const chosen = z.string().optional().catch(undefined);
 const querySchema = z.object({ next: chosen, done: chosen });
-
-/** Tries to sign in that one address on the network has; each address of a person has its own lockout besides. */
-const mostTriesPerMinute = 60;
 
 /** `/dashboard/sign-in`. */
 export async function signInPages(scope: Api, deps: ApiDependencies): Promise<void> {
@@ -30,15 +28,7 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
     return sendPage(reply, <SignIn next={ownAddress(next)} done={done} email="" problems={{}} />);
   });
 
-  await scope.register(async (limited: Api) => {
-    await limited.register(rateLimit, {
-      max: mostTriesPerMinute,
-      timeWindow: 60_000,
-      errorResponseBuilder: () =>
-        new ServiceError('rate_limited', 'Too many tries from here. Wait a minute and repeat.', {
-          retryAfterSeconds: 60,
-        }),
-    });
+  await limitTries(scope, (limited) => {
     limited.post(`${dashboardPath}/sign-in`, async (request, reply) => {
       const next = ownAddress(entered(request.body, 'next'));
       const refuse = (form: string) =>
@@ -48,7 +38,8 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
         );
       const form = formSchema.safeParse(request.body);
       if (!form.success) return refuse(wrong);
-      const outcome = await signIn(deps, form.data);
+      const asked = { ...form.data, browser: shownBrowser(request) };
+      const outcome = await signIn({ ...deps, log: request.log }, asked);
       switch (outcome.kind) {
         case 'refused':
           return refuse(wrong);
@@ -57,7 +48,11 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
             `Too many tries for this address. It can be tried again in ${waitInWords(outcome.retryAfterSeconds)}.`,
           );
         case 'signed-in':
-          await beginSession(request, reply, outcome.user.id);
+          try {
+            await beginSession(deps, request, reply, outcome.proof);
+          } catch (error) {
+            return refuse(problemsOf(error, []).form ?? wrong);
+          }
           return reply.redirect(next, 303);
       }
     });
@@ -65,8 +60,9 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
 }
 
 /** Ends the session; what is left of it in the browser opens nothing any more. */
-export function signOutRoute(scope: Api): void {
+export function signOutRoute(scope: Api, deps: ApiDependencies): void {
   scope.post(`${dashboardPath}/sign-out`, async (request, reply) => {
+    await signOut(deps, { userId: visitorOf(request).user.id, sid: request.session.sessionId });
     await request.session.destroy();
     return reply.redirect(`${dashboardPath}/sign-in?done=signed-out`, 303);
   });

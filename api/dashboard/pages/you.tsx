@@ -1,12 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { changePassword } from '../../../shared/people/password-change.ts';
 import {
   listSessions,
   revokeOtherSessions,
   revokeSession,
   type SessionSummary,
-} from '../../../shared/people/sessions.ts';
+} from '../../../shared/people/own-sessions.ts';
+import { changePassword } from '../../../shared/people/password-change.ts';
+import type { Proof } from '../../../shared/people/sessions.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { type Visitor, visitorOf } from '../access.ts';
@@ -18,16 +19,20 @@ import { Gate } from '../layout/gate.tsx';
 import { NewPasswordField } from '../layout/new-password-field.tsx';
 import { Notice } from '../layout/notice.tsx';
 import { Moment } from '../layout/values.tsx';
+import { limitTries, longestTry } from '../limit-tries.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import { beginSession } from '../session.ts';
+import { renewSession } from '../session.ts';
 
 const path = `${dashboardPath}/you`;
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
-const passwordSchema = z.object({ current: z.string(), next: z.string() });
+const passwordSchema = z.object({
+  current: z.string().max(longestTry, 'Not the current password.'),
+  next: z.string(),
+});
 
 /** `/dashboard/you`: what concerns a person alone: the password, and where one is signed in. */
-export function youPages(scope: Api, deps: ApiDependencies): void {
+export async function youPages(scope: Api, deps: ApiDependencies): Promise<void> {
   const show = async (
     reply: FastifyReply,
     visitor: Visitor,
@@ -43,30 +48,38 @@ export function youPages(scope: Api, deps: ApiDependencies): void {
     return await show(reply, visitorOf(request), request.session.storedId, { done, problems: {} });
   });
 
-  scope.post(`${path}/password`, async (request, reply) => {
-    const visitor = visitorOf(request);
-    const { sessionId: sid, storedId } = request.session;
-    const again = (problems: FormProblems) =>
-      show(reply.code(400), visitor, storedId, { done: undefined, problems });
-    const form = readForm(passwordSchema, request.body);
-    if (form.kind === 'invalid') return await again(form.problems);
-    try {
-      await changePassword(deps, { userId: visitor.user.id, sid, ...form.value });
-    } catch (error) {
-      return await again(problemsOf(error, ['current', 'next']));
-    }
-    // Whoever had a copy of this browser's cookie is signed out as well.
-    await beginSession(request, reply, visitor.user.id);
-    return reply.redirect(`${path}?done=password`, 303);
+  await limitTries(scope, (limited) => {
+    limited.post(`${path}/password`, async (request, reply) => {
+      const visitor = visitorOf(request);
+      const { sessionId: sid, storedId } = request.session;
+      const again = (problems: FormProblems) =>
+        show(reply.code(400), visitor, storedId, { done: undefined, problems });
+      const form = readForm(passwordSchema, request.body);
+      if (form.kind === 'invalid') return await again(form.problems);
+      let proof: Proof;
+      try {
+        proof = await changePassword(
+          { ...deps, log: request.log },
+          { userId: visitor.user.id, sid, ...form.value },
+        );
+      } catch (error) {
+        return await again(problemsOf(error, ['current', 'next']));
+      }
+      // Whoever had a copy of this browser's cookie is signed out as well.
+      await renewSession(deps, request, reply, proof);
+      return reply.redirect(`${path}?done=password`, 303);
+    });
   });
 
   scope.post(`${path}/sessions/end-others`, async (request, reply) => {
-    await revokeOtherSessions(deps.db, visitorOf(request).user.id, request.session.sessionId);
+    const { sessionId: sid } = request.session;
+    await revokeOtherSessions(deps, { userId: visitorOf(request).user.id, sid });
     return reply.redirect(`${path}?done=sessions`, 303);
   });
 
   scope.post<{ Params: { id: string } }>(`${path}/sessions/:id/end`, async (request, reply) => {
-    await revokeSession(deps.db, visitorOf(request).user.id, idInPath('ses', request.params.id));
+    const id = idInPath('ses', request.params.id);
+    await revokeSession(deps, { userId: visitorOf(request).user.id, id });
     return reply.redirect(`${path}?done=session`, 303);
   });
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Database } from '../../../shared/db.ts';
-import { leastRoleInAll } from '../../../shared/people/members.ts';
+import { leastRoleInAll } from '../../../shared/people/find-members.ts';
 import { mayAct } from '../../../shared/people/roles.ts';
 import { visitorOf } from '../access.ts';
 import type { BoardAccess } from './board-routes.ts';

@@ -7,6 +7,7 @@ import type { ApiDependencies } from '../../dependencies.ts';
 import { answerErrors } from '../../error-handler.ts';
 import { isSameOrigin } from '../same-origin.ts';
 import { describeForUi, markReadOnly } from './board-answers.ts';
+import type { BoardAct } from './board-audit.ts';
 import { boardError } from './board-errors.ts';
 import { accessDemanded, type BoardAccess } from './board-routes.ts';
 import { boardContentSecurityPolicy, selfContained } from './entry-page.ts';
@@ -23,6 +24,8 @@ export interface QueueBoardOptions {
    * organizations, if only their ids, so that whoever is let in has to be trusted by all of them.
    */
   allow: (request: FastifyRequest) => Promise<BoardAccess>;
+  /** Writes down what somebody orders who may, before it is passed on; what it throws stops it. */
+  audit: (request: FastifyRequest, act: BoardAct) => Promise<void>;
 }
 
 /**
@@ -35,7 +38,7 @@ export interface QueueBoardOptions {
 export async function registerQueueBoard(
   app: FastifyInstance,
   { queues, log }: Pick<ApiDependencies, 'queues' | 'log'>,
-  { allow }: QueueBoardOptions,
+  { allow, audit }: QueueBoardOptions,
 ): Promise<void> {
   const board = new FastifyAdapter().setBasePath(prefix);
   createBullBoard({
@@ -54,6 +57,12 @@ export async function registerQueueBoard(
       answerErrors(scope, log);
       answerLikeThisService(scope, app);
       guard(scope, allow);
+      const queueNames = new Set(queues.map(({ name }) => name));
+      scope.addHook('preHandler', async (request) => {
+        const act = actOf(request);
+        // The board answers that there is no such queue.
+        if (act !== null && queueNames.has(act.queue)) await audit(request, act);
+      });
       scope.addHook('onSend', async (_request, reply, payload) => {
         const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
         return isPage && typeof payload === 'string' ? selfContained(payload) : payload;
@@ -104,6 +113,14 @@ function refuseUnlessAllowed(request: FastifyRequest, access: BoardAccess): void
   if (!isSameOrigin(request)) {
     throw new ServiceError('insufficient_scope', 'Use the pages of the board: another site sent this.');
   }
+}
+
+/** What a request orders; null for one that only looks. */
+function actOf({ method, routeOptions, params }: FastifyRequest): BoardAct | null {
+  const path = pathOf(routeOptions.url ?? '');
+  if (accessDemanded(method, path) !== 'operate') return null;
+  const { queueName = '', jobId = null } = params as { queueName?: string; jobId?: string };
+  return { kind: path.endsWith('/promote') ? 'promotion' : 'retry', queue: queueName, jobId };
 }
 
 /** A path as board-routes.ts has it. */

@@ -11,12 +11,11 @@ import { inOrder } from '../../../../shared/policies/policy.ts';
 import { previewPolicies } from '../../../../shared/policies/preview.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
-import { actorOf, type Context, contextOf } from '../../access.ts';
+import { type Context, contextOf } from '../../access.ts';
 import { entered } from '../../forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { sendPage, sendPart } from '../../render.ts';
-import { ownerOf } from '../refunds/owner.ts';
 import { ConfirmPage } from './confirm-page.tsx';
 import { asJson, checkDraft, type Draft, draftOf, readDraft, readMadeFrom } from './draft.ts';
 import { readStep, takeStep } from './draft-steps.ts';
@@ -61,7 +60,7 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
       return sendEditor(request, reply, { ...form, problems: reading.problems });
     if (digestPolicies(current) !== madeFrom) return sendLate(reply, form);
     const tried = inOrder(reading.policies);
-    const preview = await previewPolicies(deps.db, ownerOf(context), { current, tried });
+    const preview = await previewPolicies(deps.db, context.owner, { current, tried });
     return sendPage(reply, <ConfirmPage {...form} tried={tried} preview={preview} />);
   });
 
@@ -74,7 +73,7 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
     const organizationId = context.organization.id;
     const { file } = reading;
     try {
-      await setPolicies(deps, { organizationId, file, actor: actorOf(context), madeFrom });
+      await setPolicies(deps, { organizationId, file, actor: context.actor, madeFrom });
     } catch (error) {
       if (!(error instanceof PoliciesChangedError)) throw error;
       return sendLate(reply, { ...form, current: await listPolicies(deps.db, organizationId) });

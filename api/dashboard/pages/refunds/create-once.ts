@@ -4,9 +4,8 @@ import { toPublicRefund } from '../../../../shared/refunds/refund.ts';
 import { requestRefund } from '../../../../shared/refunds/request-refund.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import { type Answer, fingerprintOf, runOnce } from '../../../idempotency.ts';
-import { actorOf, type Context } from '../../access.ts';
+import type { Context } from '../../access.ts';
 import type { RefundEntry } from './create-entry.ts';
-import { ownerOf } from './owner.ts';
 
 /** How long the second of two clicks waits for what comes of the first. */
 const patienceMs = 5_000;
@@ -23,8 +22,8 @@ export async function createOnce(
   entry: RefundEntry,
   formKey: string,
 ): Promise<string> {
-  const owner = ownerOf(context);
-  const actor = actorOf(context);
+  const owner = context.owner;
+  const actor = context.actor;
   const fingerprint = fingerprintOf('dashboard refund', { ...entry, amount: entry.amount.toString() });
   const keyed = { ...owner, key: `dashboard/${actor}/${formKey}`, fingerprint };
   const request = { ...owner, ...entry, actor, apiKeyId: null, initiatedBy: 'dashboard' as const };

@@ -11,7 +11,6 @@ import { type EnteredRefund, enteredRefund, type RefundEntry, readEntry } from '
 import { CreateForm } from './create-form.tsx';
 import { createOnce } from './create-once.ts';
 import { isLastWord, paymentProblems, refusalProblems } from './create-problems.ts';
-import { ownerOf } from './owner.ts';
 
 const operator = { config: { role: 'operator' as const } };
 
@@ -68,7 +67,7 @@ async function check(
   const { transactionId, processor, amount, reason, metadata } = entry;
   const request = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
   try {
-    const question = { ...ownerOf(form.context), transactionId, processor, request };
+    const question = { ...form.context.owner, transactionId, processor, request };
     const { transaction, verdict } = await examinePayment(deps, question);
     const problems = paymentProblems(entry, { transaction });
     if (problems !== null || transaction === null) return showForm(reply.code(400), form, problems ?? {});

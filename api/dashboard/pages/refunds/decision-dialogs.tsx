@@ -6,8 +6,13 @@ import { processorWord } from '../../layout/words.ts';
 import { ResolveDialog } from './resolve-dialog.tsx';
 import { type DecisionsProps, decisionUrl, ReasonField } from './unfinished-decision.tsx';
 
+interface AllDecisionsProps extends DecisionsProps {
+  /** True for who asked for the refund, who does not approve it as well. */
+  isOwnRequest: boolean;
+}
+
 /** What a person can decide about a refund as it is now; nothing for those who may only look. */
-export function Decisions({ context, refund, unfinished }: DecisionsProps) {
+export function Decisions({ context, refund, unfinished, isOwnRequest }: AllDecisionsProps) {
   if (!mayAct(context.role, 'operator')) return null;
   const { status, flaggedAt } = refund;
   const isPending = status === 'pending';
@@ -15,7 +20,10 @@ export function Decisions({ context, refund, unfinished }: DecisionsProps) {
   if (!isPending && !isCancellable && flaggedAt === null) return null;
   return (
     <div class="row" id="decisions">
-      {isPending ? <ApproveDialog context={context} refund={refund} /> : null}
+      {isPending && !isOwnRequest ? <ApproveDialog context={context} refund={refund} /> : null}
+      {isPending && isOwnRequest ? (
+        <p>You asked for this refund, so that somebody else has to approve it.</p>
+      ) : null}
       {isPending ? <RejectDialog context={context} refund={refund} unfinished={unfinished} /> : null}
       {isCancellable ? <CancelDialog context={context} refund={refund} /> : null}
       {flaggedAt !== null && !isPending ? <RecheckDialog context={context} refund={refund} /> : null}

@@ -11,7 +11,7 @@ import { recheckRefund } from '../../../../shared/refunds/recheck-refund.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import { type CancelVerdict, cancelAndWait } from '../../../refund-cancellation.ts';
 import type { Api } from '../../../route.ts';
-import { actorOf, type Context, contextOf } from '../../access.ts';
+import { type Context, contextOf } from '../../access.ts';
 import { entered, problemsOf } from '../../forms.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import { Notice } from '../../layout/notice.tsx';
@@ -19,7 +19,6 @@ import { sendPage } from '../../render.ts';
 import type { DecisionResult } from './decision-result.ts';
 import { Detail } from './detail.tsx';
 import type { DoneWord } from './done-words.ts';
-import { ownerOf } from './owner.ts';
 import { readDetail } from './read-detail.ts';
 import { resolve } from './resolve.ts';
 
@@ -45,9 +44,9 @@ export function decisionRoutes(room: Api, deps: ApiDependencies): void {
     room.post(`/refunds/:id/${name}`, operator, async (request, reply) => {
       const context = contextOf(request);
       const { id } = paramsSchema.parse(request.params);
-      const refund = await findOwnRefund(deps.db, ownerOf(context), id);
+      const refund = await findOwnRefund(deps.db, context.owner, id);
       const field = (each: string) => entered(request.body, each);
-      const result = await decide(deps, { refund, actor: actorOf(context), field });
+      const result = await decide(deps, { refund, actor: context.actor, field });
       if (result.kind === 'done') {
         return reply.redirect(`${context.base}/refunds/${id}?done=${result.word}`, 303);
       }

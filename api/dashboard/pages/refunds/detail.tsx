@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { z } from 'zod';
 import type { Transaction } from '../../../../shared/db.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
+import { mayApprove } from '../../../../shared/refunds/approve-refund.ts';
 import { isTerminal } from '../../../../shared/refunds/states.ts';
 import { remainingOf } from '../../../../shared/transactions/reservation.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
@@ -78,7 +79,12 @@ function State({ context, detail, unfinished }: StateProps) {
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
         <Alerts refund={refund} />
-        <Decisions context={context} refund={refund} unfinished={unfinished} />
+        <Decisions
+          context={context}
+          refund={refund}
+          unfinished={unfinished}
+          isOwnRequest={!mayApprove(first, context.actor)}
+        />
         <div class="columns">
           <RefundFacts refund={refund} who={who} />
           <PaymentFacts payment={payment}>

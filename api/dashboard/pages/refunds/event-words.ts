@@ -1,4 +1,5 @@
 import type { RefundEvent } from '../../../../shared/db.ts';
+import type { RefundEventType } from '../../../../shared/refunds/event-types.ts';
 import type { Tone } from '../../layout/badge.tsx';
 
 interface EventWords {
@@ -6,7 +7,7 @@ interface EventWords {
   tone: Tone;
 }
 
-const words: Readonly<Record<string, EventWords>> = {
+const words: Readonly<Record<RefundEventType, EventWords>> = {
   'refund.created': { title: 'Asked for', tone: 'quiet' },
   'refund.approval_required': { title: 'Asked for; waits for approval', tone: 'warn' },
   'refund.processing': { title: 'Approved', tone: 'wait' },
@@ -37,9 +38,9 @@ const words: Readonly<Record<string, EventWords>> = {
   'reconciliation.flagged': { title: 'Needs a person: found by reconciliation', tone: 'bad' },
 };
 
-/** What an entry of a timeline says in a few words; its own name where there are none. */
+/** What an entry of a timeline says in a few words; one that another version of the service has written stands for itself. */
 export function eventWords({ type }: Pick<RefundEvent, 'type'>): EventWords {
-  return words[type] ?? { title: type, tone: 'quiet' };
+  return Object.hasOwn(words, type) ? words[type as RefundEventType] : { title: type, tone: 'quiet' };
 }
 
 const factLabels: Readonly<Record<string, string>> = {

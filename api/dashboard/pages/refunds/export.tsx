@@ -1,24 +1,26 @@
-import { Readable } from 'node:stream';
 import { ServiceError } from '../../../../shared/errors.ts';
 import { auditedExport } from '../../../../shared/refunds/audited-export.ts';
 import { countRefunds } from '../../../../shared/refunds/search-refunds.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
-import { actorOf, type Context, contextOf } from '../../access.ts';
+import { type Context, contextOf } from '../../access.ts';
 import { entered as enteredText } from '../../forms.ts';
 import { sendPart } from '../../render.ts';
 import { countCap } from './count-words.ts';
 import { enteredFilter, readFilter } from './entered-filter.ts';
 import { ExportProgress } from './export-bar.tsx';
-import { ownerOf } from './owner.ts';
+import { ExportDeliveries } from './export-deliveries.ts';
 import { RunningExports } from './running-exports.ts';
 
 const viewer = { role: 'viewer' as const };
-const mostRemembered = 1_000;
+
+/** Of the time in which a process has to close, downloads get so much; the rest is for writing down how they ended. */
+const closingShare = 0.8;
 
 /** `/refunds/export`: the refunds of a filter as a file, which comes as fast as it is taken. */
 export function exportPages(room: Api, deps: ApiDependencies): void {
-  const running = new RunningExports(mostRemembered);
+  const running = new RunningExports();
+  const deliveries = deliveriesUntilClose(room, deps);
 
   // Whoever asks for its headers alone must not start an export.
   room.get('/refunds/export', { config: viewer, exposeHeadRoute: false }, async (request, reply) => {
@@ -27,12 +29,15 @@ export function exportPages(room: Api, deps: ApiDependencies): void {
     if (reading.kind === 'invalid') {
       throw new ServiceError('validation_error', 'The filter is not valid. Go back to the list and mend it.');
     }
-    const owner = ownerOf(context);
+    const owner = context.owner;
     const total = await countRefunds(deps.db, owner, reading.value, countCap);
-    const observer = running.begin(nameOf(context, enteredText(request.query, 'run')), total);
-    const asked = { owner, filter: reading.value, actor: actorOf(context) };
-    // One batch ahead is enough; the next one is read when this one is on its way.
-    const csv = Readable.from(auditedExport(deps, asked, observer), { highWaterMark: 1 });
+    const observer = running.begin(
+      context.user.id,
+      nameOf(context, enteredText(request.query, 'run')),
+      total,
+    );
+    const asked = { owner, filter: reading.value, actor: context.actor };
+    const csv = deliveries.deliver(reply.raw, auditedExport(deps, asked, observer));
     // One that is closed before its first piece is taken has never begun, and ends nowhere else.
     csv.once('close', () => observer.onEnd(false));
     const day = deps.clock.now().toISOString().slice(0, 10);
@@ -49,6 +54,22 @@ export function exportPages(room: Api, deps: ApiDependencies): void {
     const state = running.find(nameOf(context, run));
     return sendPart(reply, <ExportProgress context={context} run={run} asked={asked} state={state} />);
   });
+}
+
+/** A process that closes lets downloads end for a while, breaks off the others, and waits until that is in the audit log. */
+function deliveriesUntilClose(room: Api, { settings }: ApiDependencies): ExportDeliveries {
+  const deliveries = new ExportDeliveries();
+  let overdue: NodeJS.Timeout | null = null;
+  room.addHook('preClose', async () => {
+    const patienceMs = settings.SHUTDOWN_TIMEOUT_MS * closingShare;
+    overdue = setTimeout(() => deliveries.breakOff(), patienceMs).unref();
+  });
+  room.addHook('onClose', async () => {
+    if (overdue !== null) clearTimeout(overdue);
+    deliveries.breakOff();
+    await deliveries.ended();
+  });
+  return deliveries;
 }
 
 /** Nobody sees the exports of others, whatever name is asked for. */

@@ -16,7 +16,6 @@ import { type EnteredFilter, enteredFilter, isRestricting, readFilter } from './
 import { ExportBar } from './export-bar.tsx';
 import { FilterForm } from './filter-form.tsx';
 import { NothingFound, NothingYet } from './list-empty.tsx';
-import { ownerOf } from './owner.ts';
 import { type Results, ResultsPart } from './results.tsx';
 
 const pageLength = 25;
@@ -38,7 +37,7 @@ export function listPages(room: Api, deps: ApiDependencies): void {
     }
     const [results, count] = await Promise.all([
       readResults(deps, context, reading.value, enteredText(request.query, 'cursor')),
-      countRefunds(deps.db, ownerOf(context), reading.value, countCap),
+      countRefunds(deps.db, context.owner, reading.value, countCap),
     ]);
     const origin = originOf(request);
     return sendPage(
@@ -66,7 +65,7 @@ async function readResults(
   filter: RefundFilter,
   enteredCursor: string,
 ): Promise<Results> {
-  const owner = ownerOf(context);
+  const owner = context.owner;
   const cursor = enteredCursor === '' ? null : enteredCursor;
   const { refunds, next, previous } = await searchRefunds(db, owner, filter, { cursor, limit: pageLength });
   const names = await nameRequesters(db, owner.organizationId, refunds);

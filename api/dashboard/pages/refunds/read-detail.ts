@@ -4,7 +4,6 @@ import { findOwnRefund } from '../../../../shared/refunds/find-refunds.ts';
 import { whereTransaction } from '../../../../shared/transactions/reservation.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Context } from '../../access.ts';
-import { ownerOf } from './owner.ts';
 
 /** All that the page of one refund shows. */
 export interface RefundDetail {
@@ -22,7 +21,7 @@ export async function readDetail(
   context: Context,
   id: string,
 ): Promise<RefundDetail> {
-  const owner = ownerOf(context);
+  const owner = context.owner;
   const refund = await findOwnRefund(db, owner, id);
   const [payment, events] = await Promise.all([
     db.transaction.findUniqueOrThrow({ where: whereTransaction(refund) }),

@@ -1,3 +1,4 @@
+import { ServiceError } from '../../../../shared/errors.ts';
 import type { ExportObserver } from '../../../../shared/refunds/audited-export.ts';
 import type { CappedCount } from '../../../../shared/refunds/search-refunds.ts';
 
@@ -9,35 +10,49 @@ export interface ExportState {
   total: CappedCount;
 }
 
+/** How many exports of this process may run at a time, and how many are remembered. */
+export interface ExportLimits {
+  perPerson: number;
+  inAll: number;
+  remembered: number;
+}
+
+const defaultLimits: ExportLimits = { perPerson: 2, inAll: 8, remembered: 1_000 };
+
+/** After so long it is worth asking again. */
+const retryAfterSeconds = 30;
+
 /**
  * The exports of this process that began last, by a name that only the person who asked for it knows. Another process
  * knows nothing of them, and nor does this one after a while; then the browser alone shows how far a download is.
  */
 export class RunningExports {
   readonly #states = new Map<string, ExportState>();
-  readonly #most: number;
+  /** How many run, by the person's id. */
+  readonly #running = new Map<string, number>();
+  readonly #limits: ExportLimits;
 
-  /** @param most are remembered; the oldest is forgotten for the next. */
-  constructor(most: number) {
-    this.#most = most;
+  constructor(limits = defaultLimits) {
+    this.#limits = limits;
   }
 
-  /** Remembers an export that begins, in the place of one that had its name before. */
-  begin(name: string, total: CappedCount): ExportObserver {
+  /**
+   * Takes one of the places of a person and of the process, until the first end that the observer is told.
+   * @throws ServiceError rate_limited when there is none.
+   */
+  begin(userId: string, name: string, total: CappedCount): ExportObserver {
+    this.#take(userId);
     const state: ExportState = { kind: 'running', rowCount: 0, total };
-    this.#states.delete(name);
-    this.#states.set(name, state);
-    for (const oldest of this.#states.keys()) {
-      if (this.#states.size <= this.#most) break;
-      this.#states.delete(oldest);
-    }
+    this.#remember(name, state);
     return {
       onRows: (rowCount) => {
         state.rowCount += rowCount;
       },
       onEnd: (isComplete) => {
         // The first word counts.
-        if (state.kind === 'running') state.kind = isComplete ? 'complete' : 'broken-off';
+        if (state.kind !== 'running') return;
+        state.kind = isComplete ? 'complete' : 'broken-off';
+        this.#leave(userId);
       },
     };
   }
@@ -45,4 +60,38 @@ export class RunningExports {
   find(name: string): ExportState | null {
     return this.#states.get(name) ?? null;
   }
+
+  #take(userId: string): void {
+    const own = this.#running.get(userId) ?? 0;
+    const all = [...this.#running.values()].reduce((sum, each) => sum + each, 0);
+    if (own >= this.#limits.perPerson) {
+      throw tooMany(
+        `${own} exports of yours are running already. Wait until one is complete, or cancel its download in your browser, and export again.`,
+      );
+    }
+    if (all >= this.#limits.inAll) {
+      throw tooMany('Too many exports are running just now. Export again in half a minute.');
+    }
+    this.#running.set(userId, own + 1);
+  }
+
+  #leave(userId: string): void {
+    const left = (this.#running.get(userId) ?? 1) - 1;
+    if (left === 0) this.#running.delete(userId);
+    else this.#running.set(userId, left);
+  }
+
+  /** In the place of one that had its name before; the oldest is forgotten for it. */
+  #remember(name: string, state: ExportState): void {
+    this.#states.delete(name);
+    this.#states.set(name, state);
+    for (const oldest of this.#states.keys()) {
+      if (this.#states.size <= this.#limits.remembered) break;
+      this.#states.delete(oldest);
+    }
+  }
+}
+
+function tooMany(message: string): ServiceError {
+  return new ServiceError('rate_limited', message, { retryAfterSeconds });
 }

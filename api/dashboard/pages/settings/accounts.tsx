@@ -9,7 +9,7 @@ import {
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
-import { actorOf, type Context, contextOf } from '../../access.ts';
+import { type Context, contextOf } from '../../access.ts';
 import { originOf } from '../../origin.ts';
 import { sendPage } from '../../render.ts';
 import { AccountCard } from './account-card.tsx';
@@ -66,7 +66,7 @@ async function testAccount(
     throw new ServiceError('not_found', 'This account is not set up.');
   }
   const account = await loadAccount(deps.db, key);
-  return await testConnection(deps, { account, actor: actorOf(context) });
+  return await testConnection(deps, { account, actor: context.actor });
 }
 
 interface AccountsView {

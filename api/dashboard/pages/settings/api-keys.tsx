@@ -4,7 +4,7 @@ import { nameActors } from '../../../../shared/people/name-actors.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
-import { actorOf, type Context, contextOf } from '../../access.ts';
+import { type Context, contextOf } from '../../access.ts';
 import { idInPath } from '../../id-in-path.ts';
 import { CsrfField } from '../../layout/form.tsx';
 import { Empty } from '../../layout/notice.tsx';
@@ -36,7 +36,7 @@ export function apiKeyPages(room: Api, deps: ApiDependencies): void {
     const context = contextOf(request);
     const { environment } = context;
     const organizationId = context.organization.id;
-    const { plaintext } = await createApiKey(deps, { organizationId, environment, actor: actorOf(context) });
+    const { plaintext } = await createApiKey(deps, { organizationId, environment, actor: context.actor });
     const view = await readKeys(deps, context);
     const created = { plaintext, origin: originOf(request) };
     return sendOnce(request, reply, {
@@ -60,7 +60,7 @@ export function apiKeyPages(room: Api, deps: ApiDependencies): void {
         environment,
         keyId: idInPath('key', request.params.keyId),
       };
-      await revokeApiKey(deps, { ...key, actor: actorOf(context) });
+      await revokeApiKey(deps, { ...key, actor: context.actor });
       return reply.redirect(`${base}${path}?done=revoked`, 303);
     },
   );

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type AuditFilter, type AuditPage, readAuditLog } from '../../../../shared/audit-log.ts';
 import type { AuditLog, Database } from '../../../../shared/db.ts';
 import type { Environment } from '../../../../shared/environment.ts';
-import { listMembers, type Member } from '../../../../shared/people/members.ts';
+import { listMembers, type Member } from '../../../../shared/people/find-members.ts';
 import { nameActors } from '../../../../shared/people/name-actors.ts';
 import { findRefundEnvironments } from '../../../../shared/refunds/find-refunds.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
@@ -81,8 +81,8 @@ function AuditLogPage(view: AuditView) {
     <SettingsFrame context={context} page="audit-log">
       <div class="stack">
         <p class="muted">
-          Everything that somebody has changed in {context.organization.name}, in test and live. Entries are
-          never changed or deleted.
+          Everything that somebody has done in {context.organization.name}, in test and live, and when members
+          signed in and out. Entries are never changed or deleted.
         </p>
         <FilterForm {...view} />
         {page.entries.length === 0 ? (

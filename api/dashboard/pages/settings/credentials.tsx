@@ -5,7 +5,7 @@ import { type CredentialField, InvalidCredentialsError } from '../../../../share
 import { processorKind } from '../../../../shared/processors/registry.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
-import { actorOf, type Context, contextOf } from '../../access.ts';
+import { type Context, contextOf } from '../../access.ts';
 import { entered, type FormProblems } from '../../forms.ts';
 import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
 import { sendPage } from '../../render.ts';
@@ -36,7 +36,7 @@ export function credentialPages(room: Api, deps: ApiDependencies): void {
           environment: context.environment,
           processor,
           credentials: credentialsIn(fields, request.body),
-          actor: actorOf(context),
+          actor: context.actor,
         }),
       );
     } catch (error) {

@@ -30,7 +30,7 @@ export function Invitations({ context, invitations, names }: InvitationsProps) {
               names.get(invitation.invitedBy),
               <Moment at={invitation.expiresAt} key="until" />,
               managedRoles(context.role).includes(invitation.role) ? (
-                <Withdraw context={context} invitation={invitation} key="withdraw" />
+                <Revoke context={context} invitation={invitation} key="revoke" />
               ) : null,
             ],
           }))}
@@ -48,19 +48,19 @@ const columns: readonly Column[] = [
   { title: 'What can be done', kind: 'actions' },
 ];
 
-interface WithdrawProps {
+interface RevokeProps {
   context: Context;
   invitation: InvitationSummary;
 }
 
-function Withdraw({ context, invitation: { id, email } }: WithdrawProps) {
+function Revoke({ context, invitation: { id, email } }: RevokeProps) {
   return (
     <Confirm
-      id={`withdraw-${id}`}
-      action="Withdraw"
-      title={`Withdraw the invitation of ${email}?`}
+      id={`revoke-${id}`}
+      action="Revoke"
+      title={`Revoke the invitation of ${email}?`}
       kind="danger"
-      to={`${context.base}/settings/members/invitations/${id}/withdraw`}
+      to={`${context.base}/settings/members/invitations/${id}/revoke`}
       csrfToken={context.csrfToken}
     >
       <p>Its link leads nowhere from then on. You can invite the address again.</p>

@@ -1,5 +1,5 @@
+import type { Member } from '../../../../shared/people/find-members.ts';
 import type { InvitationSummary } from '../../../../shared/people/invitations.ts';
-import type { Member } from '../../../../shared/people/members.ts';
 import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../access.ts';
 import type { FormProblems } from '../../forms.ts';
@@ -15,8 +15,8 @@ import { Done } from './settings-frame.tsx';
 
 const doneWords = new Map([
   ['role', 'The role is changed. It counts from the next click on.'],
-  ['removed', 'The person is no longer a member, and the invitations that the person made are withdrawn.'],
-  ['withdrawn', 'The invitation is withdrawn; its link leads nowhere now.'],
+  ['removed', 'The person is no longer a member, and the invitations that the person made are revoked.'],
+  ['revoked', 'The invitation is revoked; its link leads nowhere now.'],
 ]);
 
 export interface MembersView {
@@ -122,8 +122,8 @@ function Remove({ context, member: { userId, email } }: MemberRowProps) {
     >
       <p>
         The person cannot open {context.organization.name} from the next click on, and invitations that the
-        person made are withdrawn. API keys that the person created go on working: revoke those that the
-        person knows. What the person did stays in the timelines and the audit log.
+        person made are revoked. API keys that the person created go on working: revoke those that the person
+        knows. What the person did stays in the timelines and the audit log.
       </p>
     </Confirm>
   );

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { listMembers } from '../../../../shared/people/find-members.ts';
 import { invite, listInvitations, revokeInvitation } from '../../../../shared/people/invitations.ts';
-import { changeRole, listMembers, removeMember } from '../../../../shared/people/members.ts';
+import { changeRole, removeMember } from '../../../../shared/people/members.ts';
 import { nameActors } from '../../../../shared/people/name-actors.ts';
 import { roles } from '../../../../shared/people/roles.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
@@ -92,12 +93,12 @@ function invitationRoutes(room: Api, deps: ApiDependencies): void {
   });
 
   room.post<{ Params: { invitationId: string } }>(
-    `${path}/invitations/:invitationId/withdraw`,
+    `${path}/invitations/:invitationId/revoke`,
     { config: { role: 'admin' } },
     async (request, reply) => {
       const context = contextOf(request);
       const invitationId = idInPath('inv', request.params.invitationId);
-      return await carryOut(deps, reply, context, 'withdrawn', () =>
+      return await carryOut(deps, reply, context, 'revoked', () =>
         revokeInvitation(deps, { ...acting(context), invitationId }),
       );
     },

@@ -1,0 +1,79 @@
+import { type AuditAction, auditEverywhere } from '../audit-log.ts';
+import type { DatabaseTransaction, Session } from '../db.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { actorOf } from './acting.ts';
+import { hashOf } from './sessions.ts';
+
+/** A session as it may be shown: nothing of the cookie, nothing of what the library keeps. */
+export type SessionSummary = Omit<Session, 'hash' | 'data' | 'userId'>;
+
+/** A person's sessions that have not ended, the one seen last first. */
+export async function listSessions(
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  userId: string,
+): Promise<SessionSummary[]> {
+  return await db.session.findMany({
+    where: { userId, expiresAt: { gt: clock.now() } },
+    omit: { hash: true, data: true, userId: true },
+    orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }],
+  });
+}
+
+/** Signs a person out: ends the session of a cookie for good. Doing it again changes nothing, and is not written down. */
+export async function signOut(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  { userId, sid }: { userId: string; sid: string },
+): Promise<void> {
+  await deps.db.$transaction(async (tx) => {
+    const session = await tx.session.findUnique({ where: { hash: hashOf(sid), userId } });
+    if (session === null) return;
+    await endOne(deps, tx, { userId, id: session.id, action: 'user.signed_out' });
+  });
+}
+
+/** Ends one of a person's sessions; answers whether there was such a session. */
+export async function revokeSession(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  { userId, id }: { userId: string; id: string },
+): Promise<boolean> {
+  return await deps.db.$transaction((tx) => endOne(deps, tx, { userId, id, action: 'session.revoked' }));
+}
+
+async function endOne(
+  { clock }: Pick<Dependencies, 'clock'>,
+  tx: DatabaseTransaction,
+  { userId, id, action }: { userId: string; id: string; action: AuditAction },
+): Promise<boolean> {
+  const { count } = await tx.session.deleteMany({ where: { id, userId } });
+  if (count === 0) return false;
+  await auditEverywhere(tx, { userId, actor: actorOf({ userId }), action, target: id }, clock.now());
+  return true;
+}
+
+/** Ends a person's sessions but for the one of a cookie; answers how many. */
+export async function revokeOtherSessions(
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { userId, sid }: { userId: string; sid: string },
+): Promise<number> {
+  return await db.$transaction(async (tx) => {
+    const count = await endSessionsOf(tx, userId, sid);
+    if (count === 0) return 0;
+    const act = { actor: actorOf({ userId }), action: 'sessions.revoked', target: userId } as const;
+    await auditEverywhere(tx, { userId, ...act, detail: { count } }, clock.now());
+    return count;
+  });
+}
+
+/**
+ * Ends a person's sessions as a part of another act, which is written down; answers how many.
+ * @param exceptSid of the one that stays; null to end all of them.
+ */
+export async function endSessionsOf(
+  tx: DatabaseTransaction,
+  userId: string,
+  exceptSid: string | null,
+): Promise<number> {
+  const kept = exceptSid === null ? {} : { hash: { not: hashOf(exceptSid) } };
+  const { count } = await tx.session.deleteMany({ where: { userId, ...kept } });
+  return count;
+}
