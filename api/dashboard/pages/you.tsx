@@ -11,6 +11,7 @@ import type { Proof } from '../../../shared/people/sessions.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { type Visitor, visitorOf } from '../access.ts';
+import { browserName } from '../browser-name.ts';
 import { type FormProblems, problemsOf, readForm } from '../forms.ts';
 import { idInPath } from '../id-in-path.ts';
 import { Badge } from '../layout/badge.tsx';
@@ -151,7 +152,7 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
         {sessions.map(({ id, userAgent, ip, lastSeenAt }) => (
           <li key={id} class="spread">
             <div>
-              <p>{userAgent ?? 'An unknown browser'}</p>
+              <p title={userAgent ?? undefined}>{nameOf(userAgent)}</p>
               <p class="small muted">
                 {ip ?? 'unknown address'}, <Moment at={lastSeenAt} />
               </p>
@@ -162,7 +163,7 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
               <form method="post" action={`${path}/sessions/${id}/end`}>
                 <CsrfField token={visitor.csrfToken} />
                 <button type="submit" class="button">
-                  End<span class="visually-hidden"> the session of {userAgent}</span>
+                  End<span class="visually-hidden"> the session of {nameOf(userAgent)}</span>
                 </button>
               </form>
             )}
@@ -179,4 +180,9 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
       )}
     </section>
   );
+}
+
+/** One that people do not know, such as a program, goes by what it says of itself. */
+function nameOf(userAgent: string | null): string {
+  return userAgent === null ? 'An unknown browser' : (browserName(userAgent) ?? userAgent);
 }
