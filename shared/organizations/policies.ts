@@ -34,8 +34,13 @@ export async function setPolicies(
   const now = deps.clock.now();
   await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
-    if (madeFrom !== undefined && digestPolicies(await loadPolicies(tx, organizationId)) !== madeFrom) {
-      throw new PoliciesChangedError('Other policies hold by now');
+    if (madeFrom !== undefined) {
+      const holding = digestPolicies(await loadPolicies(tx, organizationId));
+      if (holding !== madeFrom) {
+        // Sent twice, as by a second click: what is asked for holds already.
+        if (holding === digestPolicies(policies)) return;
+        throw new PoliciesChangedError('Other policies hold by now');
+      }
     }
     await tx.policy.deleteMany({ where: { organizationId } });
     await insertPolicies(tx, organizationId, policies, now);

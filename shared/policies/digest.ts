@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { canonicalJson } from '../canonical-json.ts';
 import { inOrder, type Policy, policyFileSchema } from './policy.ts';
 
 /**
- * A fingerprint of an organization's policies as they are on record: the same as long as they are, and another one once any
- * of them is changed, added or removed. Whoever changes policies says with it which ones he started from.
+ * A fingerprint of an organization's policies: the same for the same policies, however they were written, and another one
+ * once any of them is changed, added or removed. A form says with it which policies it was made from.
  */
 export function digestPolicies(policies: readonly Policy[]): string {
-  const written = JSON.stringify(policyFileSchema.encode({ policies: inOrder(policies) }));
+  const written = canonicalJson(policyFileSchema.encode({ policies: inOrder(policies) }));
   return createHash('sha256').update(written).digest('base64url');
 }

@@ -240,6 +240,18 @@ describe('that somebody else has changed meanwhile', () => {
     expect(await names()).toEqual(['Later']);
   });
 
+  test('are saved once by a form that is sent twice, and whoever sent it is not told of somebody else', async () => {
+    const admin = await signedIn('admin');
+    const metadata = { zone: 'a', b: 1 };
+    const form = await written(admin, file([{ name: 'Twice', priority: 1, match: { metadata } }]));
+    const saved = () => service.deps.db.auditLog.count({ where: { action: 'policies.set' } });
+    const before = await saved();
+    for (const _ of ['first', 'second'])
+      expect((await admin.post(`${base}/policies`, form)).status).toBe(303);
+    expect(await saved()).toBe(before + 1);
+    expect(await names()).toEqual(['Twice']);
+  });
+
   test('are not saved by a form that does not say what it was made from', async () => {
     const admin = await signedIn('admin');
     const before = await names();

@@ -1,5 +1,5 @@
 import type { ChangedLine, PolicyChanges } from './changes.ts';
-import { PolicyFacts } from './policy-cards.tsx';
+import { PolicyLines } from './policy-cards.tsx';
 
 /** What becomes of the policies: which come, which go, and what the others say instead. */
 export function ChangesCard({ changes }: { changes: PolicyChanges }) {
@@ -15,7 +15,7 @@ export function ChangesCard({ changes }: { changes: PolicyChanges }) {
       {added.map((policy) => (
         <div key={policy.name} class="stack-tight">
           <h3>Added: {policy.name}</h3>
-          <PolicyFacts policy={policy} />
+          <PolicyLines policy={policy} />
         </div>
       ))}
       {changed.map(({ policy, lines }) => (

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../../../shared/canonical-json.ts';
 import { type Policy, policyToRow } from '../../../../shared/policies/policy.ts';
 import { policyInWords } from './policy-words.ts';
 
@@ -41,7 +42,7 @@ export function isSamePolicy(one: Policy, other: Policy): boolean {
 }
 
 function rulesOf(policy: Policy): string {
-  return JSON.stringify(policyToRow(policy).rules);
+  return canonicalJson(policyToRow(policy).rules);
 }
 
 function changedLines(before: Policy, after: Policy): ChangedLine[] {

@@ -2,11 +2,12 @@ import { type Policy, policySchema } from '../../../../shared/policies/policy.ts
 import type { Context } from '../../access.ts';
 import { Badge } from '../../layout/badge.tsx';
 import { isSamePolicy } from './changes.ts';
+import type { EditorFocus } from './editor-focus.ts';
 import { policyInputOf } from './entered-policy.ts';
-import { PolicyFacts } from './policy-cards.tsx';
+import { PolicyLines } from './policy-cards.tsx';
 import type { PolicyPlace } from './policy-field.tsx';
 import { PolicyFields } from './policy-fields.tsx';
-import { type EditorFocus, stepButton } from './step-button.ts';
+import { stepButton } from './step-button.ts';
 
 export interface EditorCardProps {
   context: Context;
@@ -47,7 +48,7 @@ export function EditorCard(props: EditorCardProps) {
       {isNeverAsked ? (
         <p class="small muted">A policy above is for every refund, and the first that matches decides.</p>
       ) : null}
-      {parsed.success ? <PolicyFacts policy={parsed.data} /> : null}
+      {parsed.success ? <PolicyLines policy={parsed.data} /> : null}
       <details class="more" open={hasProblem || !isSame || inFocus !== null}>
         <summary>
           Edit<span class="visually-hidden"> {name}</span>

@@ -6,9 +6,10 @@ import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx'
 import { Notice } from '../../layout/notice.tsx';
 import { type Draft, prefixOf } from './draft.ts';
 import { EditorCard } from './editor-card.tsx';
+import type { EditorFocus } from './editor-focus.ts';
 import { type EnteredPolicy, isForEveryRefund } from './entered-policy.ts';
 import { currencyListId } from './policy-field.tsx';
-import { type EditorFocus, editorToldId, stepButton } from './step-button.ts';
+import { editorToldId, stepButton } from './step-button.ts';
 
 export interface EditorProps {
   context: Context;

@@ -20,9 +20,9 @@ import { ConfirmPage } from './confirm-page.tsx';
 import { asJson, checkDraft, type Draft, draftOf, readDraft, readMadeFrom } from './draft.ts';
 import { readStep, takeStep } from './draft-steps.ts';
 import { Editor, type EditorProps } from './editor.tsx';
+import { focusAfter } from './editor-focus.ts';
 import { LatePage } from './late-page.tsx';
 import { PolicyCards } from './policy-cards.tsx';
-import { focusAfter } from './step-button.ts';
 
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
 const admin = { config: { role: 'admin' as const } };

@@ -10,7 +10,7 @@ export function PolicyCards({ policies }: { policies: readonly Policy[] }) {
           <h2>
             <span class="muted">{index + 1}.</span> {policy.name}
           </h2>
-          <PolicyFacts policy={policy} />
+          <PolicyLines policy={policy} />
         </li>
       ))}
     </ol>
@@ -18,7 +18,7 @@ export function PolicyCards({ policies }: { policies: readonly Policy[] }) {
 }
 
 /** What one policy says. */
-export function PolicyFacts({ policy }: { policy: Policy }) {
+export function PolicyLines({ policy }: { policy: Policy }) {
   return (
     <dl class="facts">
       {policyInWords(policy).map(([name, words]) => (

@@ -15,7 +15,7 @@ interface PreviewCardProps {
 /** What the tried policies would have said of the latest refunds. */
 export function PreviewCard({ context, preview }: PreviewCardProps) {
   return (
-    <section class="card stack" id="preview" aria-labelledby="preview-title">
+    <section class="card stack" aria-labelledby="preview-title">
       <h2 id="preview-title">Preview</h2>
       {preview.refunds.length === 0 ? (
         <Empty title="Nothing to try them on">
