@@ -104,7 +104,10 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
           `${stage.base}/refunds/${(await anyRefund(service, { status: 'processing', flaggedAt: { not: null } })).id}`,
         ),
     },
-    'refund-approve': { arrive: (page) => openDialog(page, { status: 'pending' }, 'Approve') },
+    'refund-approve': {
+      // Nobody approves what the same person has asked for.
+      arrive: (page) => openDialog(page, { status: 'pending', initiatedBy: { not: 'dashboard' } }, 'Approve'),
+    },
     'refund-reject': { arrive: (page) => openDialog(page, { status: 'pending' }, 'Reject') },
     'refund-decide': { arrive: (page) => openDialog(page, { flaggedAt: { not: null } }, 'Decide') },
     'refund-reject-unfinished': {
