@@ -11,6 +11,12 @@ const mediaTypes = {
   'favicon.svg': 'image/svg+xml',
 } as const;
 
+/** In the order in which they hold: what comes later wins. */
+const styles = [
+  ...['tokens', 'ground', 'frame', 'cards', 'tables', 'notices', 'buttons', 'forms', 'dialogs', 'text'],
+  ...['timeline', 'charts', 'preferences'],
+];
+
 type AssetName = keyof typeof mediaTypes;
 
 interface Asset {
@@ -27,13 +33,17 @@ const assets = Object.fromEntries(
 ) as Record<AssetName, Asset>;
 
 function readAsset(name: AssetName, mediaType: string): Asset {
-  const file =
-    name === 'htmx.min.js'
-      ? createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js')
-      : join(import.meta.dirname, 'assets', name);
-  const body = readFileSync(file);
+  const body = Buffer.concat(filesOf(name).map((file) => readFileSync(file)));
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 12);
   return { body, mediaType, url: `${base}/${hash}/${name}` };
+}
+
+/** What an asset is made of: the styles are a file for each subject, and one for the browser. */
+function filesOf(name: AssetName): string[] {
+  if (name === 'htmx.min.js') return [createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js')];
+  const folder = join(import.meta.dirname, 'assets');
+  if (name !== 'dashboard.css') return [join(folder, name)];
+  return styles.map((subject) => join(folder, 'styles', `${subject}.css`));
 }
 
 /** Where a page finds an asset. */

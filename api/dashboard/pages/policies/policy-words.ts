@@ -1,7 +1,7 @@
-import { formatAmount } from '../../../../shared/money.ts';
 import { countOf } from '../../../../shared/policies/explain.ts';
 import type { Policy } from '../../../../shared/policies/policy.ts';
 import type { InitiatedBy } from '../../../../shared/refunds/reasons.ts';
+import { inMoney } from '../../layout/numbers.ts';
 import { processorWord, reasonWords } from '../../layout/words.ts';
 
 /** Who asks for refunds, in the middle of a sentence. */
@@ -32,7 +32,7 @@ function rulesInWords(policy: Policy): [name: string, words: string][] {
   const { perTransaction, perDay } = velocity;
   const limits = [
     maxPercent === null ? undefined : `${maxPercent} % of the payment`,
-    maxAmount === null ? undefined : formatAmount(maxAmount.amount, maxAmount.currency),
+    maxAmount === null ? undefined : inMoney(maxAmount.amount, maxAmount.currency),
     perTransaction === undefined ? undefined : `${countOf(perTransaction, 'refund')} of a payment`,
     perDay?.count === undefined ? undefined : `${countOf(perDay.count, 'refund')} in 24 hours`,
     perDay?.amount === undefined ? undefined : `${money(perDay.amount, currencies)} in 24 hours`,
@@ -66,5 +66,5 @@ function enforcement({ enforce }: Policy): [string, string][] {
 function money(amount: bigint, currencies: readonly string[] | undefined): string {
   if (amount === 0n) return '0';
   if (currencies === undefined) return `${amount} in the smallest unit`;
-  return currencies.map((currency) => formatAmount(amount, currency)).join(' or ');
+  return currencies.map((currency) => inMoney(amount, currency)).join(' or ');
 }

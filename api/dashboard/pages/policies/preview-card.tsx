@@ -1,11 +1,10 @@
-import { formatAmount } from '../../../../shared/money.ts';
 import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
 import type { Preview, PreviewedRefund } from '../../../../shared/policies/preview.ts';
 import type { Context } from '../../access.ts';
 import { Badge, type Tone } from '../../layout/badge.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { Table, type TableRow } from '../../layout/table.tsx';
-import { Moment } from '../../layout/values.tsx';
+import { Amount, Moment, Sentence } from '../../layout/values.tsx';
 
 interface PreviewCardProps {
   context: Context;
@@ -62,7 +61,7 @@ function rowOf(context: Context, previewed: PreviewedRefund): TableRow {
     cells: [
       <>
         <a class="row-link" href={`${context.base}/refunds/${refund.id}`}>
-          {formatAmount(refund.amount, refund.currency)}
+          <Amount amount={refund.amount} currency={refund.currency} />
         </a>
         <br />
         <code class="small">{refund.transactionId}</code>
@@ -71,7 +70,11 @@ function rowOf(context: Context, previewed: PreviewedRefund): TableRow {
       <Verdict verdict={current} />,
       <>
         <Verdict verdict={tried} />
-        {isChanged(previewed) ? <p class="small">{tried.reason}</p> : null}
+        {isChanged(previewed) ? (
+          <p class="small">
+            <Sentence text={tried.reason} />
+          </p>
+        ) : null}
       </>,
     ],
   };
