@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Role } from '../../shared/db.ts';
 import { acceptAsNewPerson, acceptAsUser } from '../../shared/people/accept-invitation.ts';
 import { findMembership, listMembers } from '../../shared/people/find-members.ts';
+import { HashingTurns } from '../../shared/people/hashing-turns.ts';
 import {
   findInvitation,
   invite,
@@ -197,6 +198,14 @@ describe('accepting', () => {
     const acceptance = { token, userId: stranger.userId, sid: await sessionOf(stranger) };
     const taken = acceptAsUser(people.deps, acceptance);
     await expect(taken).rejects.toMatchObject({ code: 'insufficient_scope' });
+    expect(await find(token)).not.toBeNull();
+  });
+
+  test('waits for its turn to hash, and stays open when it is turned away', async () => {
+    const { token } = await inviteBy(owner, newEmail(), 'viewer');
+    const full = { ...people.deps, hashingTurns: new HashingTurns({ atOnce: 0, waiting: 0 }) };
+    const refused = acceptAsNewPerson(full, { token, password });
+    await expect(refused).rejects.toMatchObject({ code: 'service_unavailable' });
     expect(await find(token)).not.toBeNull();
   });
 

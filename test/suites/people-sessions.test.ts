@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { HashingTurns } from '../../shared/people/hashing-turns.ts';
 import {
   listSessions,
   revokeOtherSessions,
@@ -307,6 +308,16 @@ describe('changing a password', () => {
     const reset = { organizationId, email: member.email, password: next, actor: 'cli:test' };
     await resetPassword(people.deps, reset);
     await change({ ...member, password: next }, sid, 'one more password');
+  });
+
+  test('waits for its turn to hash, and counts nothing when it is turned away', async () => {
+    const member = await people.addPerson(organizationId, 'viewer');
+    const full = { ...people.deps, hashingTurns: new HashingTurns({ atOnce: 0, waiting: 0 }) };
+    const request = { userId: member.userId, current: 'wrong', next, sid: 'sid' };
+    for (let count = 0; count < 6; count += 1) {
+      await expect(changePassword(full, request)).rejects.toMatchObject({ code: 'service_unavailable' });
+    }
+    await change(member, 'sid');
   });
 
   test('needs another one that will do', async () => {
