@@ -11,20 +11,13 @@ import { loadSession } from '../../shared/people/sessions.ts';
 import type { RefundOwner } from '../../shared/refunds/find-refunds.ts';
 import { ownAddressOfPage } from './own-address.ts';
 import { dashboardPath } from './paths.ts';
-import { signedIn } from './session.ts';
+import { signedIn, type Visitor } from './session.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The least role that a member needs for the route; every route of an organization has to name one. */
     role?: Role;
   }
-}
-
-/** Somebody who is signed in. */
-export interface Visitor {
-  user: { id: string; email: string };
-  /** For the forms of the page. */
-  csrfToken: string;
 }
 
 /** Somebody at work in one environment of one organization, as the address of the page says. */

@@ -15,9 +15,15 @@ import {
   startSession,
   updateSession,
 } from '../../shared/people/sessions.ts';
-import type { Visitor } from './access.ts';
 import { entered } from './forms.ts';
 import { dashboardPath } from './paths.ts';
+
+/** Somebody who is signed in. */
+export interface Visitor {
+  user: { id: string; email: string };
+  /** For the forms of the page. */
+  csrfToken: string;
+}
 
 declare module 'fastify' {
   interface Session {

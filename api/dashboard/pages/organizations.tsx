@@ -2,12 +2,13 @@ import type { Role } from '../../../shared/db.ts';
 import { organizationsOf } from '../../../shared/people/find-members.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
-import { type Visitor, visitorOf } from '../access.ts';
+import { visitorOf } from '../access.ts';
 import { CsrfField } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { Empty } from '../layout/notice.tsx';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
+import type { Visitor } from '../session.ts';
 
 interface Membership {
   /** The organization's. */

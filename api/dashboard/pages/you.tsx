@@ -10,7 +10,7 @@ import { changePassword } from '../../../shared/people/password-change.ts';
 import type { Proof } from '../../../shared/people/sessions.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
-import { type Visitor, visitorOf } from '../access.ts';
+import { visitorOf } from '../access.ts';
 import { browserName } from '../browser-name.ts';
 import { type FormProblems, problemsOf, readForm } from '../forms.ts';
 import { idInPath } from '../id-in-path.ts';
@@ -23,6 +23,7 @@ import { Moment } from '../layout/values.tsx';
 import { limitTries, longestTry } from '../limit-tries.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
+import type { Visitor } from '../session.ts';
 import { renewSession } from '../session.ts';
 
 const path = `${dashboardPath}/you`;
