@@ -1,8 +1,10 @@
+import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import { requestRefund } from '../../shared/refunds/request-refund.ts';
 import { noteComplaints } from '../harness/browser.ts';
+import { parseCsv } from '../harness/csv.ts';
 import { addPerson, signInAt, useDashboardBrowser } from '../harness/dashboard-browser.ts';
 import { createdRefund } from '../harness/flagged-refunds.ts';
 import { newPayment } from '../harness/payments.ts';
@@ -278,6 +280,21 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     // The address is the whole filter: it can be kept.
     const kept = await pageOf(operator, page.url().slice(browser.origin.length + base.length));
     expect(await kept.locator('tbody tr').count()).toBe(words.length);
+  });
+
+  test('takes what a list shows along as a file, and is told when all of it is there', async () => {
+    const { transactionId, id } = await createdRefund(service, 'stripe');
+    const page = await pageOf(operator, `/refunds?q=${transactionId}`);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Export 1 refund as CSV' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(/^refunds-test-\d{4}-\d\d-\d\d\.csv$/);
+    const [head = [], row = [], ...more] = parseCsv(await text(await download.createReadStream()));
+    expect(row[head.indexOf('id')]).toBe(id);
+    expect(more).toEqual([]);
+    await page.getByText('Done: 1 refund in the file.').waitFor();
+    await page.getByText('1 refund', { exact: true }).waitFor();
   });
 
   test('invites somebody, who joins in another browser', async () => {

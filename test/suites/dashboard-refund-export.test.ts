@@ -83,7 +83,7 @@ describe('an export', () => {
       { actor, detail: { ...detail, rowCount, isComplete: true } },
     ]);
     const done = await person.visitor.get(progressLink(page.text));
-    expect(done.text).toContain(`Done: ${rowCount.toLocaleString('en')} refunds are in the file.`);
+    expect(done.text).toContain(`Done: ${rowCount.toLocaleString('en')} refunds in the file.`);
     expect(done.text).not.toContain('hx-get');
   });
 

@@ -9,6 +9,9 @@ export interface LiveProps {
   children: ComponentChildren;
 }
 
+/** What a part that refreshes itself needs so that it stays when the service is not to be asked for a moment. */
+export const keptWhenRefused = { 'hx-status:5xx': 'swap:none', 'hx-status:429': 'swap:none' };
+
 /**
  * A part of a page that keeps itself up to date. What has not changed stays as it is, the focus included, and when the
  * service cannot be asked for a moment, what is shown stays.
@@ -21,7 +24,7 @@ export function Live({ id, from, everySeconds, children }: LiveProps) {
       hx-get={from}
       hx-trigger={`every ${everySeconds}s`}
       hx-swap="outerMorph"
-      {...{ 'hx-status:5xx': 'swap:none', 'hx-status:429': 'swap:none' }}
+      {...keptWhenRefused}
     >
       {children}
     </div>

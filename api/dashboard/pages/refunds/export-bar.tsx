@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { CappedCount } from '../../../../shared/refunds/search-refunds.ts';
 import type { Context } from '../../access.ts';
-import { countWords, numberWords } from './count-words.ts';
+import { keptWhenRefused } from '../../layout/live.tsx';
+import { inWhole } from '../../layout/numbers.ts';
+import { countWords } from './count-words.ts';
 import { type EnteredFilter, filterQuery } from './entered-filter.ts';
 import type { ExportState } from './running-exports.ts';
 
@@ -62,7 +64,7 @@ export function ExportProgress({ context, run, asked, state }: ExportProgressPro
     'hx-get': progressUrl(`${context.base}/refunds/export`, run, asked + 1),
     'hx-trigger': 'every 1s',
     'hx-swap': 'outerMorph',
-    'hx-status:5xx': 'swap:none',
+    ...keptWhenRefused,
   };
   return (
     <p id="export-progress" class="small muted export-progress" role="status" {...(isOver ? {} : live)}>
@@ -79,15 +81,15 @@ function Bar({ state: { kind, rowCount, total } }: { state: ExportState }) {
 
 function progressWords(state: ExportState | null, isOver: boolean): string {
   if (state === null) return isOver ? 'Your browser shows how far the download is.' : 'The export begins.';
-  const rows = numberWords(state.rowCount);
+  const rows = inWhole(state.rowCount);
   switch (state.kind) {
     case 'running':
       return state.total.atLeast
         ? `${rows} refunds so far`
-        : `${rows} of ${numberWords(state.total.count)} refunds`;
+        : `${rows} of ${inWhole(state.total.count)} refunds`;
     case 'complete':
-      return `Done: ${rows} refunds are in the file.`;
+      return `Done: ${countWords({ count: state.rowCount, atLeast: false })} in the file.`;
     case 'broken-off':
-      return `Broken off after ${rows} refunds; the file is not complete. Start it again.`;
+      return `Broken off after ${countWords({ count: state.rowCount, atLeast: false })}; the file is not complete. Start it again.`;
   }
 }
