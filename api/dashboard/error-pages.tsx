@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { isDatabaseUnavailable } from '../../shared/db.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import { redact } from '../../shared/redact.ts';
 import { toServiceError } from '../error-handler.ts';
@@ -19,7 +20,7 @@ const titles: Partial<Record<ServiceError['code'], string>> = {
 /** Answers what goes wrong with a page: what it was, what to do next, and nothing internal. */
 export function answerErrorsWithPages(scope: Api): void {
   scope.setErrorHandler<FastifyError>((error, request, reply) => {
-    const answer = refusalOf(error);
+    const answer = refusalOf(error, request);
     if (answer.status >= 500) request.log.error({ err: error }, answer.code);
     if (answer.retryAfterSeconds !== null) reply.header('retry-after', answer.retryAfterSeconds);
     return sendErrorPage(request, reply, answer);
@@ -27,10 +28,17 @@ export function answerErrorsWithPages(scope: Api): void {
 }
 
 /** The answer of the catalogue, in words that fit a page. */
-function refusalOf(error: unknown): ServiceError {
+function refusalOf(error: unknown, { method }: Pick<FastifyRequest, 'method'>): ServiceError {
   if (isCsrfRefusal(error)) {
     const message = 'The form is too old, or from another session. Open the page again and repeat.';
     return new ServiceError('insufficient_scope', message, { cause: error });
+  }
+  const mayHaveChanged = method !== 'GET' && method !== 'HEAD';
+  if (mayHaveChanged && isDatabaseUnavailable(error)) {
+    // The connection may have broken while the change was being committed.
+    const message =
+      'The database could not be reached, and it is not known whether this was recorded. Open the page again, and look before you repeat.';
+    return new ServiceError('service_unavailable', message, { retryAfterSeconds: 2, cause: error });
   }
   const answer = toServiceError(error);
   if (answer.code !== 'internal_error') return answer;

@@ -1,14 +1,15 @@
 import { EventEmitter } from 'node:events';
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ExportDeliveries } from '../../api/dashboard/pages/refunds/export-deliveries.ts';
 import { RunningExports } from '../../api/dashboard/pages/refunds/running-exports.ts';
 import type { Database } from '../../shared/db.ts';
 import type { ServiceError } from '../../shared/errors.ts';
 import { newId } from '../../shared/ids.ts';
-import { auditedExport } from '../../shared/refunds/audited-export.ts';
+import { auditedExport, type ExportObserver } from '../../shared/refunds/audited-export.ts';
 import { exportRefunds } from '../../shared/refunds/export-refunds.ts';
 import { parseCsv, wholeText } from '../harness/csv.ts';
 import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
@@ -196,32 +197,38 @@ describe('an export', () => {
 });
 
 describe('exports at the same time', () => {
-  const refusalOf = (begin: () => unknown) => {
-    try {
-      begin();
-      return null;
-    } catch (error) {
-      return error as ServiceError;
-    }
-  };
-
-  test('are two of a person and eight in all, and whose end comes lets the next one begin', () => {
+  test('are two of a person and eight in all, and whose end comes lets the next one begin', async () => {
     const exports = new RunningExports();
-    const begin = (userId: string) => exports.begin(userId, newId('evt'), total);
-    const [first] = [begin('usr_1'), begin('usr_1')];
-    expect(refusalOf(() => begin('usr_1'))).toMatchObject({
+    const begin = (userId: string) => exports.begin(userId, newId('evt'), async () => total);
+    const refusalOf = (begun: Promise<ExportObserver>) =>
+      begun.then(
+        () => null,
+        (error: ServiceError) => error,
+      );
+    const [first] = [await begin('usr_1'), await begin('usr_1')];
+    expect(await refusalOf(begin('usr_1'))).toMatchObject({
       ...{ code: 'rate_limited', status: 429, retryAfterSeconds: 30 },
       message: expect.stringMatching(/^2 exports of yours are running already\. Wait until one is complete/),
     });
     first?.onEnd(true);
     // It ends only once, whoever else tells it.
     first?.onEnd(false);
-    begin('usr_1');
-    expect(refusalOf(() => begin('usr_1'))).not.toBeNull();
-    for (const userId of ['usr_2', 'usr_2', 'usr_3', 'usr_3', 'usr_4', 'usr_4']) begin(userId);
-    expect(refusalOf(() => begin('usr_5'))).toMatchObject({
+    await begin('usr_1');
+    expect(await refusalOf(begin('usr_1'))).not.toBeNull();
+    for (const userId of ['usr_2', 'usr_2', 'usr_3', 'usr_3', 'usr_4', 'usr_4']) await begin(userId);
+    expect(await refusalOf(begin('usr_5'))).toMatchObject({
       ...{ status: 429, message: expect.stringMatching(/^Too many exports/) },
     });
+  });
+
+  test('are not even counted when there is no place, and one that cannot be counted keeps none', async () => {
+    const exports = new RunningExports({ perPerson: 1, inAll: 8, remembered: 10 });
+    const fails = async () => {
+      throw new Error('The database is gone.');
+    };
+    await expect(exports.begin('usr_1', 'one', fails)).rejects.toThrow('The database is gone.');
+    await exports.begin('usr_1', 'two', async () => total);
+    await expect(exports.begin('usr_1', 'three', fails)).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
   test('of somebody who has too many are refused on a page that says what to do, and not begun', async () => {
@@ -244,8 +251,12 @@ describe('exports at the same time', () => {
 describe('a reader who takes nothing', () => {
   const responses = new EventEmitter();
 
-  /** An export that is sent to a client which reads nothing of it. */
-  async function deliverTo(deliveries: ExportDeliveries, pieces: AsyncIterable<string>) {
+  /** An export that is sent to a client which reads nothing of it, unless it is told to. */
+  async function deliverTo(
+    deliveries: ExportDeliveries,
+    pieces: AsyncIterable<string>,
+    use: (client: Socket) => void = () => undefined,
+  ) {
     const server = createServer((_request, response) => {
       deliveries.deliver(response, pieces).pipe(response);
       responses.emit('response', response);
@@ -253,6 +264,7 @@ describe('a reader who takes nothing', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
     client.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: test\r\n\r\n');
+    use(client);
     return async () => {
       client.destroy();
       await new Promise((resolve) => server.close(resolve));
@@ -272,6 +284,20 @@ describe('a reader who takes nothing', () => {
       where: { actor: 'cli:stalled', action: 'refunds.exported' },
     });
     expect(entries).toMatchObject([{ detail: { isComplete: false } }]);
+  });
+
+  test('but is read slowly, a large piece bit by bit, comes to its end', async () => {
+    const deliveries = new ExportDeliveries(1_000);
+    const size = 20_000_000;
+    let read = 0;
+    const readSlowly = async (client: Socket) => {
+      while (!client.destroyed && read < size) {
+        read += (client.read(64_000) ?? client.read())?.length ?? 0;
+        await setTimeout(10);
+      }
+    };
+    onTestFinished(await deliverTo(deliveries, Readable.from(['x'.repeat(size)]), readSlowly));
+    await waitFor('all of it', () => read >= size);
   });
 
   test('of the last piece alone is given up as well', async () => {
@@ -333,9 +359,11 @@ describe('progress', () => {
     expect(asked).toBe(10);
   });
 
-  test('is kept of the last exports only', () => {
+  test('is kept of the last exports only', async () => {
     const exports = new RunningExports({ perPerson: 4, inAll: 4, remembered: 2 });
-    for (const name of ['first', 'second', 'second', 'third']) exports.begin('usr_1', name, total);
+    for (const name of ['first', 'second', 'second', 'third']) {
+      await exports.begin('usr_1', name, async () => total);
+    }
     expect(['first', 'second', 'third'].map((name) => exports.find(name) !== null)).toEqual([
       false,
       true,

@@ -17,6 +17,8 @@ export interface StackedBarsProps {
   series: readonly { name: string; label: string }[];
   /** A value in words. */
   format: (value: number) => string;
+  /** The same in few characters, for beside the picture; like `format` unless given. */
+  formatShort?: (value: number) => string;
   /** What the bars stand for, as the head of their column: `Day`. */
   unit: string;
   /** A narrow picture is for half of a page, and labels each of its few bars. */
@@ -30,7 +32,7 @@ const labelsWanted = 8;
 
 /** Bars of several series on top of each other, drawn here: the browser gets a finished picture. */
 export function StackedBars(props: StackedBarsProps) {
-  const { title, bars, series, format, isNarrow = false } = props;
+  const { title, bars, series, format, formatShort = format, isNarrow = false } = props;
   const size = isNarrow ? narrow : wide;
   const greatest = Math.max(1, ...bars.map(totalOf));
   const x = scaleBand(
@@ -61,7 +63,7 @@ export function StackedBars(props: StackedBarsProps) {
                   y2={y(tick)}
                 />
                 <text x={size.left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
-                  {format(tick)}
+                  {formatShort(tick)}
                 </text>
               </g>
             ))}

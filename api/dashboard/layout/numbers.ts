@@ -22,6 +22,11 @@ export function inShort(major: number): string {
   return major.toLocaleString('en-US', { notation: 'compact' });
 }
 
+/** The amount of minor units that `inMajor` was given; exact as far as numbers are, up to some trillions. */
+export function fromMajor(major: number, currency: string): bigint {
+  return BigInt(Math.round(major * 10 ** exponentOf(currency)));
+}
+
 /** An amount of minor units in major ones, for a picture: what is lost by rounding cannot be seen in it. */
 export function inMajor(amount: bigint, currency: string): number {
   return Number(amount) / 10 ** exponentOf(currency);

@@ -3,7 +3,7 @@ import { type RefundStatus, refundStatuses } from '../../../../shared/refunds/st
 import type { Context } from '../../access.ts';
 import { StackedBars } from '../../charts/stacked-bars.tsx';
 import { statusWords } from '../../layout/badge.tsx';
-import { inMajor, inMoney, inShort, inWhole } from '../../layout/numbers.ts';
+import { fromMajor, inMajor, inMoney, inShort, inWhole } from '../../layout/numbers.ts';
 import { type Column, Table } from '../../layout/table.tsx';
 import { overviewPath } from './overview-path.ts';
 
@@ -52,7 +52,8 @@ export function MoneyCard({ context, overview }: OverTimeProps) {
             ),
           }))}
           series={moneyStatuses.map(seriesOf)}
-          format={inShort}
+          format={(major) => inMoney(fromMajor(major, currency), currency)}
+          formatShort={inShort}
         />
       )}
       <div class="table-scroll">

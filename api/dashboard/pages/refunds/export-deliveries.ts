@@ -26,7 +26,7 @@ export class ExportDeliveries {
     const stalled = setTimeout(() => response.destroy(), this.#stallMs);
     // One piece ahead is enough; the next one is read when this one is on its way.
     const stream = Readable.from(
-      eachTold(pieces, () => stalled.refresh()),
+      slicesOf(pieces, () => stalled.refresh()),
       { highWaterMark: 1 },
     );
     this.#responses.add(response);
@@ -55,12 +55,18 @@ export class ExportDeliveries {
   }
 }
 
-async function* eachTold(
+/** Small enough that whoever reads at all takes one in time: a piece may have megabytes. */
+const sliceBytes = 16 * 1024;
+
+async function* slicesOf(
   pieces: AsyncIterable<string>,
   onTaken: () => void,
-): AsyncGenerator<string, void, undefined> {
+): AsyncGenerator<Buffer, void, undefined> {
   for await (const piece of pieces) {
-    yield piece;
-    onTaken();
+    const bytes = Buffer.from(piece);
+    for (let from = 0; from < bytes.length; from += sliceBytes) {
+      yield bytes.subarray(from, from + sliceBytes);
+      onTaken();
+    }
   }
 }

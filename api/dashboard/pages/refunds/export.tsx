@@ -30,11 +30,9 @@ export function exportPages(room: Api, deps: ApiDependencies): void {
       throw new ServiceError('validation_error', 'The filter is not valid. Go back to the list and mend it.');
     }
     const owner = context.owner;
-    const total = await countRefunds(deps.db, owner, reading.value, countCap);
-    const observer = running.begin(
-      context.user.id,
-      nameOf(context, enteredText(request.query, 'run')),
-      total,
+    const name = nameOf(context, enteredText(request.query, 'run'));
+    const observer = await running.begin(context.user.id, name, () =>
+      countRefunds(deps.db, owner, reading.value, countCap),
     );
     const asked = { owner, filter: reading.value, actor: context.actor };
     const csv = deliveries.deliver(reply.raw, auditedExport(deps, asked, observer));

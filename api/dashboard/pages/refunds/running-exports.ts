@@ -38,10 +38,15 @@ export class RunningExports {
 
   /**
    * Takes one of the places of a person and of the process, until the first end that the observer is told.
+   * @param count asked for how many there are once there is a place.
    * @throws ServiceError rate_limited when there is none.
    */
-  begin(userId: string, name: string, total: CappedCount): ExportObserver {
+  async begin(userId: string, name: string, count: () => Promise<CappedCount>): Promise<ExportObserver> {
     this.#take(userId);
+    const total = await count().catch((error: unknown) => {
+      this.#leave(userId);
+      throw error;
+    });
     const state: ExportState = { kind: 'running', rowCount: 0, total };
     this.#remember(name, state);
     return {
