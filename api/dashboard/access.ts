@@ -86,13 +86,22 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
 export function confirmRights(scope: FastifyInstance, deps: Dependencies): void {
   scope.addHook('preHandler', async (request) => {
     if (request.method === 'GET' || request.method === 'HEAD') return;
-    const context = contextOf(request);
-    const session = await loadSession(deps, request.session.sessionId);
-    if (session?.userId !== context.user.id) {
-      throw new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
-    }
-    await requireRole(deps, request, context, context.organization.id);
+    await confirmMember(deps, request);
   });
+}
+
+/**
+ * Asks whether the person of a request may still do what it is for, however long ago it came.
+ * @throws ServiceError insufficient_scope when the session has ended or the role is another one; not_found for who is no
+ * member any more.
+ */
+export async function confirmMember(deps: Dependencies, request: FastifyRequest): Promise<void> {
+  const context = contextOf(request);
+  const session = await loadSession(deps, request.session.sessionId);
+  if (session?.userId !== context.user.id) {
+    throw new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
+  }
+  await requireRole(deps, request, context, context.organization.id);
 }
 
 async function requireRole(

@@ -21,6 +21,7 @@ import { auditBoardAct } from './queues/board-audit.ts';
 import { registerQueueBoard } from './queues/queue-board.ts';
 import { refuseOtherSites } from './same-origin.ts';
 import { keepSessions, requireCsrfToken } from './session.ts';
+import { refuseDisguisedAddresses } from './unknown-addresses.ts';
 
 /** Registers the pages for people, all of them under `/dashboard`. */
 export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> {
@@ -29,6 +30,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     hideFromApiDocument(scope);
     answerErrorsWithPages(scope);
     protectPages(scope);
+    refuseDisguisedAddresses(scope);
     refuseOtherSites(scope);
     scope.removeAllContentTypeParsers();
     await scope.register(formbody);

@@ -12,7 +12,10 @@ export function isSameOrigin({ headers, host }: Pick<FastifyRequest, 'headers' |
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
   const { origin = '' } = headers;
-  return URL.canParse(origin) && new URL(origin).host === host;
+  if (!URL.canParse(origin)) return false;
+  const { host: sender } = new URL(origin);
+  // An origin without a host, such as that of a file, is that of nobody, also where the request names none.
+  return sender !== '' && sender === host;
 }
 
 /** Refuses whatever another site has a browser send, before anything of it is read: also a sign-in as somebody else. */

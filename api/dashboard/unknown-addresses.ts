@@ -30,6 +30,18 @@ export function refuseAddress(
   );
 }
 
+/**
+ * Refuses an address that only leads here because it was decoded, or names a host: what keeps sessions looks at the address
+ * as it was sent, and would know nobody. Browsers send none like it.
+ */
+export function refuseDisguisedAddresses(scope: FastifyInstance): void {
+  scope.addHook('onRequest', async (request) => {
+    const path = pathOf(request.url);
+    if (path === dashboardPath || path.startsWith(`${dashboardPath}/`)) return;
+    throw new ServiceError('not_found', messages.not_found ?? 'No such page.');
+  });
+}
+
 /** Leads from an address of the dashboard with a slash at its end to the one without; the board of the queues has its own. */
 export function redirectTrailingSlashes(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {

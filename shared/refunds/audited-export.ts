@@ -11,6 +11,8 @@ export interface ExportRequest {
   owner: RefundOwner;
   filter: RefundFilter;
   actor: string;
+  /** Called before each piece is read: it throws once whoever asked may read no more, which breaks the export off. */
+  confirm?: (() => Promise<unknown>) | undefined;
 }
 
 /** Whoever follows an export from outside. */
@@ -27,7 +29,7 @@ export interface ExportObserver {
  */
 export async function* auditedExport(
   deps: Pick<Dependencies, 'db' | 'clock'>,
-  { owner, filter, actor }: ExportRequest,
+  { owner, filter, actor, confirm }: ExportRequest,
   observer: ExportObserver,
 ): AsyncGenerator<string, void, undefined> {
   const audit = (action: AuditAction, more: Prisma.InputJsonObject = {}) => {
@@ -45,7 +47,7 @@ export async function* auditedExport(
   };
   try {
     await audit('refunds.export_started');
-    yield* exportRefunds(deps.db, owner, filter, onRows);
+    yield* exportRefunds(deps.db, owner, filter, { onRows, confirm });
     isComplete = true;
   } catch (error) {
     hasFailed = true;

@@ -33,20 +33,25 @@ const columns: Readonly<Record<string, (refund: Refund) => string | null>> = {
 /**
  * An organization's refunds as CSV (RFC 4180), newest first, piece by piece: the header, then whole lines, a batch at a time.
  * No refund is in it twice, and one that is created meanwhile is not in it. Each is as it was when its batch was read.
- * @param onRows told how many refunds a piece holds, before it is handed on.
+ * @param options.onRows told how many refunds a piece holds, before it is handed on.
+ * @param options.confirm called before each piece is read; what it throws ends the export.
  * @throws ServiceError validation_error, at the first piece, for a filter that cannot be meant.
  */
 export async function* exportRefunds(
   db: Database,
   owner: RefundOwner,
   filter: RefundFilter,
-  onRows: (rowCount: number) => void = () => undefined,
+  options: {
+    onRows?: (rowCount: number) => void;
+    confirm?: (() => Promise<unknown>) | undefined;
+  } = {},
 ): AsyncGenerator<string, void, undefined> {
   let found = await findFrom(db, owner, filter, null, batchSize);
   yield lineOf(Object.keys(columns));
   for (let last = found.at(-1); last !== undefined; last = found.at(-1)) {
+    await options.confirm?.();
     const refunds = await loadRefunds(db, owner, found);
-    onRows(refunds.length);
+    options.onRows?.(refunds.length);
     yield refunds.map((refund) => lineOf(Object.values(columns).map((read) => read(refund)))).join('');
     if (found.length < batchSize) return;
     const cursor: RefundCursor = { direction: 'older', position: last };

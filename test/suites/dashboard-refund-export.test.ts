@@ -196,10 +196,13 @@ describe('an export', () => {
   });
 });
 
+const reader = { userId: 'usr_1', organizationId: 'org_1' };
+
 describe('exports at the same time', () => {
-  test('are two of a person and eight in all, and whose end comes lets the next one begin', async () => {
+  test('are two of a person, four of an organization and eight in all, and whose end comes lets the next one begin', async () => {
     const exports = new RunningExports();
-    const begin = (userId: string) => exports.begin(userId, newId('evt'), async () => total);
+    const begin = (userId: string, organizationId = `org_${userId}`) =>
+      exports.begin({ userId, organizationId }, newId('evt'), async () => total);
     const refusalOf = (begun: Promise<ExportObserver>) =>
       begun.then(
         () => null,
@@ -215,20 +218,24 @@ describe('exports at the same time', () => {
     first?.onEnd(false);
     await begin('usr_1');
     expect(await refusalOf(begin('usr_1'))).not.toBeNull();
-    for (const userId of ['usr_2', 'usr_2', 'usr_3', 'usr_3', 'usr_4', 'usr_4']) await begin(userId);
+    for (const userId of ['usr_2', 'usr_2', 'usr_3', 'usr_3']) await begin(userId, 'org_large');
+    expect(await refusalOf(begin('usr_4', 'org_large'))).toMatchObject({
+      ...{ status: 429, message: expect.stringMatching(/^Too many exports/) },
+    });
+    for (const userId of ['usr_4', 'usr_4']) await begin(userId);
     expect(await refusalOf(begin('usr_5'))).toMatchObject({
       ...{ status: 429, message: expect.stringMatching(/^Too many exports/) },
     });
   });
 
   test('are not even counted when there is no place, and one that cannot be counted keeps none', async () => {
-    const exports = new RunningExports({ perPerson: 1, inAll: 8, remembered: 10 });
+    const exports = new RunningExports({ perPerson: 1, perOrganization: 8, inAll: 8, remembered: 10 });
     const fails = async () => {
       throw new Error('The database is gone.');
     };
-    await expect(exports.begin('usr_1', 'one', fails)).rejects.toThrow('The database is gone.');
-    await exports.begin('usr_1', 'two', async () => total);
-    await expect(exports.begin('usr_1', 'three', fails)).rejects.toMatchObject({ code: 'rate_limited' });
+    await expect(exports.begin(reader, 'one', fails)).rejects.toThrow('The database is gone.');
+    await exports.begin(reader, 'two', async () => total);
+    await expect(exports.begin(reader, 'three', fails)).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
   test('of somebody who has too many are refused on a page that says what to do, and not begun', async () => {
@@ -246,6 +253,19 @@ describe('exports at the same time', () => {
       async () => (await person.visitor.get(`${list}/export?status=failed`)).status === 200,
     );
   });
+});
+
+test('an export ends for who is removed while it is being read', async () => {
+  const guest = await signInMember(service, 'viewer', organizationId);
+  if (!service.app.server.listening) await service.app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = service.app.server.address() as AddressInfo;
+  const answer = await download(port, `${list}/export`, guest.visitor.cookie);
+  const where = { organizationId_userId: { organizationId, userId: guest.userId } };
+  await service.deps.db.membership.delete({ where });
+  await expect(wholeText(answer)).rejects.toThrow();
+  const ended = async () =>
+    (await audited('refunds.exported')).find(({ actor }) => actor.endsWith(guest.userId));
+  expect((await waitFor('the entry', ended)).detail).toMatchObject({ isComplete: false });
 });
 
 describe('a reader who takes nothing', () => {
@@ -298,6 +318,23 @@ describe('a reader who takes nothing', () => {
     };
     onTestFinished(await deliverTo(deliveries, Readable.from(['x'.repeat(size)]), readSlowly));
     await waitFor('all of it', () => read >= size);
+  });
+
+  test('by somebody who may read no more gets no further piece, and that it was broken off is written down', async () => {
+    let mayRead = true;
+    const confirm = async () => {
+      if (!mayRead) throw new Error('You are signed out.');
+    };
+    const asked = { owner, filter: {}, actor: 'cli:removed', confirm };
+    const observer = { onRows: () => undefined, onEnd: () => undefined };
+    const pieces = auditedExport(service.deps, asked, observer);
+    await pieces.next();
+    expect((await pieces.next()).value).toContain('ref_');
+    mayRead = false;
+    await expect(pieces.next()).rejects.toThrow('You are signed out.');
+    const where = { actor: 'cli:removed', action: 'refunds.exported' };
+    const [entry] = await service.deps.db.auditLog.findMany({ where });
+    expect(entry?.detail).toMatchObject({ isComplete: false, rowCount: 500 });
   });
 
   test('of the last piece alone is given up as well', async () => {
@@ -360,9 +397,9 @@ describe('progress', () => {
   });
 
   test('is kept of the last exports only', async () => {
-    const exports = new RunningExports({ perPerson: 4, inAll: 4, remembered: 2 });
+    const exports = new RunningExports({ perPerson: 4, perOrganization: 4, inAll: 4, remembered: 2 });
     for (const name of ['first', 'second', 'second', 'third']) {
-      await exports.begin('usr_1', name, async () => total);
+      await exports.begin(reader, name, async () => total);
     }
     expect(['first', 'second', 'third'].map((name) => exports.find(name) !== null)).toEqual([
       false,

@@ -1,6 +1,8 @@
+import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { signInMember } from '../harness/dashboard-member.ts';
 import { DashboardVisitor, type Page } from '../harness/dashboard-visitor.ts';
+import { rawRequest, sendBytes } from '../harness/raw-http.ts';
 import { useService } from '../harness/use-service.ts';
 
 const service = useService({ workers: 0 });
@@ -83,4 +85,34 @@ test('a program is told in JSON, also next to the dashboard', async () => {
     expect(answer.headers['content-type'], url).toMatch(/^application\/json/);
     expect(answer.headers.location, url).toBeUndefined();
   }
+});
+
+describe('an address that only leads to a page when it is decoded, or names a host', () => {
+  test.each([
+    ['GET', '/%64ashboard/sign-in'],
+    ['POST', '/%64ashboard/sign-in'],
+    ['POST', '/dashboar%64/set-up'],
+    ['GET', '/%64ashboard'],
+    ['POST', 'http://dashboard.invalid/dashboard/sign-in'],
+  ])('has nothing behind it: %s %s', async (method, address) => {
+    if (!service.app.server.listening) await service.app.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = service.app.server.address() as AddressInfo;
+    const form = 'email=nobody%40example.com&password=not-the-password';
+    const { status, text } = await sendBytes(
+      port,
+      rawRequest(
+        [
+          `${method} ${address} HTTP/1.1`,
+          'Host: dashboard.invalid',
+          'Connection: close',
+          'Sec-Fetch-Site: same-origin',
+          'Content-Type: application/x-www-form-urlencoded',
+          `Content-Length: ${method === 'POST' ? form.length : 0}`,
+        ],
+        method === 'POST' ? form : '',
+      ),
+    );
+    expect(status).toBe(404);
+    expect(text).toContain('No such page');
+  });
 });

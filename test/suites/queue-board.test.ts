@@ -269,6 +269,23 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     }
   });
 
+  test('what no store can look for is unknown, and neither a fault nor an order', async () => {
+    const jobs = `${prefix}/api/queues/refunds-stripe`;
+    for (const [method, path] of [
+      ['GET', '/x%00y'],
+      ['PUT', '/%00/retry'],
+      ['PUT', '/a%00/promote'],
+    ] as const) {
+      expect((await ask(board, method, `${jobs}${path}`)).statusCode, path).toBe(404);
+    }
+    for (const query of ['page=99999999999999999999', 'page=-1', 'jobsPerPage=100000000', 'page=1e3']) {
+      const list = `${prefix}/api/queues?activeQueue=refunds-stripe&status=failed&${query}`;
+      expect((await ask(board, 'GET', list)).statusCode, query).toBe(400);
+    }
+    const shown = `${prefix}/api/queues?activeQueue=refunds-stripe&status=failed&page=2&jobsPerPage=50`;
+    expect((await ask(board, 'GET', shown)).statusCode).toBe(200);
+  });
+
   test('the page names files of this host only, and all of them are there', async () => {
     const page = await ask(board, 'GET', prefix);
     expect(page.headers['content-security-policy']).toMatch(/^default-src 'self';/);

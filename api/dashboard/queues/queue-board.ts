@@ -3,6 +3,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { ServiceError } from '../../../shared/errors.ts';
+import { isStorable } from '../../../shared/storable-text.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import { answerErrors } from '../../error-handler.ts';
 import { isSameOrigin } from '../same-origin.ts';
@@ -92,6 +93,7 @@ function guard(scope: FastifyInstance, allow: QueueBoardOptions['allow']): void 
     reply.header('content-security-policy', boardContentSecurityPolicy);
     const access = await allow(request);
     refuseUnlessAllowed(request, access);
+    refuseImpossible(request);
     accessOf.set(request, access);
   });
   scope.addHook('preSerialization', async (request, _reply, payload) =>
@@ -112,6 +114,20 @@ function refuseUnlessAllowed(request: FastifyRequest, access: BoardAccess): void
   }
   if (!isSameOrigin(request)) {
     throw new ServiceError('insufficient_scope', 'Use the pages of the board: another site sent this.');
+  }
+}
+
+/** The highest page that a queue is leafed through to, and the most jobs of one. */
+const most = { page: 100_000, jobsPerPage: 100 };
+
+/** @throws ServiceError for what no store can look for. */
+function refuseImpossible({ params, query }: FastifyRequest): void {
+  const texts = Object.values(params as Record<string, string>);
+  if (!texts.every(isStorable)) throw new ServiceError('not_found', 'There is no such job.');
+  for (const [name, limit] of Object.entries(most)) {
+    const given = (query as Record<string, unknown>)[name];
+    if (given === undefined || (/^\d{1,6}$/.test(String(given)) && Number(given) <= limit)) continue;
+    throw new ServiceError('validation_error', `${name}: must be a number from 0 to ${limit}.`);
   }
 }
 

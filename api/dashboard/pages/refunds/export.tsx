@@ -3,7 +3,7 @@ import { auditedExport } from '../../../../shared/refunds/audited-export.ts';
 import { countRefunds } from '../../../../shared/refunds/search-refunds.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
-import { type Context, contextOf } from '../../access.ts';
+import { type Context, confirmMember, contextOf } from '../../access.ts';
 import { entered as enteredText } from '../../forms.ts';
 import { sendPart } from '../../render.ts';
 import { countCap } from './count-words.ts';
@@ -31,10 +31,13 @@ export function exportPages(room: Api, deps: ApiDependencies): void {
     }
     const owner = context.owner;
     const name = nameOf(context, enteredText(request.query, 'run'));
-    const observer = await running.begin(context.user.id, name, () =>
+    const reader = { userId: context.user.id, organizationId: context.organization.id };
+    const observer = await running.begin(reader, name, () =>
       countRefunds(deps.db, owner, reading.value, countCap),
     );
-    const asked = { owner, filter: reading.value, actor: context.actor };
+    // A download may take long, and must not outlast the right to it.
+    const confirm = () => confirmMember(deps, request);
+    const asked = { owner, filter: reading.value, actor: context.actor, confirm };
     const csv = deliveries.deliver(reply.raw, auditedExport(deps, asked, observer));
     // One that is closed before its first piece is taken has never begun, and ends nowhere else.
     csv.once('close', () => observer.onEnd(false));

@@ -13,11 +13,18 @@ export interface ExportState {
 /** How many exports of this process may run at a time, and how many are remembered. */
 export interface ExportLimits {
   perPerson: number;
+  perOrganization: number;
   inAll: number;
   remembered: number;
 }
 
-const defaultLimits: ExportLimits = { perPerson: 2, inAll: 8, remembered: 1_000 };
+const defaultLimits: ExportLimits = { perPerson: 2, perOrganization: 4, inAll: 8, remembered: 1_000 };
+
+/** Whose export it is. */
+interface Reader {
+  userId: string;
+  organizationId: string;
+}
 
 /** After so long it is worth asking again. */
 const retryAfterSeconds = 30;
@@ -28,8 +35,8 @@ const retryAfterSeconds = 30;
  */
 export class RunningExports {
   readonly #states = new Map<string, ExportState>();
-  /** How many run, by the person's id. */
-  readonly #running = new Map<string, number>();
+  /** Those that run. */
+  readonly #running = new Set<Reader>();
   readonly #limits: ExportLimits;
 
   constructor(limits = defaultLimits) {
@@ -37,14 +44,14 @@ export class RunningExports {
   }
 
   /**
-   * Takes one of the places of a person and of the process, until the first end that the observer is told.
+   * Takes one of the places of a person, of the organization and of the process, until the first end that the observer is told.
    * @param count asked for how many there are once there is a place.
    * @throws ServiceError rate_limited when there is none.
    */
-  async begin(userId: string, name: string, count: () => Promise<CappedCount>): Promise<ExportObserver> {
-    this.#take(userId);
+  async begin(reader: Reader, name: string, count: () => Promise<CappedCount>): Promise<ExportObserver> {
+    const place = this.#take(reader);
     const total = await count().catch((error: unknown) => {
-      this.#leave(userId);
+      this.#running.delete(place);
       throw error;
     });
     const state: ExportState = { kind: 'running', rowCount: 0, total };
@@ -57,7 +64,7 @@ export class RunningExports {
         // The first word counts.
         if (state.kind !== 'running') return;
         state.kind = isComplete ? 'complete' : 'broken-off';
-        this.#leave(userId);
+        this.#running.delete(place);
       },
     };
   }
@@ -66,24 +73,22 @@ export class RunningExports {
     return this.#states.get(name) ?? null;
   }
 
-  #take(userId: string): void {
-    const own = this.#running.get(userId) ?? 0;
-    const all = [...this.#running.values()].reduce((sum, each) => sum + each, 0);
-    if (own >= this.#limits.perPerson) {
+  #take({ userId, organizationId }: Reader): Reader {
+    const { perPerson, perOrganization, inAll } = this.#limits;
+    const running = [...this.#running];
+    const own = running.filter((each) => each.userId === userId).length;
+    if (own >= perPerson) {
       throw tooMany(
         `${own} exports of yours are running already. Wait until one is complete, or cancel its download in your browser, and export again.`,
       );
     }
-    if (all >= this.#limits.inAll) {
+    const ofOrganization = running.filter((each) => each.organizationId === organizationId).length;
+    if (ofOrganization >= perOrganization || running.length >= inAll) {
       throw tooMany('Too many exports are running just now. Export again in half a minute.');
     }
-    this.#running.set(userId, own + 1);
-  }
-
-  #leave(userId: string): void {
-    const left = (this.#running.get(userId) ?? 1) - 1;
-    if (left === 0) this.#running.delete(userId);
-    else this.#running.set(userId, left);
+    const place = { userId, organizationId };
+    this.#running.add(place);
+    return place;
   }
 
   /** In the place of one that had its name before; the oldest is forgotten for it. */
