@@ -132,7 +132,7 @@ async function putOnRecord(
     const key = { ...request, processor };
     if (!(await reserve(tx, key, request))) throw await refusal(tx, key);
     if (verdict?.enforced) await enforceAgain(tx, deps, request, key);
-    const refund = await insertRefund(tx, deps, request, processor, verdict?.approvalRequired ?? false);
+    const refund = await insertRefund(tx, deps, request, processor, verdict);
     await withinCreation(tx, refund.id);
     await auditCreation(tx, request, refund);
     return refund;
@@ -162,9 +162,10 @@ async function insertRefund(
   deps: Dependencies,
   request: RefundRequest,
   processor: string,
-  approvalRequired: boolean,
+  verdict: PolicyVerdict | null,
 ): Promise<Refund> {
   const now = deps.clock.now();
+  const approvalRequired = verdict?.approvalRequired ?? false;
   const status = initialStatus(approvalRequired);
   const { actor, metadata, ...columns } = request;
   const refund = await tx.refund.create({
@@ -181,7 +182,8 @@ async function insertRefund(
     },
   });
   const type = approvalRequired ? 'refund.approval_required' : 'refund.created';
-  await appendEvent(tx, refund, null, { type, actor }, now);
+  const detail = approvalRequired ? { policy: verdict?.policyName ?? null } : {};
+  await appendEvent(tx, refund, null, { type, actor, detail }, now);
   return refund;
 }
 

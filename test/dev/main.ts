@@ -33,12 +33,13 @@ function untilAborted(): Promise<void> {
 }
 
 function welcome(stack: Stack): string {
-  const { apiUrl, keys, sandboxUrl } = stack.description();
+  const { apiUrl, keys, sandboxUrl, dashboard } = stack.description();
   return `
 The refund service is ready.
 
   API         ${apiUrl}/docs
   Sandbox     ${sandboxUrl}   plays Stripe and Braintree; no money moves
+  Dashboard   ${dashboard.url}   ${dashboard.email}, password ${dashboard.password}
   Keys        ${devFilePath(stack.dataDir)}
 
 Make a refund:

@@ -104,7 +104,11 @@ function guard(scope: FastifyInstance, allow: QueueBoardOptions['allow']): void 
 /** @throws ServiceError when this is not for whoever has that access, or not for anybody. */
 function refuseUnlessAllowed(request: FastifyRequest, access: BoardAccess): void {
   const demanded = accessDemanded(request.method, pathOf(request.routeOptions.url ?? ''));
-  if (access === 'none') throw new ServiceError('insufficient_scope', 'You may not see the queues.');
+  if (access === 'none')
+    throw new ServiceError(
+      'insufficient_scope',
+      'The queues hold the jobs of every organization of this installation, and you do not belong to all of them.',
+    );
   if (demanded === null) {
     throw new ServiceError('insufficient_scope', 'On this board jobs can only be retried and promoted.');
   }

@@ -53,8 +53,9 @@ export function CompletionCard({ overview: { completion } }: CardProps) {
             format={inWhole}
           />
           <p class="muted small">
-            By the time that they took at most. Half within {inTime(completion.medianMs)}, 90 % within{' '}
-            {inTime(completion.p90Ms)}, 99 % within {inTime(completion.p99Ms)}.
+            From the request to the end, waiting for approval included. Half within{' '}
+            {inTime(completion.medianMs)}, 90 % within {inTime(completion.p90Ms)}, 99 % within{' '}
+            {inTime(completion.p99Ms)}.
           </p>
         </>
       )}

@@ -38,7 +38,7 @@ export function MoneyCard({ context, overview }: OverTimeProps) {
   return (
     <section class="card stack" aria-labelledby="money">
       <div class="spread">
-        <h2 id="money">Money per day</h2>
+        <h2 id="money">Money per day{currency === null ? '' : ` in ${currency.toUpperCase()}`}</h2>
         <CurrencySwitch context={context} overview={overview} />
       </div>
       {currency === null ? null : (

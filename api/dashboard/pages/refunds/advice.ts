@@ -18,8 +18,14 @@ const byFailureCode: Readonly<Record<string, string>> = {
   resolved_by_person: 'A person decided this; the timeline says who and why.',
 };
 
-/** What to do about a refund that has failed. */
-export function failureAdvice({ failureCode }: Pick<Refund, 'failureCode'>): string {
+/**
+ * What to do about a refund that has failed.
+ * @param isDoubted true when the processor has told otherwise, whether a person has dealt with that or not.
+ */
+export function failureAdvice({ failureCode }: Pick<Refund, 'failureCode'>, isDoubted: boolean): string {
+  if (isDoubted) {
+    return 'The processor has told otherwise since: do not refund it again before it is certain that the customer has no money.';
+  }
   const advice = byFailureCode[failureCode ?? ''];
   return (
     advice ??

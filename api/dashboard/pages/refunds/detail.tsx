@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Transaction } from '../../../../shared/db.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import { mayApprove } from '../../../../shared/refunds/approve-refund.ts';
+import type { RefundEventType } from '../../../../shared/refunds/event-types.ts';
 import { isTerminal } from '../../../../shared/refunds/states.ts';
 import { remainingOf } from '../../../../shared/transactions/reservation.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
@@ -63,6 +64,13 @@ export function Detail({ context, detail, notice = null, unfinished = null }: De
   );
 }
 
+/** After these it is not certain any more that no money has moved for a refund that has failed. */
+const doubtingEvents: ReadonlySet<string> = new Set<RefundEventType>([
+  'review.flagged',
+  'review.kept',
+  'reconciliation.flagged',
+]);
+
 interface StateProps {
   context: Context;
   detail: RefundDetail;
@@ -73,12 +81,13 @@ function State({ context, detail, unfinished }: StateProps) {
   const { refund, payment, events, names } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
+  const isDoubted = refund.flaggedAt !== null || events.some(({ type }) => doubtingEvents.has(type));
   // One that has ended moves again when it is to be read once more.
   const isMoving = !isTerminal(refund.status) || refund.reviewDueAt !== null;
   return (
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
-        <Alerts refund={refund} />
+        <Alerts refund={refund} isDoubted={isDoubted} />
         <Decisions
           context={context}
           refund={refund}
@@ -88,7 +97,8 @@ function State({ context, detail, unfinished }: StateProps) {
         <div class="columns">
           <RefundFacts refund={refund} who={who} />
           <PaymentFacts payment={payment}>
-            <RefundMore context={context} payment={payment} />
+            {/* While it is not known what has moved, it is not known what is left either. */}
+            {isDoubted ? null : <RefundMore context={context} payment={payment} />}
           </PaymentFacts>
         </div>
         <Metadata metadata={refund.metadata} />

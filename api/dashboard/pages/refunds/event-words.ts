@@ -44,6 +44,7 @@ export function eventWords({ type }: Pick<RefundEvent, 'type'>): EventWords {
 }
 
 const factLabels: Readonly<Record<string, string>> = {
+  policy: 'Policy',
   reason: 'Reason',
   problem: 'About',
   message: 'The processor said',

@@ -8,7 +8,7 @@ import { initiatorWords, processorWord, reasonWords } from '../../layout/words.t
 import { failureAdvice, flagAdvice } from './advice.ts';
 
 /** What stands out about a refund: that it failed, needs a person, or is about to be cancelled, and what to do. */
-export function Alerts({ refund }: { refund: Refund }) {
+export function Alerts({ refund, isDoubted }: { refund: Refund; isDoubted: boolean }) {
   const { status, failureCode, failureMessage, flaggedAt, flagReason, cancelRequestedAt } = refund;
   return (
     <>
@@ -21,7 +21,7 @@ export function Alerts({ refund }: { refund: Refund }) {
       {status === 'failed' ? (
         <Notice tone="bad">
           <strong>It failed: {failureMessage ?? 'the processor gave no reason.'}</strong>
-          {failureAdvice(refund)}
+          {failureAdvice(refund, isDoubted)}
           {failureCode === null ? null : <span class="small"> Code: {failureCode}</span>}
         </Notice>
       ) : null}

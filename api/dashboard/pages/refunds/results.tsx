@@ -67,7 +67,7 @@ const columns: readonly Column[] = [
   { title: 'Created' },
   { title: 'Amount', kind: 'number' },
   { title: 'Status' },
-  { title: 'Transaction', kind: 'further' },
+  { title: 'Transaction' },
   { title: 'Processor', kind: 'further' },
   { title: 'Asked for by', kind: 'further' },
 ];
