@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Prisma } from '../../shared/db.ts';
 import { toDecimal } from '../../shared/money.ts';
 import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
 import { createdRefund } from '../harness/flagged-refunds.ts';
@@ -179,18 +180,19 @@ describe('the page of a refund', () => {
 
   test('says why it failed or is flagged, in words, and what to do', async () => {
     const { id } = await createdRefund(service, 'stripe');
-    await service.deps.db.refund.update({
-      where: { id },
-      data: {
-        ...{ status: 'failed', nextActionAt: null, failureCode: 'reversed', failureMessage: hostile },
-        ...{ flaggedAt: new Date(), flagReason: hostile },
-      },
-    });
-    const { text } = await person.visitor.get(`${base}/refunds/${id}`);
-    expect(text).toContain('The money came back. Ask the customer');
-    expect(text).toContain('It needs a person');
-    expect(text).toContain('let it stand as it is');
-    expect(text).not.toMatch(/<script>alert|<img src=x/);
+    const change = (data: Prisma.RefundUpdateInput) => service.deps.db.refund.update({ where: { id }, data });
+    const page = async () => (await person.visitor.get(`${base}/refunds/${id}`)).text;
+    const failure = { status: 'failed', failureCode: 'reversed', failureMessage: hostile } as const;
+    await change({ ...failure, nextActionAt: null });
+    expect(await page()).toContain('The money came back. Ask the customer');
+    await change({ flaggedAt: new Date(), flagReason: hostile });
+    const flagged = await page();
+    expect(flagged).toContain('It needs a person');
+    expect(flagged).toContain('let it stand as it is');
+    expect(flagged).not.toMatch(/<script>alert|<img src=x/);
+    // Whoever believed that the customer has no money would pay twice.
+    expect(flagged).toContain('do not refund it again');
+    expect(flagged).not.toContain('Ask the customer');
   });
 
   test('stays up to date until the refund has ended', async () => {
