@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { listPolicies, setPolicies } from '../../shared/organizations/policies.ts';
+import { insertPolicies, listPolicies, setPolicies } from '../../shared/organizations/policies.ts';
 import type { PolicyInput } from '../../shared/policies/policy.ts';
 import { policySchema } from '../../shared/policies/policy.ts';
 import { signInMember } from '../harness/dashboard-member.ts';
@@ -196,6 +196,52 @@ describe('the form', () => {
     const { status, text } = await send('/preview', form);
     expect(status).toBe(400);
     expect(text).toContain('without any, every refund would be allowed');
+  });
+});
+
+describe('more policies than a hundred', () => {
+  const atMost = 'must have 100 policies at most';
+  const numbered = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ name: `Policy ${index}`, priority: index }));
+
+  test('are refused before any of them is looked at, so that one form does not stop the service', async () => {
+    const form = numbered(2_000).map(({ priority }): SentField => [`policies.${priority}.priority`, '']);
+    for (const path of ['/edit', '/preview', '']) {
+      const { status, text } = await send(path, form);
+      expect(status).toBe(400);
+      expect(text).toContain(atMost);
+      expect(text.length).toBeLessThan(20_000);
+    }
+  });
+
+  test('are refused as JSON, and a hundred are not', async () => {
+    const written = (count: number): SentField[] => [['file', JSON.stringify({ policies: numbered(count) })]];
+    const refused = await send('/edit', [...written(101), ['step', 'form']]);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(new RegExp(`id="file-problem">[^<]*${atMost}`));
+    const { status, text } = await send('/edit', [...written(100), ['step', 'form']]);
+    expect(status).toBe(200);
+    const full = sentForm(text, editor);
+    expect(namesIn(full)).toHaveLength(100);
+  });
+
+  test('are not added in the form', async () => {
+    const form = numbered(100).map(({ priority }): SentField => [`policies.${priority}.priority`, '']);
+    const { status, text } = await send('/edit', [...form, ['step', 'add.0']]);
+    expect(status).toBe(400);
+    expect(text).toContain(atMost);
+    expect(namesIn(sentForm(text, editor))).toHaveLength(100);
+  });
+
+  test('that are there nevertheless are shown, and changed on the command line', async () => {
+    const { db, clock } = service.deps;
+    const more = numbered(100).map((policy) => policySchema.parse(policy));
+    await db.$transaction((tx) => insertPolicies(tx, service.organization.id, more, clock.now()));
+    const { status, text } = await admin.get(`${base}/policies`);
+    expect(status).toBe(200);
+    expect(text).toContain('on the command line');
+    expect(text).toContain('Policy 99');
+    expect(text).not.toContain('id="editor"');
   });
 });
 

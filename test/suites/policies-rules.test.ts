@@ -9,6 +9,7 @@ import {
   policySchema,
   policyToRow,
 } from '../../shared/policies/policy.ts';
+import { readPolicyFile } from '../../shared/policies/read-policy-file.ts';
 import {
   asked,
   deadline,
@@ -197,6 +198,14 @@ describe('a policy in JSON', () => {
     const page = readFileSync(new URL('../../docs/policies.md', import.meta.url), 'utf8');
     const example = /```json\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
     expect(policyFileSchema.parse(JSON.parse(example)).policies).toContainEqual(defaultPolicy);
+  });
+
+  test('a file has a hundred policies at most', () => {
+    const file = (count: number) => ({
+      policies: Array.from({ length: count }, (_, index) => ({ name: `Policy ${index}`, priority: index })),
+    });
+    expect(readPolicyFile(file(100))).toHaveLength(100);
+    expect(() => readPolicyFile(file(101))).toThrow('policies: must have 100 policies at most');
   });
 
   test('a file needs at least one policy, each with a name of its own', () => {

@@ -9,6 +9,7 @@ import { mayAct } from '../../../../shared/people/roles.ts';
 import { digestPolicies } from '../../../../shared/policies/digest.ts';
 import { inOrder } from '../../../../shared/policies/policy.ts';
 import { previewPolicies } from '../../../../shared/policies/preview.ts';
+import { maxPolicies, tooManyPolicies } from '../../../../shared/policies/read-policy-file.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
 import { type Context, contextOf } from '../../access.ts';
@@ -41,7 +42,7 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
           {done === 'saved' ? (
             <Notice tone="good">The policies hold from now on, for test and live alike.</Notice>
           ) : null}
-          {mayAct(context.role, 'admin') ? <Editor {...editor} /> : <PolicyCards policies={current} />}
+          <Policies {...editor} />
         </div>
       </Frame>,
     );
@@ -82,6 +83,24 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
   });
 }
 
+/** The form for who may change the policies, as far as one can hold them; the others read them. */
+function Policies(editor: EditorProps) {
+  const { context, current } = editor;
+  const isAdmin = mayAct(context.role, 'admin');
+  if (isAdmin && current.length <= maxPolicies) return <Editor {...editor} />;
+  return (
+    <>
+      {isAdmin ? (
+        <Notice tone="warn">
+          These are {current.length} policies, more than the {maxPolicies} that a form can hold. Change them
+          on the command line, with <code>policy show</code> and <code>policy set</code>.
+        </Notice>
+      ) : null}
+      <PolicyCards policies={current} />
+    </>
+  );
+}
+
 interface SentForm {
   context: Context;
   /** The policies that hold. */
@@ -108,6 +127,9 @@ function afterStep(form: SentForm, text: string): EditorProps {
   }
   const step = readStep(text);
   if (step === null) return form;
+  if (step.name === 'add' && draft.policies.length >= maxPolicies) {
+    return { ...form, problems: { form: `An organization ${tooManyPolicies}.` } };
+  }
   const { policies, at } = takeStep(draft.policies, step);
   return { ...form, draft: { kind: 'form', policies }, focus: focusAfter(step.name, at, policies.length) };
 }
