@@ -17,7 +17,7 @@ const full = {
   priority: 3,
   match: {
     processors: ['braintree'],
-    currencies: ['kwd', 'bhd'],
+    currencies: ['bhd', 'kwd'],
     reasons: ['duplicate_charge', 'other'],
     amount: { min: 1_005, max: 9_000_000 },
     metadata: { category: 'gift_card', code: '5', count: 5, 'is <b>': true, off: false },
@@ -89,6 +89,21 @@ describe('the form', () => {
     expect(await holding()).toEqual(held.map((policy) => policySchema.parse(policy)));
   });
 
+  test('says of no policy that it changed as long as nobody touched it, however it was written', async () => {
+    const approvalAbove = { api: 5, dashboard: null };
+    await hold([
+      {
+        ...empty,
+        approvalAbove,
+        match: { reasons: ['other', 'duplicate_charge'], currencies: ['usd', 'EUR'] },
+      },
+    ]);
+    const { text } = await admin.get(`${base}/policies`);
+    expect(text).not.toContain('Changed');
+    const preview = await send('/preview', await opened());
+    expect(preview.text).toContain('Nothing: these are the policies that hold.');
+  });
+
   test('writes amounts in decimals of their currency', async () => {
     const form = filled(await opened(), {
       'policies.1.amountsIn': 'jpy',
@@ -142,6 +157,12 @@ describe('the form', () => {
       'amountsIn',
       'one of the currencies',
     ],
+    [
+      { amountsIn: 'usd', 'match.currencies': ', jpy', 'approvalAbove.api': '50.00' },
+      'amountsIn',
+      'one of the currencies',
+    ],
+    [{ 'match.currencies': ',' }, 'match.currencies', 'Must not be empty'],
     [{ amountsIn: 'euros', 'approvalAbove.api': '5' }, 'amountsIn', 'Has to be a currency'],
     [
       { 'match.metadata.0.key': 'a', 'match.metadata.0.kind': 'number', 'match.metadata.0.value': 'five' },
@@ -330,6 +351,20 @@ describe('a button of the form', () => {
     'does no harm: %j',
     async (step) => {
       expect(namesIn(await pressed(step))).toEqual([full.name, empty.name]);
+    },
+  );
+
+  test.each(['abc', '1.5', '99999999', '-1', ''])(
+    'numbers the policies anew after a step where a place is none: %j',
+    async (priority) => {
+      const forged = filled(await opened(), { 'policies.0.priority': priority });
+      for (const step of ['add.0', 'down.0', 'up.1']) {
+        const { status, text } = await send('/edit', [...forged, ['step', step]]);
+        expect(status).toBe(200);
+        const form = sentForm(text, editor);
+        const places = namesIn(form).map((_, index) => valueIn(form, `policies.${index}.priority`));
+        expect(places).toEqual(['10', '20', '30'].slice(0, places.length));
+      }
     },
   );
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { digestPolicies } from '../../shared/policies/digest.ts';
 import {
   defaultPolicy,
   type PolicyInput,
@@ -192,6 +193,24 @@ describe('a policy in JSON', () => {
     const row = policyToRow(whole);
     expect(row.rules.maxAmount).toEqual({ amount: 5000, currency: 'usd' });
     expect(policyFromRow(JSON.parse(JSON.stringify(row)))).toEqual(whole);
+  });
+
+  test('is the same policy however it is written, and has the same fingerprint', () => {
+    const one = policy({
+      match: {
+        currencies: ['USD', 'eur', 'usd'],
+        reasons: ['other', 'duplicate_charge'],
+        processors: ['Stripe'],
+      },
+      approvalAbove: { api: 1, dashboard: null },
+    });
+    const other = policy({
+      match: { reasons: ['duplicate_charge', 'other'], processors: ['stripe'], currencies: ['eur', 'usd'] },
+      approvalAbove: { api: 1 },
+    });
+    expect(one).toStrictEqual(other);
+    expect(policyToRow(one)).toStrictEqual(policyToRow(other));
+    expect(digestPolicies([one])).toBe(digestPolicies([other]));
   });
 
   test('the example of the documentation can be pasted', () => {
