@@ -64,10 +64,16 @@ export function draftFields(draft: Draft): [name: string, value: string][] {
   return draft.policies.flatMap((policy, index) => fieldsOf(policy, prefixOf(index)));
 }
 
-/** The same draft as the text of a file, also when something in it has to be mended. */
-export function asJson(draft: Draft): Draft {
-  if (draft.kind === 'json') return draft;
-  return { kind: 'json', file: JSON.stringify(fileOf(draft.policies), null, 2) };
+/** Policies as the text of a file, or what has to be mended first because a file could not tell of it. */
+export type JsonWriting = { kind: 'written'; draft: Draft } | { kind: 'invalid'; problems: FormProblems };
+
+/** The same draft as the text of a file. What every file is checked for stands there, to be mended in either. */
+export function asJson(draft: Draft): JsonWriting {
+  if (draft.kind === 'json') return { kind: 'written', draft };
+  const problems = problemsOfForm(draft.policies);
+  if (Object.keys(problems).length > 0) return { kind: 'invalid', problems };
+  const file = JSON.stringify(fileOf(draft.policies), null, 2);
+  return { kind: 'written', draft: { kind: 'json', file } };
 }
 
 function fileOf(policies: readonly EnteredPolicy[]): { policies: unknown[] } {
@@ -98,8 +104,8 @@ function checkText(text: string): DraftReading {
   }
 }
 
-function checkForm(policies: readonly EnteredPolicy[]): DraftReading {
-  const file = fileOf(policies);
+/** What is wrong with what was entered that its file would not show, because it holds less than the form. */
+function problemsOfForm(policies: readonly EnteredPolicy[]): Record<string, string> {
   const problems: Record<string, string> = {};
   for (const [index, policy] of policies.entries()) {
     const prefix = prefixOf(index);
@@ -112,6 +118,12 @@ function checkForm(policies: readonly EnteredPolicy[]): DraftReading {
       if (problem !== null) problems[`${prefix}${field}`] = problem;
     }
   }
+  return problems;
+}
+
+function checkForm(policies: readonly EnteredPolicy[]): DraftReading {
+  const file = fileOf(policies);
+  const problems = problemsOfForm(policies);
   const reading = checkPolicyFile(file);
   if (reading.kind === 'valid' && Object.keys(problems).length === 0) {
     return { kind: 'valid', policies: reading.policies, file };

@@ -55,9 +55,7 @@ export function Editor(props: EditorProps) {
       <div id={editorToldId} />
       <FormNotice problems={problems} />
       {isJson || !Object.keys(problems).some((field) => field !== 'form') ? null : (
-        <Notice tone="bad">
-          Something has to be mended before it can be tried; it is told at its field.
-        </Notice>
+        <Notice tone="bad">Something has to be mended first; it is told at its field.</Notice>
       )}
       {draft.kind === 'json' ? (
         <JsonField file={draft.file} problem={problems.file} />

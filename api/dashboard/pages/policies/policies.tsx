@@ -118,7 +118,11 @@ async function readForm(deps: ApiDependencies, request: FastifyRequest): Promise
 /** The editor after the step that a button names; without one, it goes on with what was sent. */
 function afterStep(form: SentForm, text: string): EditorProps {
   const { draft } = form;
-  if (text === 'json') return { ...form, draft: asJson(draft) };
+  if (text === 'json') {
+    const writing = asJson(draft);
+    if (writing.kind === 'invalid') return { ...form, problems: writing.problems };
+    return { ...form, draft: writing.draft };
+  }
   if (draft.kind === 'json') {
     if (text !== 'form') return form;
     const reading = checkDraft(draft);
