@@ -1,10 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import {
-  listPolicies,
-  PoliciesChangedError,
-  setPolicies,
-} from '../../../../shared/organizations/policies.ts';
+import { listPolicies, savePolicies } from '../../../../shared/organizations/policies.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import { digestPolicies } from '../../../../shared/policies/digest.ts';
 import { inOrder } from '../../../../shared/policies/policy.ts';
@@ -73,13 +69,13 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
       return sendEditor(request, reply, { ...form, problems: reading.problems });
     const organizationId = context.organization.id;
     const { file } = reading;
-    try {
-      await setPolicies(deps, { organizationId, file, actor: context.actor, madeFrom });
-    } catch (error) {
-      if (!(error instanceof PoliciesChangedError)) throw error;
-      return sendLate(reply, { ...form, current: await listPolicies(deps.db, organizationId) });
+    const { kind } = await savePolicies(deps, { organizationId, file, actor: context.actor, madeFrom });
+    switch (kind) {
+      case 'saved':
+        return reply.redirect(`${context.base}/policies?done=saved`, 303);
+      case 'changed':
+        return sendLate(reply, { ...form, current: await listPolicies(deps.db, organizationId) });
     }
-    return reply.redirect(`${context.base}/policies?done=saved`, 303);
   });
 }
 
