@@ -77,7 +77,7 @@ const namesIn = (form: SentField[]) =>
 const valueIn = (form: SentField[], field: string) => form.find(([name]) => name === field)?.[1];
 
 describe('the form', () => {
-  test('holds all that a policy can say, and saved untouched it changes nothing', async () => {
+  test('holds all that a policy can say, and untouched there is nothing to confirm or to write', async () => {
     const form = await opened();
     expect(namesIn(form)).toEqual([full.name, empty.name]);
     expect(valueIn(form, 'policies.0.match.amount.min')).toBe('1.005');
@@ -85,8 +85,25 @@ describe('the form', () => {
     expect(valueIn(form, 'policies.0.approvalAbove.api')).toBe('0.000');
     const preview = await send('/preview', form);
     expect(preview.text).toContain('Nothing: these are the policies that hold.');
-    expect((await save(form)).status).toBe(303);
+    expect(preview.text).not.toContain('Let them hold');
+    const written = () => service.deps.db.policy.findMany({ orderBy: { id: 'asc' } });
+    const audited = () => service.deps.db.auditLog.count({ where: { action: 'policies.set' } });
+    const before = [await written(), await audited()];
+    expect((await send('', form)).status).toBe(303);
+    expect([await written(), await audited()]).toEqual(before);
     expect(await holding()).toEqual(held.map((policy) => policySchema.parse(policy)));
+  });
+
+  test('tells of another priority, also where the order stays', async () => {
+    const file = JSON.stringify({ policies: [full, { ...empty, priority: 91 }] });
+    const [madeFrom = ['madeFrom', '']] = (await opened()).filter(([name]) => name === 'madeFrom');
+    const { text } = await send('/preview', [madeFrom, ['file', file]]);
+    expect(text).not.toContain('Nothing: these');
+    expect(text).toMatch(/<dt>Priority<\/dt><dd><ins>91<\/ins>.*?<del>90<\/del>/);
+    expect(text).not.toContain('another order');
+    expect(text).not.toContain(`Changed: ${full.name.slice(0, 10)}`);
+    expect((await save([madeFrom, ['file', file]])).status).toBe(303);
+    expect((await holding())[1]?.priority).toBe(91);
   });
 
   test('says of no policy that it changed as long as nobody touched it, however it was written', async () => {
@@ -140,7 +157,7 @@ describe('the form', () => {
     [{ 'velocity.perDay.count': '-1' }, 'velocity.perDay.count', 'Must be a whole number of refunds'],
     [{ 'approvalAbove.api': '10.505' }, 'approvalAbove.api', 'Enter a number in decimals of the currency'],
     [{ 'approvalAbove.api': '1e3' }, 'approvalAbove.api', 'Enter a number in decimals of the currency'],
-    [{ 'approvalAbove.mcp': '-1' }, 'approvalAbove.mcp', 'Has to be more than nothing.'],
+    [{ 'approvalAbove.mcp': '-1' }, 'approvalAbove.mcp', 'Must not be negative.'],
     [{ 'maxAmount.amount': '0' }, 'maxAmount.amount', 'Has to be more than nothing.'],
     [{ 'velocity.perDay.amount': '9'.repeat(18) }, 'velocity.perDay.amount', 'Is more than any payment.'],
     [{ 'maxAmount.amount': '1', 'maxAmount.currency': 'xyz' }, 'maxAmount.currency', 'ISO 4217'],
@@ -266,6 +283,16 @@ describe('more policies than a hundred', () => {
   });
 });
 
+test('a form that is too large is told so in words of a form, and where to go on', async () => {
+  for (const headers of [{}, { 'hx-request': 'true' }]) {
+    const { status, text } = await send('/edit', [['file', ' '.repeat(70_000)]], headers);
+    expect(status).toBe(413);
+    expect(text).toContain('64 KiB');
+    expect(text).toContain('on the command line');
+    expect(text).not.toContain('metadata');
+  }
+});
+
 describe('a button of the form', () => {
   /** What the form holds after some buttons were pressed in it. */
   async function pressed(...steps: string[]): Promise<SentField[]> {
@@ -338,6 +365,28 @@ describe('a button of the form', () => {
     ]);
     expect(refused.status).toBe(400);
     expect(valueIn(sentForm(refused.text, editor), 'file')).toBe(file);
+  });
+
+  test.each<[lost: string, field: string, values: Record<string, string>]>([
+    [
+      'one of two values of the same name',
+      'match.metadata',
+      { 'match.metadata.0.key': 'a', 'match.metadata.0.value': '1', 'match.metadata.1.key': 'a' },
+    ],
+    [
+      'that a value is meant to be a number',
+      'match.metadata',
+      { 'match.metadata.0.key': 'a', 'match.metadata.0.kind': 'number', 'match.metadata.0.value': 'five' },
+    ],
+    ['the currency of amounts', 'amountsIn', { amountsIn: 'euros', 'approvalAbove.api': '5' }],
+  ])('does not turn the form into JSON where that would lose %s', async (_, field, values) => {
+    const own = Object.entries(values).map(([name, value]) => [`policies.1.${name}`, value] as const);
+    const form = filled(await opened(), Object.fromEntries(own));
+    const { status, text } = await send('/edit', [...form, ['step', 'json']]);
+    expect(status).toBe(400);
+    expect(text).toContain(`id="policies.1.${field}-problem"`);
+    const again = sentForm(text, editor);
+    for (const entry of own) expect(again).toContainEqual(entry);
   });
 
   test('answers with the editor alone where scripts run', async () => {
