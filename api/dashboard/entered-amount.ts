@@ -11,7 +11,7 @@ export function readAmount(text: string, currency: string): EnteredAmount {
   if (text.length > 20) return unreadable;
   try {
     const amount = fromDecimal(text, currency);
-    if (amount < 0n) return problem('Has to be more than nothing.');
+    if (amount < 0n) return problem('Must not be negative.');
     return amount > BigInt(Number.MAX_SAFE_INTEGER)
       ? problem('Is more than any payment.')
       : { kind: 'amount', amount };

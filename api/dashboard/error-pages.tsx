@@ -13,6 +13,7 @@ const titles: Partial<Record<ServiceError['code'], string>> = {
   not_found: 'There is no such page',
   method_not_allowed: 'This address has no page',
   insufficient_scope: 'You may not do this',
+  payload_too_large: 'Too much for one form',
   rate_limited: 'Too many requests',
   service_unavailable: 'Not available just now',
 };
@@ -41,6 +42,11 @@ function refusalOf(error: unknown, { method }: Pick<FastifyRequest, 'method'>): 
     return new ServiceError('service_unavailable', message, { retryAfterSeconds: 2, cause: error });
   }
   const answer = toServiceError(error);
+  if (answer.code === 'payload_too_large') {
+    const message =
+      'This is more than the 64 KiB that a form can take. Nothing was changed. Shorten what was entered; policies that need more are set on the command line.';
+    return new ServiceError('payload_too_large', message, { cause: error });
+  }
   if (answer.code !== 'internal_error') return answer;
   const message =
     'Something went wrong here. Open the page again, and look what came of it before you repeat.';

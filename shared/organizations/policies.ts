@@ -14,40 +14,68 @@ export async function listPolicies(db: Database, organizationId: string): Promis
   return inOrder(await loadPolicies(db, organizationId));
 }
 
-/** Somebody else has changed an organization's policies meanwhile; those that somebody started from are not there any more. */
-export class PoliciesChangedError extends Error {
-  override readonly name = 'PoliciesChangedError';
+/**
+ * What became of policies that somebody made from those that held.
+ * - `saved`: they hold.
+ * - `changed`: somebody else was faster, so that others hold by now than those that they were made from; nothing changed.
+ */
+export type SavingOutcome = { kind: 'saved' } | { kind: 'changed' };
+
+/** A file of policies for an organization, and whoever sets it. */
+interface PolicySetting {
+  organizationId: string;
+  file: unknown;
+  actor: string;
 }
 
 /**
- * Replaces all policies of an organization by those of a file, or changes nothing.
- * @param request.madeFrom the digest of the policies that the file was made from; without it, whatever holds is replaced.
+ * Replaces all policies of an organization by those of a file, whatever they are, or changes nothing.
  * @throws ServiceError validation_error naming the fields that are not valid; not_found for the organization.
- * @throws PoliciesChangedError when other policies hold by now than those that the file was made from.
  */
 export async function setPolicies(
   deps: Pick<Dependencies, 'db' | 'clock'>,
-  request: { organizationId: string; file: unknown; actor: string; madeFrom?: string },
+  setting: PolicySetting,
 ): Promise<Policy[]> {
-  const { organizationId, actor, madeFrom } = request;
-  const policies = readPolicyFile(request.file);
-  const now = deps.clock.now();
+  const policies = readPolicyFile(setting.file);
   await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
-    if (madeFrom !== undefined) {
-      const holding = digestPolicies(await loadPolicies(tx, organizationId));
-      if (holding !== madeFrom) {
-        // Sent twice, as by a second click: what is asked for holds already.
-        if (holding === digestPolicies(policies)) return;
-        throw new PoliciesChangedError('Other policies hold by now');
-      }
-    }
-    await tx.policy.deleteMany({ where: { organizationId } });
-    await insertPolicies(tx, organizationId, policies, now);
-    const entry = { organizationId, actor, action: 'policies.set', target: organizationId } as const;
-    await writeAudit(tx, { ...entry, detail: asJson(policyFileSchema.encode({ policies })) }, now);
+    await lockOrganization(tx, setting.organizationId);
+    await replacePolicies(tx, setting, policies, deps.clock.now());
   });
   return policies;
+}
+
+/**
+ * Replaces all policies of an organization by those of a file unless others hold than those that the file was made from.
+ * Where those of the file hold already, as after a second click, nothing is written.
+ * @param setting.madeFrom the digest of the policies that the file was made from.
+ * @throws ServiceError validation_error naming the fields that are not valid; not_found for the organization.
+ */
+export async function savePolicies(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  setting: PolicySetting & { madeFrom: string },
+): Promise<SavingOutcome> {
+  const policies = readPolicyFile(setting.file);
+  return await deps.db.$transaction(async (tx): Promise<SavingOutcome> => {
+    await lockOrganization(tx, setting.organizationId);
+    const holding = digestPolicies(await loadPolicies(tx, setting.organizationId));
+    if (holding === digestPolicies(policies)) return { kind: 'saved' };
+    if (holding !== setting.madeFrom) return { kind: 'changed' };
+    await replacePolicies(tx, setting, policies, deps.clock.now());
+    return { kind: 'saved' };
+  });
+}
+
+async function replacePolicies(
+  tx: DatabaseTransaction,
+  { organizationId, actor }: PolicySetting,
+  policies: readonly Policy[],
+  now: Date,
+): Promise<void> {
+  await tx.policy.deleteMany({ where: { organizationId } });
+  await insertPolicies(tx, organizationId, policies, now);
+  const entry = { organizationId, actor, action: 'policies.set', target: organizationId } as const;
+  const detail = asJson(policyFileSchema.encode({ policies: [...policies] }));
+  await writeAudit(tx, { ...entry, detail }, now);
 }
 
 /** Adds policies to those that there are. */

@@ -22,8 +22,12 @@ function wholeNumber(greatest: number, of: string) {
   return z.int({ error: message }).min(1, { error: message }).max(greatest, { error: message });
 }
 
-function nonEmptyList<Item extends z.ZodType>(item: Item) {
-  return z.array(item).min(1, { error: 'must not be empty: leave it out to match everything' });
+/** Any of these matches, so that neither order nor repetition says anything: the same choice is always the same list. */
+function nonEmptySet<Item extends z.ZodType<string>>(item: Item) {
+  return z
+    .array(item)
+    .min(1, { error: 'must not be empty: leave it out to match everything' })
+    .overwrite((items) => [...new Set(items)].toSorted());
 }
 
 const currencySchema = z
@@ -41,11 +45,11 @@ const amountRangeSchema = z
   });
 
 const matchSchema = z.strictObject({
-  processors: nonEmptyList(
+  processors: nonEmptySet(
     z.string().trim().toLowerCase().min(1, { error: 'must name a processor' }),
   ).optional(),
-  currencies: nonEmptyList(currencySchema).optional(),
-  reasons: nonEmptyList(
+  currencies: nonEmptySet(currencySchema).optional(),
+  reasons: nonEmptySet(
     z.enum(refundReasons, { error: `must be one of: ${refundReasons.join(', ')}` }),
   ).optional(),
   /** Compared with the requested amount; a request without an amount passes. */
@@ -92,9 +96,12 @@ export const policyRulesSchema = z.strictObject({
     .nullable()
     .default(null),
   finalSale: z.boolean().default(false),
-  /** A refund of more than this waits for a person; none or null asks nobody. */
+  /** A refund of more than this waits for a person; none asks nobody, and null is taken for none. */
   approvalAbove: z
     .strictObject({ api: approvalThreshold, dashboard: approvalThreshold, mcp: approvalThreshold })
+    .overwrite((thresholds) =>
+      Object.fromEntries(Object.entries(thresholds).filter(([, amount]) => amount !== null)),
+    )
     .default({}),
   velocity: velocitySchema.default({}),
   /** Whether a denial stops the refund or is advice. Agents (mcp) have no choice: for them it always stops. */

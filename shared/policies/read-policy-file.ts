@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { processorNames } from '../processors/registry.ts';
 import { type Policy, policyFileSchema } from './policy.ts';
@@ -6,8 +6,14 @@ import { type Policy, policyFileSchema } from './policy.ts';
 /** What is wrong is told up to this many places of the file; the rest shows once these are mended. */
 const maxProblems = 5;
 
+/** An organization has no more policies than this: all of them are read for each refund. */
+export const maxPolicies = 100;
+
+/** What is said where there are more, in the middle of a sentence. */
+export const tooManyPolicies = `must have ${maxPolicies} policies at most: join or remove some`;
+
 // A policy for a processor that does not exist would never match, and nobody would notice.
-const fileSchema = policyFileSchema.superRefine(({ policies }, context) => {
+const existingProcessorsSchema = policyFileSchema.superRefine(({ policies }, context) => {
   for (const [index, { match }] of policies.entries()) {
     for (const name of match.processors ?? []) {
       if (processorNames.includes(name)) continue;
@@ -17,6 +23,21 @@ const fileSchema = policyFileSchema.superRefine(({ policies }, context) => {
     }
   }
 });
+
+// Counted before any of them is looked at, because looking at thousands would keep everybody else waiting. It is a rule of
+// what is set from here on alone: what is there already is shown and written out, however many they are.
+const fileSchema = z
+  .unknown()
+  .superRefine((file, context) => {
+    if (countPolicies(file) <= maxPolicies) return;
+    context.addIssue({ code: 'custom', path: ['policies'], message: tooManyPolicies });
+  })
+  .pipe(existingProcessorsSchema);
+
+function countPolicies(file: unknown): number {
+  const { policies } = (file ?? {}) as { policies?: unknown };
+  return Array.isArray(policies) ? policies.length : 0;
+}
 
 /** A place of a file that is not as it has to be: under which names it stands, and what it should be. */
 export type PolicyIssue = z.core.$ZodIssue;

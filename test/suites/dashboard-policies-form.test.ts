@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { listPolicies, setPolicies } from '../../shared/organizations/policies.ts';
+import { insertPolicies, listPolicies, setPolicies } from '../../shared/organizations/policies.ts';
 import type { PolicyInput } from '../../shared/policies/policy.ts';
 import { policySchema } from '../../shared/policies/policy.ts';
 import { signInMember } from '../harness/dashboard-member.ts';
@@ -17,7 +17,7 @@ const full = {
   priority: 3,
   match: {
     processors: ['braintree'],
-    currencies: ['kwd', 'bhd'],
+    currencies: ['bhd', 'kwd'],
     reasons: ['duplicate_charge', 'other'],
     amount: { min: 1_005, max: 9_000_000 },
     metadata: { category: 'gift_card', code: '5', count: 5, 'is <b>': true, off: false },
@@ -77,7 +77,7 @@ const namesIn = (form: SentField[]) =>
 const valueIn = (form: SentField[], field: string) => form.find(([name]) => name === field)?.[1];
 
 describe('the form', () => {
-  test('holds all that a policy can say, and saved untouched it changes nothing', async () => {
+  test('holds all that a policy can say, and untouched there is nothing to confirm or to write', async () => {
     const form = await opened();
     expect(namesIn(form)).toEqual([full.name, empty.name]);
     expect(valueIn(form, 'policies.0.match.amount.min')).toBe('1.005');
@@ -85,8 +85,40 @@ describe('the form', () => {
     expect(valueIn(form, 'policies.0.approvalAbove.api')).toBe('0.000');
     const preview = await send('/preview', form);
     expect(preview.text).toContain('Nothing: these are the policies that hold.');
-    expect((await save(form)).status).toBe(303);
+    expect(preview.text).not.toContain('Let them hold');
+    const written = () => service.deps.db.policy.findMany({ orderBy: { id: 'asc' } });
+    const audited = () => service.deps.db.auditLog.count({ where: { action: 'policies.set' } });
+    const before = [await written(), await audited()];
+    expect((await send('', form)).status).toBe(303);
+    expect([await written(), await audited()]).toEqual(before);
     expect(await holding()).toEqual(held.map((policy) => policySchema.parse(policy)));
+  });
+
+  test('tells of another priority, also where the order stays', async () => {
+    const file = JSON.stringify({ policies: [full, { ...empty, priority: 91 }] });
+    const [madeFrom = ['madeFrom', '']] = (await opened()).filter(([name]) => name === 'madeFrom');
+    const { text } = await send('/preview', [madeFrom, ['file', file]]);
+    expect(text).not.toContain('Nothing: these');
+    expect(text).toMatch(/<dt>Priority<\/dt><dd><ins>91<\/ins>.*?<del>90<\/del>/);
+    expect(text).not.toContain('another order');
+    expect(text).not.toContain(`Changed: ${full.name.slice(0, 10)}`);
+    expect((await save([madeFrom, ['file', file]])).status).toBe(303);
+    expect((await holding())[1]?.priority).toBe(91);
+  });
+
+  test('says of no policy that it changed as long as nobody touched it, however it was written', async () => {
+    const approvalAbove = { api: 5, dashboard: null };
+    await hold([
+      {
+        ...empty,
+        approvalAbove,
+        match: { reasons: ['other', 'duplicate_charge'], currencies: ['usd', 'EUR'] },
+      },
+    ]);
+    const { text } = await admin.get(`${base}/policies`);
+    expect(text).not.toContain('Changed');
+    const preview = await send('/preview', await opened());
+    expect(preview.text).toContain('Nothing: these are the policies that hold.');
   });
 
   test('writes amounts in decimals of their currency', async () => {
@@ -125,7 +157,7 @@ describe('the form', () => {
     [{ 'velocity.perDay.count': '-1' }, 'velocity.perDay.count', 'Must be a whole number of refunds'],
     [{ 'approvalAbove.api': '10.505' }, 'approvalAbove.api', 'Enter a number in decimals of the currency'],
     [{ 'approvalAbove.api': '1e3' }, 'approvalAbove.api', 'Enter a number in decimals of the currency'],
-    [{ 'approvalAbove.mcp': '-1' }, 'approvalAbove.mcp', 'Has to be more than nothing.'],
+    [{ 'approvalAbove.mcp': '-1' }, 'approvalAbove.mcp', 'Must not be negative.'],
     [{ 'maxAmount.amount': '0' }, 'maxAmount.amount', 'Has to be more than nothing.'],
     [{ 'velocity.perDay.amount': '9'.repeat(18) }, 'velocity.perDay.amount', 'Is more than any payment.'],
     [{ 'maxAmount.amount': '1', 'maxAmount.currency': 'xyz' }, 'maxAmount.currency', 'ISO 4217'],
@@ -142,6 +174,12 @@ describe('the form', () => {
       'amountsIn',
       'one of the currencies',
     ],
+    [
+      { amountsIn: 'usd', 'match.currencies': ', jpy', 'approvalAbove.api': '50.00' },
+      'amountsIn',
+      'one of the currencies',
+    ],
+    [{ 'match.currencies': ',' }, 'match.currencies', 'Must not be empty'],
     [{ amountsIn: 'euros', 'approvalAbove.api': '5' }, 'amountsIn', 'Has to be a currency'],
     [
       { 'match.metadata.0.key': 'a', 'match.metadata.0.kind': 'number', 'match.metadata.0.value': 'five' },
@@ -197,6 +235,62 @@ describe('the form', () => {
     expect(status).toBe(400);
     expect(text).toContain('without any, every refund would be allowed');
   });
+});
+
+describe('more policies than a hundred', () => {
+  const atMost = 'must have 100 policies at most';
+  const numbered = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ name: `Policy ${index}`, priority: index }));
+
+  test('are refused before any of them is looked at, so that one form does not stop the service', async () => {
+    const form = numbered(2_000).map(({ priority }): SentField => [`policies.${priority}.priority`, '']);
+    for (const path of ['/edit', '/preview', '']) {
+      const { status, text } = await send(path, form);
+      expect(status).toBe(400);
+      expect(text).toContain(atMost);
+      expect(text.length).toBeLessThan(20_000);
+    }
+  });
+
+  test('are refused as JSON, and a hundred are not', async () => {
+    const written = (count: number): SentField[] => [['file', JSON.stringify({ policies: numbered(count) })]];
+    const refused = await send('/edit', [...written(101), ['step', 'form']]);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(new RegExp(`id="file-problem">[^<]*${atMost}`));
+    const { status, text } = await send('/edit', [...written(100), ['step', 'form']]);
+    expect(status).toBe(200);
+    const full = sentForm(text, editor);
+    expect(namesIn(full)).toHaveLength(100);
+  });
+
+  test('are not added in the form', async () => {
+    const form = numbered(100).map(({ priority }): SentField => [`policies.${priority}.priority`, '']);
+    const { status, text } = await send('/edit', [...form, ['step', 'add.0']]);
+    expect(status).toBe(400);
+    expect(text).toContain(atMost);
+    expect(namesIn(sentForm(text, editor))).toHaveLength(100);
+  });
+
+  test('that are there nevertheless are shown, and changed on the command line', async () => {
+    const { db, clock } = service.deps;
+    const more = numbered(100).map((policy) => policySchema.parse(policy));
+    await db.$transaction((tx) => insertPolicies(tx, service.organization.id, more, clock.now()));
+    const { status, text } = await admin.get(`${base}/policies`);
+    expect(status).toBe(200);
+    expect(text).toContain('on the command line');
+    expect(text).toContain('Policy 99');
+    expect(text).not.toContain('id="editor"');
+  });
+});
+
+test('a form that is too large is told so in words of a form, and where to go on', async () => {
+  for (const headers of [{}, { 'hx-request': 'true' }]) {
+    const { status, text } = await send('/edit', [['file', ' '.repeat(70_000)]], headers);
+    expect(status).toBe(413);
+    expect(text).toContain('64 KiB');
+    expect(text).toContain('on the command line');
+    expect(text).not.toContain('metadata');
+  }
 });
 
 describe('a button of the form', () => {
@@ -273,6 +367,28 @@ describe('a button of the form', () => {
     expect(valueIn(sentForm(refused.text, editor), 'file')).toBe(file);
   });
 
+  test.each<[lost: string, field: string, values: Record<string, string>]>([
+    [
+      'one of two values of the same name',
+      'match.metadata',
+      { 'match.metadata.0.key': 'a', 'match.metadata.0.value': '1', 'match.metadata.1.key': 'a' },
+    ],
+    [
+      'that a value is meant to be a number',
+      'match.metadata',
+      { 'match.metadata.0.key': 'a', 'match.metadata.0.kind': 'number', 'match.metadata.0.value': 'five' },
+    ],
+    ['the currency of amounts', 'amountsIn', { amountsIn: 'euros', 'approvalAbove.api': '5' }],
+  ])('does not turn the form into JSON where that would lose %s', async (_, field, values) => {
+    const own = Object.entries(values).map(([name, value]) => [`policies.1.${name}`, value] as const);
+    const form = filled(await opened(), Object.fromEntries(own));
+    const { status, text } = await send('/edit', [...form, ['step', 'json']]);
+    expect(status).toBe(400);
+    expect(text).toContain(`id="policies.1.${field}-problem"`);
+    const again = sentForm(text, editor);
+    for (const entry of own) expect(again).toContainEqual(entry);
+  });
+
   test('answers with the editor alone where scripts run', async () => {
     const form = await opened();
     const { text } = await send('/edit', [...form, ['step', 'add.0']], { 'hx-request': 'true' });
@@ -284,6 +400,20 @@ describe('a button of the form', () => {
     'does no harm: %j',
     async (step) => {
       expect(namesIn(await pressed(step))).toEqual([full.name, empty.name]);
+    },
+  );
+
+  test.each(['abc', '1.5', '99999999', '-1', ''])(
+    'numbers the policies anew after a step where a place is none: %j',
+    async (priority) => {
+      const forged = filled(await opened(), { 'policies.0.priority': priority });
+      for (const step of ['add.0', 'down.0', 'up.1']) {
+        const { status, text } = await send('/edit', [...forged, ['step', step]]);
+        expect(status).toBe(200);
+        const form = sentForm(text, editor);
+        const places = namesIn(form).map((_, index) => valueIn(form, `policies.${index}.priority`));
+        expect(places).toEqual(['10', '20', '30'].slice(0, places.length));
+      }
     },
   );
 

@@ -38,7 +38,7 @@ test('are shown in words, in the order in which they are asked', async () => {
 
 test.each([
   ['of its one currency', ['usd'], '50.00 USD'],
-  ['of each of its currencies', ['usd', 'jpy'], '50.00 USD or 5,000 JPY'],
+  ['of each of its currencies', ['usd', 'jpy'], '5,000 JPY or 50.00 USD'],
   ['of no currency when it has none', undefined, '5000 in the smallest unit'],
 ])('a threshold of a policy is shown as money %s', async (_, currencies, words) => {
   const { id } = await createOrganization(service.deps, { name: 'Thresholds', actor: 'test' });

@@ -102,7 +102,7 @@ describe('the list', () => {
     ['from=2026-02-01&to=2026-01-31', 'the same day as the first one, or later'],
     ['amountFrom=10.50', 'Choose the currency of the amounts.'],
     ['currency=usd&amountFrom=10.505', 'Enter a number in decimals of the currency'],
-    ['currency=usd&amountTo=-1', 'more than nothing'],
+    ['currency=usd&amountTo=-1', 'Must not be negative.'],
     ['currency=usd&amountFrom=2&amountTo=1.99', 'as much as the first one, or more'],
   ])('says at its field what is wrong with %s, and keeps it', async (query, problem) => {
     const page = await person.visitor.get(`${base}/refunds?${query}`);

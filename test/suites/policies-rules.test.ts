@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { digestPolicies } from '../../shared/policies/digest.ts';
 import {
   defaultPolicy,
   type PolicyInput,
@@ -9,6 +10,7 @@ import {
   policySchema,
   policyToRow,
 } from '../../shared/policies/policy.ts';
+import { readPolicyFile } from '../../shared/policies/read-policy-file.ts';
 import {
   asked,
   deadline,
@@ -193,10 +195,36 @@ describe('a policy in JSON', () => {
     expect(policyFromRow(JSON.parse(JSON.stringify(row)))).toEqual(whole);
   });
 
+  test('is the same policy however it is written, and has the same fingerprint', () => {
+    const one = policy({
+      match: {
+        currencies: ['USD', 'eur', 'usd'],
+        reasons: ['other', 'duplicate_charge'],
+        processors: ['Stripe'],
+      },
+      approvalAbove: { api: 1, dashboard: null },
+    });
+    const other = policy({
+      match: { reasons: ['duplicate_charge', 'other'], processors: ['stripe'], currencies: ['eur', 'usd'] },
+      approvalAbove: { api: 1 },
+    });
+    expect(one).toStrictEqual(other);
+    expect(policyToRow(one)).toStrictEqual(policyToRow(other));
+    expect(digestPolicies([one])).toBe(digestPolicies([other]));
+  });
+
   test('the example of the documentation can be pasted', () => {
     const page = readFileSync(new URL('../../docs/policies.md', import.meta.url), 'utf8');
     const example = /```json\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
     expect(policyFileSchema.parse(JSON.parse(example)).policies).toContainEqual(defaultPolicy);
+  });
+
+  test('a file has a hundred policies at most', () => {
+    const file = (count: number) => ({
+      policies: Array.from({ length: count }, (_, index) => ({ name: `Policy ${index}`, priority: index })),
+    });
+    expect(readPolicyFile(file(100))).toHaveLength(100);
+    expect(() => readPolicyFile(file(101))).toThrow('policies: must have 100 policies at most');
   });
 
   test('a file needs at least one policy, each with a name of its own', () => {

@@ -3,8 +3,7 @@ import { PolicyLines } from './policy-cards.tsx';
 
 /** What becomes of the policies: which come, which go, and what the others say instead. */
 export function ChangesCard({ changes }: { changes: PolicyChanges }) {
-  const { added, removed, changed, isReordered } = changes;
-  const isNothing = added.length + removed.length + changed.length === 0 && !isReordered;
+  const { added, removed, changed, isReordered, isNothing } = changes;
   return (
     <section class="card stack" aria-labelledby="changes-title">
       <h2 id="changes-title">What changes</h2>

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../../../shared/canonical-json.ts';
+import { digestPolicies } from '../../../../shared/policies/digest.ts';
 import { type Policy, policyToRow } from '../../../../shared/policies/policy.ts';
 import { policyInWords } from './policy-words.ts';
 
@@ -16,6 +17,8 @@ export interface PolicyChanges {
   changed: { policy: Policy; lines: ChangedLine[] }[];
   /** True when those that stay are asked in another order. */
   isReordered: boolean;
+  /** True when the policies that are tried are those that hold. */
+  isNothing: boolean;
 }
 
 /** Compares two lists of policies, each in the order in which it is asked. */
@@ -28,11 +31,12 @@ export function changesBetween(current: readonly Policy[], tried: readonly Polic
     removed: current.filter(({ name }) => named(tried, name) === undefined),
     changed: tried.flatMap((policy) => {
       const before = named(current, policy.name);
-      return before === undefined || isSamePolicy(before, policy)
+      return before === undefined || isUnchanged(before, policy)
         ? []
         : [{ policy, lines: changedLines(before, policy) }];
     }),
     isReordered: JSON.stringify(stay(current, tried)) !== JSON.stringify(stay(tried, current)),
+    isNothing: digestPolicies(current) === digestPolicies(tried),
   };
 }
 
@@ -41,13 +45,22 @@ export function isSamePolicy(one: Policy, other: Policy): boolean {
   return rulesOf(one) === rulesOf(other);
 }
 
+function isUnchanged(before: Policy, after: Policy): boolean {
+  return before.priority === after.priority && isSamePolicy(before, after);
+}
+
 function rulesOf(policy: Policy): string {
   return canonicalJson(policyToRow(policy).rules);
 }
 
 function changedLines(before: Policy, after: Policy): ChangedLine[] {
-  const [was, becomes] = [new Map(policyInWords(before)), new Map(policyInWords(after))];
+  const [was, becomes] = [new Map(linesOf(before)), new Map(linesOf(after))];
   return [...new Set([...was.keys(), ...becomes.keys()])]
     .map((name) => ({ name, was: was.get(name) ?? null, becomes: becomes.get(name) ?? null }))
     .filter((line) => line.was !== line.becomes);
+}
+
+/** Its place in the order is a line, too: it may become another one while the order stays. */
+function linesOf(policy: Policy): [name: string, words: string][] {
+  return [['Priority', policy.priority.toString()], ...policyInWords(policy)];
 }

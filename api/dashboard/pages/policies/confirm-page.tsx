@@ -24,22 +24,28 @@ export function ConfirmPage({ context, current, tried, preview, draft, madeFrom 
   const changes = changesBetween(current, tried);
   const hidden = <DraftFields draft={draft} madeFrom={madeFrom} />;
   return (
-    <Frame context={context} title="Confirm the policies" room="policies">
+    <Frame
+      context={context}
+      title={changes.isNothing ? 'Nothing to confirm' : 'Confirm the policies'}
+      room="policies"
+    >
       <div class="stack">
         <ChangesCard changes={changes} />
         <PreviewCard context={context} preview={preview} />
         <div class="row">
-          <Confirm
-            id="hold"
-            action="Let them hold"
-            title="Let these policies hold?"
-            kind={changes.removed.length > 0 ? 'danger' : 'primary'}
-            to={`${context.base}/policies`}
-            csrfToken={context.csrfToken}
-          >
-            <Consequences context={context} changes={changes} />
-            {hidden}
-          </Confirm>
+          {changes.isNothing ? null : (
+            <Confirm
+              id="hold"
+              action="Let them hold"
+              title="Let these policies hold?"
+              kind={changes.removed.length > 0 ? 'danger' : 'primary'}
+              to={`${context.base}/policies`}
+              csrfToken={context.csrfToken}
+            >
+              <Consequences context={context} changes={changes} />
+              {hidden}
+            </Confirm>
+          )}
           <form method="post" action={`${context.base}/policies/edit`}>
             <CsrfField token={context.csrfToken} />
             {hidden}

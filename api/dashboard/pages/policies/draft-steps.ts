@@ -1,5 +1,5 @@
-import { highestPriority, policySchema } from '../../../../shared/policies/policy.ts';
-import { type EnteredPolicy, enteredPolicyOf } from './entered-policy.ts';
+import { highestPriority } from '../../../../shared/policies/policy.ts';
+import { type EnteredPolicy, emptyPolicy } from './entered-policy.ts';
 
 /** What can be done to a list of policies, besides writing into their fields. */
 export const stepNames = ['add', 'up', 'down', 'remove', 'metadata'] as const;
@@ -40,8 +40,7 @@ export function takeStep(
 
 function newPolicy(first: EnteredPolicy | undefined): EnteredPolicy {
   const priority = first === undefined ? 10 : Math.max(0, priorityOf(first) - 1);
-  const { texts, ...rest } = enteredPolicyOf(policySchema.parse({ name: 'New', priority }));
-  return { ...rest, texts: { ...texts, name: '' } };
+  return withPriority(emptyPolicy, String(priority));
 }
 
 /** Has a policy and the next one take each other's place, and each other's priority. */
@@ -61,8 +60,9 @@ function settled(policies: readonly EnteredPolicy[]): readonly EnteredPolicy[] {
   return policies.map((policy, index) => withPriority(policy, String((index + 1) * step)));
 }
 
-function priorityOf({ texts }: EnteredPolicy): number {
-  return Number(texts.priority);
+/** Its place in the order. One that is none, which only a form that is not ours sends, is not before or behind any other. */
+function priorityOf({ texts: { priority } }: EnteredPolicy): number {
+  return /^\d{1,7}$/.test(priority) && Number(priority) <= highestPriority ? Number(priority) : Number.NaN;
 }
 
 function withPriority({ texts, ...rest }: EnteredPolicy, priority: string): EnteredPolicy {

@@ -2,9 +2,11 @@ import { ServiceError } from '../../../../shared/errors.ts';
 import type { Policy } from '../../../../shared/policies/policy.ts';
 import {
   checkPolicyFile,
+  maxPolicies,
   messageOf,
   type PolicyIssue,
   readPolicyFile,
+  tooManyPolicies,
 } from '../../../../shared/policies/read-policy-file.ts';
 import { jsonProblem } from '../../../strict-json.ts';
 import { entered, type FormProblems } from '../../forms.ts';
@@ -34,10 +36,16 @@ export function draftOf(policies: readonly Policy[]): Draft {
   return { kind: 'form', policies: policies.map(enteredPolicyOf) };
 }
 
-/** What was sent, whatever it is. */
+/**
+ * What was sent, whatever it is.
+ * @throws ServiceError validation_error for more policies than an organization may have, before any of them is looked at.
+ */
 export function readDraft(body: unknown): Draft {
   const fields = (body ?? {}) as Record<string, unknown>;
   if (typeof fields.file === 'string') return { kind: 'json', file: fields.file };
+  if (`${prefixOf(maxPolicies)}priority` in fields) {
+    throw new ServiceError('validation_error', `policies: ${tooManyPolicies}.`);
+  }
   const policies: EnteredPolicy[] = [];
   for (let index = 0; `${prefixOf(index)}priority` in fields; index += 1) {
     policies.push(readEnteredPolicy(fields, prefixOf(index)));
@@ -56,10 +64,16 @@ export function draftFields(draft: Draft): [name: string, value: string][] {
   return draft.policies.flatMap((policy, index) => fieldsOf(policy, prefixOf(index)));
 }
 
-/** The same draft as the text of a file, also when something in it has to be mended. */
-export function asJson(draft: Draft): Draft {
-  if (draft.kind === 'json') return draft;
-  return { kind: 'json', file: JSON.stringify(fileOf(draft.policies), null, 2) };
+/** Policies as the text of a file, or what has to be mended first because a file could not tell of it. */
+export type JsonWriting = { kind: 'written'; draft: Draft } | { kind: 'invalid'; problems: FormProblems };
+
+/** The same draft as the text of a file. What every file is checked for stands there, to be mended in either. */
+export function asJson(draft: Draft): JsonWriting {
+  if (draft.kind === 'json') return { kind: 'written', draft };
+  const problems = problemsOfForm(draft.policies);
+  if (Object.keys(problems).length > 0) return { kind: 'invalid', problems };
+  const file = JSON.stringify(fileOf(draft.policies), null, 2);
+  return { kind: 'written', draft: { kind: 'json', file } };
 }
 
 function fileOf(policies: readonly EnteredPolicy[]): { policies: unknown[] } {
@@ -90,8 +104,8 @@ function checkText(text: string): DraftReading {
   }
 }
 
-function checkForm(policies: readonly EnteredPolicy[]): DraftReading {
-  const file = fileOf(policies);
+/** What is wrong with what was entered that its file would not show, because it holds less than the form. */
+function problemsOfForm(policies: readonly EnteredPolicy[]): Record<string, string> {
   const problems: Record<string, string> = {};
   for (const [index, policy] of policies.entries()) {
     const prefix = prefixOf(index);
@@ -104,29 +118,32 @@ function checkForm(policies: readonly EnteredPolicy[]): DraftReading {
       if (problem !== null) problems[`${prefix}${field}`] = problem;
     }
   }
+  return problems;
+}
+
+function checkForm(policies: readonly EnteredPolicy[]): DraftReading {
+  const file = fileOf(policies);
+  const problems = problemsOfForm(policies);
   const reading = checkPolicyFile(file);
   if (reading.kind === 'valid' && Object.keys(problems).length === 0) {
     return { kind: 'valid', policies: reading.policies, file };
   }
-  const known = new Set(
-    policies.flatMap((_, index) => policyFields.map((field) => `${prefixOf(index)}${field}`)),
-  );
   for (const issue of reading.kind === 'valid' ? [] : reading.issues) {
-    const field = fieldAt(issue.path, known);
+    const field = fieldAt(issue.path);
     problems[field] ??= wordsFor(issue, field);
   }
   return { kind: 'invalid', problems };
 }
 
 /** The field that a place of the file is entered in, or the first of those that it consists of. */
-function fieldAt(path: readonly PropertyKey[], known: ReadonlySet<string>): string {
+function fieldAt([, index, ...path]: readonly PropertyKey[]): string {
+  if (typeof index !== 'number' || path.length === 0) return 'form';
   for (let length = path.length; length > 0; length -= 1) {
     const name = path.slice(0, length).join('.');
-    if (known.has(name)) return name;
+    if (policyFields.includes(name)) return `${prefixOf(index)}${name}`;
   }
-  const beginning = `${path.join('.')}.`;
-  const isOfOnePolicy = path.length > 2;
-  return (isOfOnePolicy ? [...known].find((name) => name.startsWith(beginning)) : undefined) ?? 'form';
+  const first = policyFields.find((field) => field.startsWith(`${path.join('.')}.`));
+  return first === undefined ? 'form' : `${prefixOf(index)}${first}`;
 }
 
 /** The file speaks of minor units, the form of decimals. */

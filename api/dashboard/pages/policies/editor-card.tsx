@@ -31,7 +31,7 @@ export function EditorCard(props: EditorCardProps) {
   const parsed = policySchema.safeParse(policyInputOf(entered));
   const before = current.find((policy) => policy.name === entered.texts.name);
   const isSame = before !== undefined && parsed.success && isSamePolicy(before, parsed.data);
-  const hasProblem = Object.keys(problems).some((field) => field.startsWith(prefix));
+  const hasProblem = Object.keys(problems).length > 0;
   const inFocus = focus === 'name' || focus === 'metadata' ? focus : null;
   return (
     <section class="card stack-tight" aria-labelledby={`${prefix}title`}>

@@ -55,9 +55,7 @@ export function Editor(props: EditorProps) {
       <div id={editorToldId} />
       <FormNotice problems={problems} />
       {isJson || !Object.keys(problems).some((field) => field !== 'form') ? null : (
-        <Notice tone="bad">
-          Something has to be mended before it can be tried; it is told at its field.
-        </Notice>
+        <Notice tone="bad">Something has to be mended first; it is told at its field.</Notice>
       )}
       {draft.kind === 'json' ? (
         <JsonField file={draft.file} problem={problems.file} />
@@ -82,6 +80,7 @@ export function Editor(props: EditorProps) {
 function PolicyList(props: EditorProps & { policies: readonly EnteredPolicy[]; problems: FormProblems }) {
   const { context, current, policies, problems, focus = null } = props;
   const last = policies.findIndex(isForEveryRefund);
+  const problemsByPolicy = problemsInPolicies(problems);
   const removed = current.filter(({ name }) => !policies.some(({ texts }) => texts.name === name));
   return (
     <>
@@ -96,7 +95,7 @@ function PolicyList(props: EditorProps & { policies: readonly EnteredPolicy[]; p
             <EditorCard
               context={context}
               current={current}
-              at={{ prefix: prefixOf(index), entered, problems }}
+              at={{ prefix: prefixOf(index), entered, problems: problemsByPolicy.get(prefixOf(index)) ?? {} }}
               index={index}
               isLast={index === policies.length - 1}
               isNeverAsked={last !== -1 && index > last}
@@ -112,6 +111,18 @@ function PolicyList(props: EditorProps & { policies: readonly EnteredPolicy[]; p
       </datalist>
     </>
   );
+}
+
+/** What is wrong with each policy, by what its fields begin with. */
+function problemsInPolicies(problems: FormProblems): Map<string, FormProblems> {
+  const byPolicy = new Map<string, Record<string, string | undefined>>();
+  for (const [field, problem] of Object.entries(problems)) {
+    const [prefix = ''] = /^policies\.\d+\./.exec(field) ?? [];
+    const ofPolicy = byPolicy.get(prefix) ?? {};
+    ofPolicy[field] = problem;
+    byPolicy.set(prefix, ofPolicy);
+  }
+  return byPolicy;
 }
 
 function JsonField({ file, problem }: { file: string; problem: string | undefined }) {

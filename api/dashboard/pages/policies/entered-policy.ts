@@ -1,5 +1,5 @@
 import { isCurrency, toDecimal } from '../../../../shared/money.ts';
-import type { Policy } from '../../../../shared/policies/policy.ts';
+import { type Policy, policySchema } from '../../../../shared/policies/policy.ts';
 import { type EnteredAmount, readAmount } from '../../entered-amount.ts';
 import { entered } from '../../forms.ts';
 import { type EnteredMetadata, metadataInput, metadataOf, readMetadataRows } from './entered-metadata.ts';
@@ -113,6 +113,11 @@ export function enteredPolicyOf(policy: Policy): EnteredPolicy {
   };
 }
 
+const unnamed = enteredPolicyOf(policySchema.parse({ name: 'New', priority: 0 }));
+
+/** One in which nothing stands yet but what holds when nothing is said. */
+export const emptyPolicy: EnteredPolicy = { ...unnamed, texts: { ...unnamed.texts, name: '' } };
+
 /**
  * The policy that is meant, as it stands in the file of policies, to be checked like any other. What cannot be read, such as
  * a number of days with a letter in it, stays the text that it is, so that it is refused there.
@@ -122,16 +127,12 @@ export function policyInputOf(policy: EnteredPolicy): Record<string, unknown> {
   const amount = (field: AmountField) => amountInput(policy, field);
   const number = (field: TextField) => numberInput(texts[field]);
   const list = (field: ListField) => (lists[field].length === 0 ? undefined : lists[field]);
-  const currencies = texts['match.currencies']
-    .toLowerCase()
-    .split(/[\s,;]+/)
-    .filter((code) => code !== '');
   return {
     name: texts.name,
     priority: number('priority'),
     match: given({
       processors: list('match.processors'),
-      currencies: currencies.length === 0 ? undefined : currencies,
+      currencies: texts['match.currencies'] === '' ? undefined : currenciesIn(texts['match.currencies']),
       reasons: list('match.reasons'),
       amount: given({ min: amount('match.amount.min'), max: amount('match.amount.max') }),
       metadata: metadataInput(metadata),
@@ -165,6 +166,14 @@ export function policyInputOf(policy: EnteredPolicy): Record<string, unknown> {
 /** True when it matches every refund, so that those behind it are never asked. */
 export function isForEveryRefund(policy: EnteredPolicy): boolean {
   return policyInputOf(policy).match === undefined;
+}
+
+/** The currencies that a policy is for, as they were entered. */
+function currenciesIn(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/[\s,;]+/)
+    .filter((code) => code !== '');
 }
 
 /** What was left empty is left out, so that the defaults of a policy hold. */
@@ -205,7 +214,7 @@ export function currencyProblem({ texts }: EnteredPolicy): string | null {
   const code = texts.amountsIn.toLowerCase();
   if (sharedAmountFields.every((field) => texts[field] === '')) return null;
   if (!isCurrency(code)) return 'Has to be a currency, such as USD.';
-  const currencies = texts['match.currencies'].toLowerCase().split(/[\s,;]+/);
-  if (currencies[0] === '' || currencies.includes(code)) return null;
+  const currencies = currenciesIn(texts['match.currencies']);
+  if (currencies.length === 0 || currencies.includes(code)) return null;
   return 'Has to be one of the currencies that the policy is for.';
 }

@@ -1,14 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import {
-  listPolicies,
-  PoliciesChangedError,
-  setPolicies,
-} from '../../../../shared/organizations/policies.ts';
+import { listPolicies, savePolicies } from '../../../../shared/organizations/policies.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import { digestPolicies } from '../../../../shared/policies/digest.ts';
 import { inOrder } from '../../../../shared/policies/policy.ts';
 import { previewPolicies } from '../../../../shared/policies/preview.ts';
+import { maxPolicies, tooManyPolicies } from '../../../../shared/policies/read-policy-file.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
 import { type Context, contextOf } from '../../access.ts';
@@ -41,7 +38,7 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
           {done === 'saved' ? (
             <Notice tone="good">The policies hold from now on, for test and live alike.</Notice>
           ) : null}
-          {mayAct(context.role, 'admin') ? <Editor {...editor} /> : <PolicyCards policies={current} />}
+          <Policies {...editor} />
         </div>
       </Frame>,
     );
@@ -72,14 +69,32 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
       return sendEditor(request, reply, { ...form, problems: reading.problems });
     const organizationId = context.organization.id;
     const { file } = reading;
-    try {
-      await setPolicies(deps, { organizationId, file, actor: context.actor, madeFrom });
-    } catch (error) {
-      if (!(error instanceof PoliciesChangedError)) throw error;
-      return sendLate(reply, { ...form, current: await listPolicies(deps.db, organizationId) });
+    const { kind } = await savePolicies(deps, { organizationId, file, actor: context.actor, madeFrom });
+    switch (kind) {
+      case 'saved':
+        return reply.redirect(`${context.base}/policies?done=saved`, 303);
+      case 'changed':
+        return sendLate(reply, { ...form, current: await listPolicies(deps.db, organizationId) });
     }
-    return reply.redirect(`${context.base}/policies?done=saved`, 303);
   });
+}
+
+/** The form for who may change the policies, as far as one can hold them; the others read them. */
+function Policies(editor: EditorProps) {
+  const { context, current } = editor;
+  const isAdmin = mayAct(context.role, 'admin');
+  if (isAdmin && current.length <= maxPolicies) return <Editor {...editor} />;
+  return (
+    <>
+      {isAdmin ? (
+        <Notice tone="warn">
+          These are {current.length} policies, more than the {maxPolicies} that a form can hold. Change them
+          on the command line, with <code>policy show</code> and <code>policy set</code>.
+        </Notice>
+      ) : null}
+      <PolicyCards policies={current} />
+    </>
+  );
 }
 
 interface SentForm {
@@ -99,7 +114,11 @@ async function readForm(deps: ApiDependencies, request: FastifyRequest): Promise
 /** The editor after the step that a button names; without one, it goes on with what was sent. */
 function afterStep(form: SentForm, text: string): EditorProps {
   const { draft } = form;
-  if (text === 'json') return { ...form, draft: asJson(draft) };
+  if (text === 'json') {
+    const writing = asJson(draft);
+    if (writing.kind === 'invalid') return { ...form, problems: writing.problems };
+    return { ...form, draft: writing.draft };
+  }
   if (draft.kind === 'json') {
     if (text !== 'form') return form;
     const reading = checkDraft(draft);
@@ -108,6 +127,9 @@ function afterStep(form: SentForm, text: string): EditorProps {
   }
   const step = readStep(text);
   if (step === null) return form;
+  if (step.name === 'add' && draft.policies.length >= maxPolicies) {
+    return { ...form, problems: { form: `An organization ${tooManyPolicies}.` } };
+  }
   const { policies, at } = takeStep(draft.policies, step);
   return { ...form, draft: { kind: 'form', policies }, focus: focusAfter(step.name, at, policies.length) };
 }

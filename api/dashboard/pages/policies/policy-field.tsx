@@ -10,6 +10,7 @@ export const currencyListId = 'currencies';
 export interface PolicyPlace {
   prefix: string;
   entered: EnteredPolicy;
+  /** Those of this policy alone. */
   problems: FormProblems;
 }
 
