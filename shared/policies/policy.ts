@@ -44,6 +44,9 @@ const amountRangeSchema = z
     error: 'min must not be greater than max',
   });
 
+/** As many as the metadata of a refund can have. */
+const mostMetadata = 50;
+
 const matchSchema = z.strictObject({
   processors: nonEmptySet(
     z.string().trim().toLowerCase().min(1, { error: 'must name a processor' }),
@@ -63,6 +66,9 @@ const matchSchema = z.strictObject({
       }),
     )
     .refine(holdsStorableTexts, { error: unstorableMessage })
+    .refine((metadata) => Object.keys(metadata).length <= mostMetadata, {
+      error: `must name ${mostMetadata} keys at most, as no metadata has more`,
+    })
     .refine((metadata) => Object.keys(metadata).length > 0, {
       error: 'must not be empty: leave it out to match everything',
     })

@@ -176,7 +176,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
         await page.getByRole('button', { name: 'Remove Everything else' }).click();
         await page.getByText('No longer there once you confirm').waitFor();
         await page.getByRole('button', { name: 'Preview' }).click();
-        await page.getByRole('button', { name: 'Let them hold' }).click();
+        await page.getByRole('button', { name: 'Save the policies' }).click();
         await page.getByRole('dialog').waitFor();
       },
     },

@@ -49,8 +49,8 @@ describe.skipIf(inject('chromiumPath') === null)('an admin with a browser', () =
   }
 
   async function letHold(page: Page): Promise<void> {
-    await press(page, 'Let them hold');
-    await page.getByRole('dialog').getByRole('button', { name: 'Let them hold' }).click();
+    await press(page, 'Save the policies');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save the policies' }).click();
     await page.getByText('The policies hold from now on').waitFor();
   }
 

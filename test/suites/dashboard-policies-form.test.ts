@@ -85,7 +85,7 @@ describe('the form', () => {
     expect(valueIn(form, 'policies.0.approvalAbove.api')).toBe('0.000');
     const preview = await send('/preview', form);
     expect(preview.text).toContain('Nothing: these are the policies that hold.');
-    expect(preview.text).not.toContain('Let them hold');
+    expect(preview.text).not.toContain('Save the policies');
     const written = () => service.deps.db.policy.findMany({ orderBy: { id: 'asc' } });
     const audited = () => service.deps.db.auditLog.count({ where: { action: 'policies.set' } });
     const before = [await written(), await audited()];
@@ -145,7 +145,7 @@ describe('the form', () => {
     const { text } = await send('/preview', form);
     expect(text).toContain(`Removed: ${empty.name}`);
     expect(text).toContain('Added: Something said');
-    expect(text).toContain('Let them hold');
+    expect(text).toContain('Save the policies');
     expect(await holding()).toEqual(held.map((policy) => policySchema.parse(policy)));
     expect((await save(form)).status).toBe(303);
     expect((await holding()).map(({ name }) => name)).toEqual([full.name, 'Something said']);

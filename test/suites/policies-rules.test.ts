@@ -227,6 +227,13 @@ describe('a policy in JSON', () => {
     expect(() => readPolicyFile(file(101))).toThrow('policies: must have 100 policies at most');
   });
 
+  test('a policy compares as many values of metadata as a refund can have, and no more', () => {
+    const metadata = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, 'yes']));
+    expect(Object.keys(policy({ match: { metadata: metadata(50) } }).match.metadata ?? {})).toHaveLength(50);
+    expect(() => policy({ match: { metadata: metadata(51) } })).toThrow('must name 50 keys at most');
+  });
+
   test('a file needs at least one policy, each with a name of its own', () => {
     const message = (policies: object[]) =>
       policyFileSchema.safeParse({ policies }).error?.issues[0]?.message;

@@ -36,8 +36,8 @@ export function ConfirmPage({ context, current, tried, preview, draft, madeFrom 
           {changes.isNothing ? null : (
             <Confirm
               id="hold"
-              action="Let them hold"
-              title="Let these policies hold?"
+              action="Save the policies"
+              title="Save these policies?"
               kind={changes.removed.length > 0 ? 'danger' : 'primary'}
               to={`${context.base}/policies`}
               csrfToken={context.csrfToken}

@@ -52,14 +52,16 @@ function rulesInWords(policy: Policy): [name: string, words: string][] {
   ];
 }
 
+const inList = new Intl.ListFormat('en-GB');
+
 function enforcement({ enforce }: Policy): [string, string][] {
   const choosing = ['api', 'dashboard'] as const;
   const bound = [...choosing.filter((initiator) => enforce[initiator]), 'mcp' as const].map(
     (each) => asked[each],
   );
   const advised = choosing.filter((initiator) => !enforce[initiator]).map((each) => asked[each]);
-  const advice = advised.length === 0 ? '' : `; advice for ${advised.join(' and ')}`;
-  return [['A denial', `stops ${bound.join(' and ')}${advice}`]];
+  const advice = advised.length === 0 ? '' : `; advice for ${inList.format(advised)}`;
+  return [['A denial', `stops ${inList.format(bound)}${advice}`]];
 }
 
 /** A threshold is a bare number of the smallest unit, so it is another amount of money in each currency of its policy. */
