@@ -98,23 +98,26 @@ function databaseStore(deps: Dependencies): SessionStore {
   };
 }
 
+/** The cookie's attributes are not stored: the library would end a session by the date in them and this machine's clock. */
 async function store(deps: Dependencies, sid: string, kept: Session): Promise<void> {
-  const { storedId, userId = null, userAgent = null, ip = null, beginning, ...rest } = kept;
+  const { storedId, userId, userAgent = null, ip = null, beginning, cookie: _, ...rest } = kept;
   const data = JSON.parse(JSON.stringify(rest));
-  if (storedId !== undefined) {
+  if (storedId !== undefined && userId !== undefined) {
     await updateSession(deps, { sid, id: storedId, userId, data });
     return;
   }
-  const { proof = null, isRenewal = false } = beginning ?? {};
-  kept.storedId = await startSession(deps, { sid, proof, isRenewal, data, userAgent, ip });
+  if (beginning === undefined) throw new TypeError('A session begins with what somebody has shown');
+  kept.storedId = await startSession(deps, { sid, ...beginning, data, userAgent, ip });
   delete kept.beginning;
 }
 
+/** The library makes up the attributes of the cookie anew; whether the session is over, the database has decided. */
 async function restore(deps: Dependencies, sid: string): Promise<Session | null> {
   const found = await loadSession(deps, sid);
   if (found === null) return null;
   const { id, userId, data } = found;
-  return { ...(data as unknown as Session), storedId: id, ...(userId === null ? {} : { userId }) };
+  const { cookie: _, ...kept } = data as unknown as Session;
+  return { ...kept, storedId: id, userId } as Session;
 }
 
 /**

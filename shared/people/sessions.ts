@@ -19,7 +19,7 @@ const longestUserAgent = 300;
 export interface LoadedSession {
   /** The row's own name, `ses_...`; to be given back to `updateSession`. */
   id: string;
-  userId: string | null;
+  userId: string;
   data: Prisma.JsonValue;
 }
 
@@ -32,8 +32,7 @@ export interface Proof {
 /** A session that begins. */
 export interface NewSession {
   sid: string;
-  /** Null for a session of nobody. */
-  proof: Proof | null;
+  proof: Proof;
   /** True when it takes the place of one that the person has; else the person signs in with it. */
   isRenewal?: boolean;
   data: Prisma.InputJsonObject;
@@ -42,8 +41,8 @@ export interface NewSession {
 }
 
 /**
- * Stores a session that the request has made itself; nobody else inserts one, so that one which has ended stays ended. A
- * person's begins only while the password that was shown still counts: whoever changes it waits for this, or this for them.
+ * Stores a session that the request has made itself; nobody else inserts one, so that one which has ended stays ended. It
+ * begins only while the password that was shown still counts: whoever changes it waits for this, or this for them.
  * To sign in is written down in every organization of the person.
  * @returns the session's id, for `updateSession`.
  * @throws ServiceError validation_error when the password was changed meanwhile; any error for a session id that is stored already.
@@ -57,12 +56,12 @@ export async function startSession(
   const userAgent =
     session.userAgent === null ? null : [...session.userAgent].slice(0, longestUserAgent).join('');
   const times = { createdAt: now, lastSeenAt: now, expiresAt: expiryOf(now, now) };
-  const userId = proof?.userId ?? null;
+  const { userId } = proof;
   const row = { id: newId('ses'), hash: hashOf(sid), userId, data, userAgent, ip, ...times };
   await db.$transaction(async (tx) => {
-    if (proof !== null) await holdPassword(tx, proof);
+    await holdPassword(tx, proof);
     await tx.session.create({ data: row });
-    if (userId === null || isRenewal) return;
+    if (isRenewal) return;
     const act = { actor: actorOf({ userId }), action: 'user.signed_in', target: row.id } as const;
     await auditEverywhere(tx, { userId, ...act }, now);
   });
@@ -81,12 +80,12 @@ async function holdPassword(tx: DatabaseTransaction, { userId, passwordHash }: P
 /**
  * Stores what the session library keeps of a session that has begun; one that has ended meanwhile stays ended.
  * @param session.id as `loadSession` or `startSession` told it.
- * @param session.userId a session that belongs to a person never changes to another one.
+ * @param session.userId a session never changes to another person.
  * @returns whether there is such a session still.
  */
 export async function updateSession(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
-  { sid, id, userId, data }: { sid: string; id: string; userId: string | null; data: Prisma.InputJsonObject },
+  { sid, id, userId, data }: { sid: string; id: string; userId: string; data: Prisma.InputJsonObject },
 ): Promise<boolean> {
   const where = { id, hash: hashOf(sid), userId, expiresAt: { gt: clock.now() } };
   const { count } = await db.session.updateMany({ where, data: { data } });
@@ -115,7 +114,8 @@ export async function loadSession(
 ): Promise<LoadedSession | null> {
   const where = { hash: hashOf(sid), expiresAt: { gt: clock.now() } };
   const row = await db.session.findUnique({ where });
-  return row === null ? null : { id: row.id, userId: row.userId, data: row.data };
+  if (row === null || row.userId === null) return null;
+  return { id: row.id, userId: row.userId, data: row.data };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { invite } from '../../shared/people/invitations.ts';
 import { changeRole } from '../../shared/people/members.ts';
@@ -248,6 +248,21 @@ describe('a session', () => {
     expect(await seenAt()).toEqual(long);
     expect((await visitor.get('/dashboard/you')).status).toBe(200);
     expect((await seenAt()).getTime()).toBeGreaterThan(long.getTime());
+  });
+
+  test("ends by the database's time, whatever this machine's clock says", async () => {
+    const { id, email } = await newPerson();
+    const visitor = await signedIn(email);
+    const sessionIds = async () =>
+      (await service.deps.db.session.findMany({ where: { userId: id } })).map((session) => session.id);
+    const before = await sessionIds();
+    const aheadMs = 8 * 24 * 60 * 60 * 1000;
+    const trueNow = Date.now;
+    const machine = vi.spyOn(Date, 'now').mockImplementation(() => trueNow() + aheadMs);
+    onTestFinished(() => machine.mockRestore());
+    expect((await visitor.get('/dashboard/you')).status).toBe(200);
+    expect(await sessionIds()).toEqual(before);
+    expect(await service.deps.db.session.count({ where: { userId: null } })).toBe(0);
   });
 
   test('that somebody made up is none', async () => {
