@@ -7,7 +7,6 @@ import type { Dependencies } from '../../shared/dependencies.ts';
 import { knownBrowserMs, knownBrowserToken } from '../../shared/people/known-browser.ts';
 import { signOut } from '../../shared/people/own-sessions.ts';
 import {
-  endSession,
   loadSession,
   noteUse,
   type Proof,
@@ -34,7 +33,7 @@ declare module 'fastify' {
     /** The name of the stored session; none before it is stored. */
     storedId?: string;
     /** What lets it begin as somebody's; gone when it has begun, and never stored. */
-    beginning?: { proof: Proof; isRenewal: boolean };
+    beginning?: { proof: Proof };
   }
 }
 
@@ -92,9 +91,8 @@ function databaseStore(deps: Dependencies): SessionStore {
     get: (sid, done) => {
       restore(deps, sid).then((session) => done(null, session), done);
     },
-    destroy: (sid, done) => {
-      endSession(deps.db, sid).then(() => done(), done);
-    },
+    // What ends a session writes it down; the library only forgets it.
+    destroy: (_sid, done) => done(),
   };
 }
 
@@ -132,33 +130,8 @@ export async function beginSession(
 ): Promise<void> {
   const { userId, sessionId: sid } = request.session;
   if (userId !== undefined) await signOut(deps, { userId, sid });
-  await replaceSession(deps, request, reply, { proof, isRenewal: false });
-}
-
-/**
- * Gives the session of a person who has a new password another id, so that a copy of the cookie opens nothing any more.
- * @throws like `beginSession`.
- */
-export async function renewSession(
-  deps: Dependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  proof: Proof,
-): Promise<void> {
-  await replaceSession(deps, request, reply, { proof, isRenewal: true });
-}
-
-const toldOfPerson = ['userId', 'beginning', 'userAgent', 'ip'] as const;
-
-async function replaceSession(
-  deps: Dependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  beginning: { proof: Proof; isRenewal: boolean },
-): Promise<void> {
   const { 'user-agent': userAgent = 'An unknown browser' } = request.headers;
-  const { userId } = beginning.proof;
-  Object.assign(request.session, { userId, beginning, userAgent, ip: request.ip });
+  Object.assign(request.session, { userId: proof.userId, beginning: { proof }, userAgent, ip: request.ip });
   try {
     // Under another id, so that nobody who knew the one before knows this one.
     await request.session.regenerate([...toldOfPerson]);
@@ -167,8 +140,37 @@ async function replaceSession(
     for (const each of toldOfPerson) delete request.session[each];
     throw error;
   }
+  welcome(deps, request, reply, proof);
+}
+
+const toldOfPerson = ['userId', 'beginning', 'userAgent', 'ip'] as const;
+
+/**
+ * Gives the session another id together with what `change` stores, so that a copy of the cookie opens nothing any more.
+ * @param change stores the session under the next id, or throws; then the browser keeps the session that it has.
+ */
+export async function renewSession(
+  deps: Dependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  change: (ids: { sid: string; nextSid: string }) => Promise<Proof>,
+): Promise<void> {
+  const before = request.session;
+  try {
+    // The library has the next id stored at once; there is no such session yet, so that changes nothing.
+    await before.regenerate(['userId', 'storedId']);
+    const ids = { sid: before.sessionId, nextSid: request.session.sessionId };
+    welcome(deps, request, reply, await change(ids));
+  } catch (error) {
+    request.session = before;
+    throw error;
+  }
+}
+
+/** Gives the browser what it needs with a new id: a token for forms, and by what it is known later. */
+function welcome(deps: Dependencies, request: FastifyRequest, reply: FastifyReply, proof: Proof): void {
   reply.generateCsrf();
-  reply.setCookie(knownBrowserCookie, knownBrowserToken(deps, beginning.proof), {
+  reply.setCookie(knownBrowserCookie, knownBrowserToken(deps, proof), {
     path: dashboardPath,
     httpOnly: true,
     sameSite: 'strict',

@@ -30,7 +30,7 @@ export async function findMembership(
 }
 
 /** The role that somebody has in every organization that there is, the least of them; null for who is missing in one. */
-export async function leastRoleInAll(db: Database, userId: string): Promise<Role | null> {
+export async function leastRoleInAll(db: DatabaseTransaction, userId: string): Promise<Role | null> {
   const [row] = await db.$queryRaw<{ isMissing: boolean; roles: Role[] }[]>`
     SELECT bool_or(membership.role IS NULL) AS "isMissing",
       array_agg(DISTINCT membership.role::text) FILTER (WHERE membership.role IS NOT NULL) AS roles

@@ -33,8 +33,6 @@ export interface Proof {
 export interface NewSession {
   sid: string;
   proof: Proof;
-  /** True when it takes the place of one that the person has; else the person signs in with it. */
-  isRenewal?: boolean;
   data: Prisma.InputJsonObject;
   userAgent: string | null;
   ip: string | null;
@@ -51,7 +49,7 @@ export async function startSession(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   session: NewSession,
 ): Promise<string> {
-  const { sid, proof, isRenewal = false, data, ip } = session;
+  const { sid, proof, data, ip } = session;
   const now = clock.now();
   const userAgent =
     session.userAgent === null ? null : [...session.userAgent].slice(0, longestUserAgent).join('');
@@ -61,7 +59,6 @@ export async function startSession(
   await db.$transaction(async (tx) => {
     await holdPassword(tx, proof);
     await tx.session.create({ data: row });
-    if (isRenewal) return;
     const act = { actor: actorOf({ userId }), action: 'user.signed_in', target: row.id } as const;
     await auditEverywhere(tx, { userId, ...act }, now);
   });
@@ -104,7 +101,26 @@ export async function holdSession(
     SELECT 1 FROM session
     WHERE hash = ${hashOf(sid)} AND user_id = ${userId} AND expires_at > ${now} FOR SHARE`;
   if (held.length === 1) return;
-  throw new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
+  throw sessionOver();
+}
+
+/**
+ * Gives a person's session another id; what the cookie had before opens nothing any more.
+ * @throws ServiceError insufficient_scope when it has ended.
+ */
+export async function renameSession(
+  tx: DatabaseTransaction,
+  { sid, nextSid, userId, now }: { sid: string; nextSid: string; userId: string; now: Date },
+): Promise<void> {
+  const { count } = await tx.session.updateMany({
+    where: { hash: hashOf(sid), userId, expiresAt: { gt: now } },
+    data: { hash: hashOf(nextSid) },
+  });
+  if (count === 0) throw sessionOver();
+}
+
+function sessionOver(): ServiceError {
+  return new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
 }
 
 /** The session of a cookie, or null when there is none, or its time is over. Reading it is no use of it. */
@@ -131,11 +147,6 @@ export async function noteUse({ db, clock }: Pick<Dependencies, 'db' | 'clock'>,
     where: { id, ...due },
     data: { lastSeenAt: now, expiresAt: expiryOf(row.createdAt, now) },
   });
-}
-
-/** Ends the session of a cookie for good. Doing it again changes nothing. */
-export async function endSession(db: DatabaseTransaction, sid: string): Promise<void> {
-  await db.session.deleteMany({ where: { hash: hashOf(sid) } });
 }
 
 function expiryOf(createdAt: Date, seenAt: Date): Date {
