@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../shared/db.ts';
 import { HashingTurns } from '../../shared/people/hashing-turns.ts';
 import {
   listSessions,
@@ -19,6 +20,7 @@ import { signIn } from '../../shared/people/sign-in.ts';
 import { withClient } from '../harness/database-client.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
 import { outcomesOf, proofOf, type TestPerson, usePeople } from '../harness/people.ts';
+import { recordStatements } from '../harness/recorded-statements.ts';
 import { waitForLock } from '../harness/wait-for-lock.ts';
 
 const people = usePeople();
@@ -283,6 +285,23 @@ describe('the audit log', () => {
       ]);
       expect(entries[4]?.detail).toEqual({ count: 1 });
     }
+  });
+
+  test('is written in one statement, however many organizations a person has', async () => {
+    const { userId } = await people.addPerson(organizationId, 'viewer');
+    for (let more = 0; more < 5; more += 1) {
+      const id = await people.addOrganization();
+      await people.deps.db.membership.create({ data: { organizationId: id, userId, role: 'viewer' } });
+    }
+    const [{ id }, { sid }] = [await start(userId), await start(userId)];
+    const { statements, stop } = recordStatements();
+    onTestFinished(stop);
+    const db = openDatabase(people.databaseUrl, 1);
+    onTestFinished(() => db.$disconnect());
+    await revokeSession({ ...people.deps, db }, { userId, sid, id });
+    const written = await people.deps.db.auditLog.count({ where: { target: id, action: 'session.revoked' } });
+    expect(written).toBe(6);
+    expect(statements.filter(({ text }) => /^INSERT INTO .*"audit_log"/.test(text))).toHaveLength(1);
   });
 });
 
