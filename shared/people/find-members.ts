@@ -81,6 +81,11 @@ export async function findMember(
   return { userId: membership.userId, email: membership.user.email };
 }
 
+/** What is answered when somebody who is a member is to become one. */
+export function alreadyMember(): ServiceError {
+  return new ServiceError('validation_error', 'email: this person is a member already.');
+}
+
 /** What is answered about somebody who is no member. */
 export function noSuchMember(): ServiceError {
   return new ServiceError('not_found', 'No such member of this organization.');
