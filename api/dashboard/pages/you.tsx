@@ -23,8 +23,8 @@ import { Moment } from '../layout/values.tsx';
 import { limitTries, longestTry } from '../limit-tries.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import type { Visitor } from '../session.ts';
 import { renewSession } from '../session.ts';
+import type { Visitor } from '../signed-in.ts';
 
 const path = `${dashboardPath}/you`;
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
