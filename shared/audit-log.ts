@@ -47,7 +47,20 @@ export interface AuditEntry {
 
 /** Writes an act down in the database transaction that carries it out, so that neither exists without the other. */
 export async function writeAudit(tx: DatabaseTransaction, entry: AuditEntry, now: Date): Promise<void> {
-  await tx.auditLog.create({ data: { detail: {}, ...entry, id: newId('aud'), createdAt: now } });
+  await tx.auditLog.create({ data: rowOf(entry, now) });
+}
+
+/** Writes several acts down, in one statement. */
+export async function writeAudits(
+  tx: DatabaseTransaction,
+  entries: readonly AuditEntry[],
+  now: Date,
+): Promise<void> {
+  await tx.auditLog.createMany({ data: entries.map((entry) => rowOf(entry, now)) });
+}
+
+function rowOf(entry: AuditEntry, now: Date): Prisma.AuditLogCreateManyInput {
+  return { detail: {}, ...entry, id: newId('aud'), createdAt: now };
 }
 
 /**
@@ -59,9 +72,9 @@ export async function auditEverywhere(
   { userId, ...entry }: Omit<AuditEntry, 'organizationId'> & { userId: string },
   now: Date,
 ): Promise<void> {
-  for (const { organizationId } of await tx.membership.findMany({ where: { userId } })) {
-    await writeAudit(tx, { organizationId, ...entry }, now);
-  }
+  const memberships = await tx.membership.findMany({ where: { userId }, select: { organizationId: true } });
+  const entries = memberships.map(({ organizationId }) => ({ organizationId, ...entry }));
+  await writeAudits(tx, entries, now);
 }
 
 /** Which entries are meant; what is left out does not matter. */

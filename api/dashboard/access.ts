@@ -11,7 +11,7 @@ import { loadSession } from '../../shared/people/sessions.ts';
 import type { RefundOwner } from '../../shared/refunds/find-refunds.ts';
 import { ownAddressOfPage } from './own-address.ts';
 import { dashboardPath } from './paths.ts';
-import { signedIn, type Visitor } from './session.ts';
+import { signedIn, type Visitor } from './signed-in.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

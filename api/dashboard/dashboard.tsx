@@ -6,6 +6,7 @@ import { confirmRights, requireMember, requireVisitor, visitorOf } from './acces
 import { assetRoutes } from './assets.ts';
 import { protectPages } from './content-policy.ts';
 import { answerErrorsWithPages } from './error-pages.tsx';
+import { makeFormTokens, requireCsrfToken } from './form-tokens.ts';
 import { invitationPages } from './pages/invitation.tsx';
 import { organizationPages } from './pages/organizations.tsx';
 import { overviewPages } from './pages/overview/overview.tsx';
@@ -20,7 +21,7 @@ import { boardAccess } from './queues/board-access.ts';
 import { auditBoardAct } from './queues/board-audit.ts';
 import { registerQueueBoard } from './queues/queue-board.ts';
 import { refuseOtherSites } from './same-origin.ts';
-import { keepSessions, requireCsrfToken } from './session.ts';
+import { keepSessions } from './session.ts';
 import { refuseDisguisedAddresses } from './unknown-addresses.ts';
 
 /** Registers the pages for people, all of them under `/dashboard`. */
@@ -35,6 +36,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     scope.removeAllContentTypeParsers();
     await scope.register(formbody);
     await keepSessions(scope, deps);
+    await makeFormTokens(scope);
     await scope.register(async (open: Api) => {
       await signInPages(open, deps);
       await setUpPages(open, deps);
@@ -43,32 +45,35 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     await scope.register(async (inside: Api) => {
       requireVisitor(inside, deps);
       await limitPeople(inside, deps);
-      // Its pages come from a library and know no token of ours; what they send has to come from them.
-      await registerQueueBoard(inside, deps, {
-        allow: (request) => boardAccess(deps.db, request),
-        audit: (request, act) => auditBoardAct(deps, request, act),
+      await inside.register(async (board: Api) => {
+        // Its pages come from a library and know no token of ours; what they send has to come from them.
+        await registerQueueBoard(board, deps, {
+          allow: (request) => boardAccess(deps.db, request),
+          audit: (request, act) => auditBoardAct(deps, request, act),
+        });
       });
-    });
-    await scope.register(async (inside: Api) => {
-      requireVisitor(inside, deps);
-      await limitPeople(inside, deps);
-      requireCsrfToken(inside);
-      signOutRoute(inside, deps);
-      organizationPages(inside, deps);
-      await youPages(inside, deps);
-      await inside.register(
-        async (room: Api) => {
-          requireMember(room, deps);
-          confirmRights(room, deps);
-          overviewPages(room, deps);
-          policyPages(room, deps);
-          settingsPages(room, deps);
-          refundPages(room, deps);
-        },
-        { prefix: `${dashboardPath}/:organizationId/:environment` },
-      );
+      await inside.register((pages: Api) => pagesForPeople(pages, deps));
     });
   });
+}
+
+/** What is for people who are signed in, and sends forms of our own. */
+async function pagesForPeople(pages: Api, deps: ApiDependencies): Promise<void> {
+  requireCsrfToken(pages);
+  signOutRoute(pages, deps);
+  organizationPages(pages, deps);
+  await youPages(pages, deps);
+  await pages.register(
+    async (room: Api) => {
+      requireMember(room, deps);
+      confirmRights(room, deps);
+      overviewPages(room, deps);
+      policyPages(room, deps);
+      settingsPages(room, deps);
+      refundPages(room, deps);
+    },
+    { prefix: `${dashboardPath}/:organizationId/:environment` },
+  );
 }
 
 /** More than a person asks for, with all the pages that refresh themselves in a dozen windows. */

@@ -4,10 +4,10 @@ import { ServiceError } from '../../shared/errors.ts';
 import { redact } from '../../shared/redact.ts';
 import { toServiceError } from '../error-handler.ts';
 import type { Api } from '../route.ts';
+import { isCsrfRefusal } from './form-tokens.ts';
 import { Gate } from './layout/gate.tsx';
 import { Notice } from './layout/notice.tsx';
 import { sendPage, sendPart } from './render.ts';
-import { isCsrfRefusal } from './session.ts';
 
 const titles: Partial<Record<ServiceError['code'], string>> = {
   not_found: 'There is no such page',

@@ -1,42 +1,13 @@
 import { hkdfSync } from 'node:crypto';
 import cookie from '@fastify/cookie';
-import csrf from '@fastify/csrf-protection';
-import session, { type SessionStore } from '@fastify/session';
-import type { FastifyInstance, FastifyReply, FastifyRequest, Session } from 'fastify';
+import session from '@fastify/session';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { knownBrowserMs, knownBrowserToken } from '../../shared/people/known-browser.ts';
 import { signOut } from '../../shared/people/own-sessions.ts';
-import {
-  endSession,
-  loadSession,
-  noteUse,
-  type Proof,
-  sessionLifeMs,
-  startSession,
-  updateSession,
-} from '../../shared/people/sessions.ts';
-import { entered } from './forms.ts';
+import { noteUse, type Proof, sessionLifeMs } from '../../shared/people/sessions.ts';
+import { rememberBrowser } from './known-browser-cookie.ts';
 import { dashboardPath } from './paths.ts';
-
-/** Somebody who is signed in. */
-export interface Visitor {
-  user: { id: string; email: string };
-  /** For the forms of the page. */
-  csrfToken: string;
-}
-
-declare module 'fastify' {
-  interface Session {
-    /** Who signed in; nobody before that. */
-    userId?: string;
-    userAgent?: string;
-    ip?: string;
-    /** The name of the stored session; none before it is stored. */
-    storedId?: string;
-    /** What lets it begin as somebody's; gone when it has begun, and never stored. */
-    beginning?: { proof: Proof; isRenewal: boolean };
-  }
-}
+import { databaseStore } from './session-store.ts';
 
 /**
  * Keeps sessions on this instance: an unguessable id in a cookie that no script can read, and everything else in the
@@ -64,13 +35,6 @@ export async function keepSessions(scope: FastifyInstance, deps: Dependencies): 
     const { storedId } = request.session;
     if (storedId !== undefined && !refreshesPart(request)) await noteUse(deps, storedId);
   });
-  await scope.register(csrf, {
-    sessionPlugin: '@fastify/session',
-    getToken: ({ body, headers }) => {
-      const header = headers['x-csrf-token'];
-      return typeof header === 'string' ? header : entered(body, '_csrf');
-    },
-  });
 }
 
 /** A page that is left open asks for its parts by itself; that must not keep somebody signed in who is long gone. */
@@ -82,39 +46,6 @@ function refreshesPart({ method, headers }: FastifyRequest): boolean {
 function cookieSecret(encryptionKey: string): string {
   const key = hkdfSync('sha256', Buffer.from(encryptionKey, 'base64'), '', 'dashboard session cookies', 32);
   return Buffer.from(key).toString('base64');
-}
-
-function databaseStore(deps: Dependencies): SessionStore {
-  return {
-    set: (sid, kept, done) => {
-      store(deps, sid, kept).then(() => done(), done);
-    },
-    get: (sid, done) => {
-      restore(deps, sid).then((session) => done(null, session), done);
-    },
-    destroy: (sid, done) => {
-      endSession(deps.db, sid).then(() => done(), done);
-    },
-  };
-}
-
-async function store(deps: Dependencies, sid: string, kept: Session): Promise<void> {
-  const { storedId, userId = null, userAgent = null, ip = null, beginning, ...rest } = kept;
-  const data = JSON.parse(JSON.stringify(rest));
-  if (storedId !== undefined) {
-    await updateSession(deps, { sid, id: storedId, userId, data });
-    return;
-  }
-  const { proof = null, isRenewal = false } = beginning ?? {};
-  kept.storedId = await startSession(deps, { sid, proof, isRenewal, data, userAgent, ip });
-  delete kept.beginning;
-}
-
-async function restore(deps: Dependencies, sid: string): Promise<Session | null> {
-  const found = await loadSession(deps, sid);
-  if (found === null) return null;
-  const { id, userId, data } = found;
-  return { ...(data as unknown as Session), storedId: id, ...(userId === null ? {} : { userId }) };
 }
 
 /**
@@ -129,33 +60,8 @@ export async function beginSession(
 ): Promise<void> {
   const { userId, sessionId: sid } = request.session;
   if (userId !== undefined) await signOut(deps, { userId, sid });
-  await replaceSession(deps, request, reply, { proof, isRenewal: false });
-}
-
-/**
- * Gives the session of a person who has a new password another id, so that a copy of the cookie opens nothing any more.
- * @throws like `beginSession`.
- */
-export async function renewSession(
-  deps: Dependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  proof: Proof,
-): Promise<void> {
-  await replaceSession(deps, request, reply, { proof, isRenewal: true });
-}
-
-const toldOfPerson = ['userId', 'beginning', 'userAgent', 'ip'] as const;
-
-async function replaceSession(
-  deps: Dependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  beginning: { proof: Proof; isRenewal: boolean },
-): Promise<void> {
   const { 'user-agent': userAgent = 'An unknown browser' } = request.headers;
-  const { userId } = beginning.proof;
-  Object.assign(request.session, { userId, beginning, userAgent, ip: request.ip });
+  Object.assign(request.session, { userId: proof.userId, beginning: { proof }, userAgent, ip: request.ip });
   try {
     // Under another id, so that nobody who knew the one before knows this one.
     await request.session.regenerate([...toldOfPerson]);
@@ -164,47 +70,35 @@ async function replaceSession(
     for (const each of toldOfPerson) delete request.session[each];
     throw error;
   }
-  reply.generateCsrf();
-  reply.setCookie(knownBrowserCookie, knownBrowserToken(deps, beginning.proof), {
-    path: dashboardPath,
-    httpOnly: true,
-    sameSite: 'strict',
-    secure: request.protocol === 'https',
-    maxAge: knownBrowserMs / 1000,
-  });
+  welcome(deps, request, reply, proof);
 }
 
-const knownBrowserCookie = 'refunds_known_browser';
+const toldOfPerson = ['userId', 'beginning', 'userAgent', 'ip'] as const;
 
-/** By what a browser shows that somebody has signed in with it before; it stays there at sign-out. */
-export function shownBrowser({ cookies }: FastifyRequest): string | undefined {
-  return cookies[knownBrowserCookie];
-}
-
-/** Who is signed in; null for everybody else. */
-export async function signedIn(
+/**
+ * Gives the session another id together with what `change` stores, so that a copy of the cookie opens nothing any more.
+ * @param change stores the session under the next id, or throws; then the browser keeps the session that it has.
+ */
+export async function renewSession(
   deps: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Visitor | null> {
-  const { userId } = request.session;
-  const user = userId === undefined ? null : await findUser(deps, userId);
-  return user === null ? null : { user, csrfToken: reply.generateCsrf() };
+  change: (ids: { sid: string; nextSid: string }) => Promise<Proof>,
+): Promise<void> {
+  const before = request.session;
+  try {
+    // The library has the next id stored at once; there is no such session yet, so that changes nothing.
+    await before.regenerate(['userId', 'storedId']);
+    const ids = { sid: before.sessionId, nextSid: request.session.sessionId };
+    welcome(deps, request, reply, await change(ids));
+  } catch (error) {
+    request.session = before;
+    throw error;
+  }
 }
 
-async function findUser({ db }: Dependencies, id: string): Promise<Visitor['user'] | null> {
-  return await db.user.findUnique({ where: { id }, select: { id: true, email: true } });
-}
-
-/** Refuses what was not sent from a form of the session's own pages. */
-export function requireCsrfToken(scope: FastifyInstance): void {
-  scope.addHook('preHandler', (request, reply, done) => {
-    if (request.method === 'GET' || request.method === 'HEAD') done();
-    else scope.csrfProtection(request, reply, done);
-  });
-}
-
-/** True for the refusal of a form that brought no token of its session. */
-export function isCsrfRefusal(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('FST_CSRF_');
+/** Gives the browser what it needs with a new id: a token for forms, and by what it is known later. */
+function welcome(deps: Dependencies, request: FastifyRequest, reply: FastifyReply, proof: Proof): void {
+  reply.generateCsrf();
+  rememberBrowser(deps, request, reply, proof);
 }

@@ -3,8 +3,9 @@ import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { lockOrganization } from '../organizations/find-organization.ts';
 import { actorOf, readRole } from './acting.ts';
-import { findInvitation, type OpenInvitation } from './invitations.ts';
-import { alreadyMember, insertMembership } from './members.ts';
+import { alreadyMember } from './find-members.ts';
+import { findInvitation, type OpenInvitation, openAt } from './invitations.ts';
+import { insertMembership } from './members.ts';
 import { holdSession, type Proof } from './sessions.ts';
 import { insertUser, prepareUser, refusingTakenEmail } from './users.ts';
 
@@ -65,7 +66,7 @@ async function acceptOnce(
     const { id, organizationId } = invitation;
     await lockOrganization(tx, organizationId);
     const { count } = await tx.invitation.updateMany({
-      where: { id, acceptedAt: null, revokedAt: null, expiresAt: { gt: now } },
+      where: { id, ...openAt(now) },
       data: { acceptedAt: now },
     });
     if (count === 0) throw noLongerOpen();

@@ -30,7 +30,7 @@ export async function findMembership(
 }
 
 /** The role that somebody has in every organization that there is, the least of them; null for who is missing in one. */
-export async function leastRoleInAll(db: Database, userId: string): Promise<Role | null> {
+export async function leastRoleInAll(db: DatabaseTransaction, userId: string): Promise<Role | null> {
   const [row] = await db.$queryRaw<{ isMissing: boolean; roles: Role[] }[]>`
     SELECT bool_or(membership.role IS NULL) AS "isMissing",
       array_agg(DISTINCT membership.role::text) FILTER (WHERE membership.role IS NOT NULL) AS roles
@@ -79,6 +79,11 @@ export async function findMember(
   });
   if (membership === null) throw noSuchMember();
   return { userId: membership.userId, email: membership.user.email };
+}
+
+/** What is answered when somebody who is a member is to become one. */
+export function alreadyMember(): ServiceError {
+  return new ServiceError('validation_error', 'email: this person is a member already.');
 }
 
 /** What is answered about somebody who is no member. */

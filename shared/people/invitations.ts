@@ -1,17 +1,22 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { writeAudit } from '../audit-log.ts';
-import type { Database, DatabaseTransaction, Invitation, Role } from '../db.ts';
+import { writeAudit, writeAudits } from '../audit-log.ts';
+import type { Database, DatabaseTransaction, Invitation, Prisma, Role } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { lockOrganization } from '../organizations/find-organization.ts';
 import { type Acting, actorOf, requireManaging } from './acting.ts';
-import { alreadyMember } from './members.ts';
-import { checkedEmail } from './users.ts';
+import { checkedEmail } from './email.ts';
+import { alreadyMember } from './find-members.ts';
 
 const openMs = 7 * 24 * 60 * 60 * 1000;
 
 const neitherAcceptedNorRevoked = { acceptedAt: null, revokedAt: null } as const;
+
+/** True of an invitation that can be accepted. */
+export function openAt(now: Date) {
+  return { ...neitherAcceptedNorRevoked, expiresAt: { gt: now } };
+}
 
 /** An invitation as it may be shown: without the hash of its token. */
 export type InvitationSummary = Omit<Invitation, 'tokenHash'>;
@@ -57,7 +62,7 @@ export async function listInvitations(
   organizationId: string,
 ): Promise<InvitationSummary[]> {
   return await db.invitation.findMany({
-    where: { organizationId, ...neitherAcceptedNorRevoked, expiresAt: { gt: clock.now() } },
+    where: { organizationId, ...openAt(clock.now()) },
     omit: { tokenHash: true },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
   });
@@ -95,6 +100,28 @@ export async function revokeInvitation(
   });
 }
 
+/**
+ * Revokes open invitations of an organization as a part of another act, each with its entry in the audit log. To be called
+ * with the organization locked.
+ * @param which of them.
+ */
+export async function revokeOpenInvitations(
+  tx: DatabaseTransaction,
+  which: Prisma.InvitationWhereInput & { organizationId: string },
+  actor: string,
+  now: Date,
+): Promise<void> {
+  const revoked = await tx.invitation.updateManyAndReturn({
+    where: { ...which, ...openAt(now) },
+    data: { revokedAt: now },
+    select: { id: true, email: true, role: true },
+  });
+  const { organizationId } = which;
+  const act = { organizationId, actor, action: 'invitation.revoked' } as const;
+  const entries = revoked.map(({ id, email, role }) => ({ ...act, target: id, detail: { email, role } }));
+  await writeAudits(tx, entries, now);
+}
+
 /** An invitation that can be accepted, for the page that its link leads to. */
 export interface OpenInvitation extends InvitationSummary {
   organizationName: string;
@@ -106,7 +133,7 @@ export async function findInvitation(
   token: string,
 ): Promise<OpenInvitation | null> {
   const found = await db.invitation.findUnique({
-    where: { tokenHash: hashOf(token), ...neitherAcceptedNorRevoked, expiresAt: { gt: clock.now() } },
+    where: { tokenHash: hashOf(token), ...openAt(clock.now()) },
     omit: { tokenHash: true },
     include: { organization: { select: { name: true } } },
   });

@@ -5,6 +5,7 @@ import { ServiceError } from '../errors.ts';
 import { lockOrganization } from '../organizations/find-organization.ts';
 import { type Acting, actorOf, requireManaging } from './acting.ts';
 import { noSuchMember } from './find-members.ts';
+import { revokeOpenInvitations } from './invitations.ts';
 import { managedRoles } from './roles.ts';
 
 /** Stores a membership of somebody who has a user, with the entry in the audit log. */
@@ -17,11 +18,6 @@ export async function insertMembership(
   await tx.membership.create({ data: { organizationId, userId, role, createdAt: now } });
   const entry = { organizationId, actor, action: 'member.added', target: userId } as const;
   await writeAudit(tx, { ...entry, detail: { email, role } }, now);
-}
-
-/** What is answered when somebody who is a member is to become one. */
-export function alreadyMember(): ServiceError {
-  return new ServiceError('validation_error', 'email: this person is a member already.');
 }
 
 /**
@@ -50,7 +46,7 @@ export async function changeRole(
     if (previous.role === 'owner') await requireAnotherOwner(tx, organizationId, userId);
     const where = { organizationId_userId: { organizationId, userId } };
     await tx.membership.update({ where, data: { role } });
-    await revokeInvitationsOf(tx, organizationId, userId, managedRoles(role), now);
+    await revokeInvitationsOf(tx, { organizationId, userId, kept: managedRoles(role) }, acting, now);
     const detail = { email: previous.email, from: previous.role, to: role };
     const entry = {
       organizationId,
@@ -81,7 +77,7 @@ export async function removeMember(
     if (!leaves) await requireManaging(tx, organizationId, acting, [role]);
     if (role === 'owner') await requireAnotherOwner(tx, organizationId, userId);
     await tx.membership.delete({ where: { organizationId_userId: { organizationId, userId } } });
-    await revokeInvitationsOf(tx, organizationId, userId, [], now);
+    await revokeInvitationsOf(tx, { organizationId, userId, kept: [] }, acting, now);
     const entry = {
       organizationId,
       actor: actorOf(acting),
@@ -94,20 +90,16 @@ export async function removeMember(
 
 /**
  * Ends the open invitations that a person made and may make no longer, which could bring the lost role back.
- * @param kept roles that the person may still give.
+ * @param made.kept roles that the person may still give.
  */
 async function revokeInvitationsOf(
   tx: DatabaseTransaction,
-  organizationId: string,
-  userId: string,
-  kept: readonly Role[],
+  { organizationId, userId, kept }: { organizationId: string; userId: string; kept: readonly Role[] },
+  acting: Acting,
   now: Date,
 ): Promise<void> {
   const made = { organizationId, invitedBy: actorOf({ userId }), role: { notIn: [...kept] } };
-  await tx.invitation.updateMany({
-    where: { ...made, acceptedAt: null, revokedAt: null },
-    data: { revokedAt: now },
-  });
+  await revokeOpenInvitations(tx, made, actorOf(acting), now);
 }
 
 async function readMember(

@@ -2,7 +2,7 @@ import { type AuditAction, auditEverywhere } from '../audit-log.ts';
 import type { DatabaseTransaction, Session } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { actorOf } from './acting.ts';
-import { hashOf } from './sessions.ts';
+import { hashOf, holdSession } from './sessions.ts';
 
 /** A session as it may be shown: nothing of the cookie, nothing of what the library keeps. */
 export type SessionSummary = Omit<Session, 'hash' | 'data' | 'userId'>;
@@ -31,12 +31,28 @@ export async function signOut(
   });
 }
 
-/** Ends one of a person's sessions; answers whether there was such a session. */
+/**
+ * Ends one of a person's sessions; answers whether there was such a session.
+ * @param request.sid of the session in which the person orders it.
+ * @throws ServiceError insufficient_scope when that one has ended.
+ */
 export async function revokeSession(
   deps: Pick<Dependencies, 'db' | 'clock'>,
-  { userId, id }: { userId: string; id: string },
+  { userId, sid, id }: { userId: string; sid: string; id: string },
 ): Promise<boolean> {
-  return await deps.db.$transaction((tx) => endOne(deps, tx, { userId, id, action: 'session.revoked' }));
+  return await deps.db.$transaction(async (tx) => {
+    await holdOwnSession(tx, { userId, sid, now: deps.clock.now() });
+    return await endOne(deps, tx, { userId, id, action: 'session.revoked' });
+  });
+}
+
+/** One after the other: of two sessions that end each other one stays, and neither waits for ever. */
+async function holdOwnSession(
+  tx: DatabaseTransaction,
+  held: { sid: string; userId: string; now: Date },
+): Promise<void> {
+  await tx.$queryRaw`SELECT 1 FROM "user" WHERE id = ${held.userId} FOR NO KEY UPDATE`;
+  await holdSession(tx, held);
 }
 
 async function endOne(
@@ -50,16 +66,21 @@ async function endOne(
   return true;
 }
 
-/** Ends a person's sessions but for the one of a cookie; answers how many. */
+/**
+ * Ends a person's sessions but for the one of a cookie, in which the person orders it; answers how many.
+ * @throws ServiceError insufficient_scope when that one has ended.
+ */
 export async function revokeOtherSessions(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   { userId, sid }: { userId: string; sid: string },
 ): Promise<number> {
+  const now = clock.now();
   return await db.$transaction(async (tx) => {
+    await holdOwnSession(tx, { userId, sid, now });
     const count = await endSessionsOf(tx, userId, sid);
     if (count === 0) return 0;
     const act = { actor: actorOf({ userId }), action: 'sessions.revoked', target: userId } as const;
-    await auditEverywhere(tx, { userId, ...act, detail: { count } }, clock.now());
+    await auditEverywhere(tx, { userId, ...act, detail: { count } }, now);
     return count;
   });
 }

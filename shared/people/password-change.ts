@@ -7,21 +7,22 @@ import { findMember } from './find-members.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
 import { endSessionsOf } from './own-sessions.ts';
 import { checkNewPassword, hashPassword, verifyPassword } from './passwords.ts';
-import type { Proof } from './sessions.ts';
+import { type Proof, renameSession } from './sessions.ts';
 
 /**
- * Changes the password of a person who is signed in, and ends all other sessions of that person. Wrong guesses of the
- * current one lock this form, as they lock signing in, and nothing else.
- * @param request.sid of the session that stays.
- * @returns what a session takes that is to go on under the new password.
- * @throws ServiceError validation_error when the current one is wrong or the new one will not do; rate_limited while
- * the form is locked; not_found for an unknown user; service_unavailable.
+ * Changes the password of a person who is signed in, gives the session another id, and ends all other sessions of that
+ * person: all of it or nothing. Wrong guesses of the current one lock this form, as they lock signing in, and nothing else.
+ * @param request.sid of the session that stays, and still is there when the password is changed.
+ * @param request.nextSid its id from then on.
+ * @returns what shows that the person knows the new password.
+ * @throws ServiceError validation_error when the current one is wrong or the new one will not do; insufficient_scope when
+ * the session has ended; rate_limited while the form is locked; not_found for an unknown user; service_unavailable.
  */
 export async function changePassword(
   deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & RefusalLog,
-  request: { userId: string; current: string; next: string; sid: string },
+  request: { userId: string; current: string; next: string; sid: string; nextSid: string },
 ): Promise<Proof> {
-  const { userId, current, next, sid } = request;
+  const { userId, current, next, sid, nextSid } = request;
   const user = await deps.db.user.findUnique({ where: { id: userId } });
   if (user === null) throw new ServiceError('not_found', 'No such user.');
   checkNewPassword(user.email, next, 'next');
@@ -30,6 +31,7 @@ export async function changePassword(
     throw new ServiceError('validation_error', 'next: has to be another one than the current password.');
   }
   const passwordHash = await hashPassword(deps, next);
+  const now = deps.clock.now();
   await deps.db.$transaction(async (tx) => {
     // What was verified above is what is replaced: of two changes at the same moment one is made.
     const { count } = await tx.user.updateMany({
@@ -39,9 +41,10 @@ export async function changePassword(
     if (count === 0) {
       throw new ServiceError('validation_error', 'current: it was changed meanwhile. Sign in again.');
     }
-    await endSessionsOf(tx, userId, sid);
+    await renameSession(tx, { sid, nextSid, userId, now });
+    await endSessionsOf(tx, userId, nextSid);
     const act = { actor: actorOf({ userId }), action: 'user.password_changed', target: userId } as const;
-    await auditEverywhere(tx, { userId, ...act }, deps.clock.now());
+    await auditEverywhere(tx, { userId, ...act }, now);
   });
   return { userId, passwordHash };
 }

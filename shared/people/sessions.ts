@@ -19,7 +19,7 @@ const longestUserAgent = 300;
 export interface LoadedSession {
   /** The row's own name, `ses_...`; to be given back to `updateSession`. */
   id: string;
-  userId: string | null;
+  userId: string;
   data: Prisma.JsonValue;
 }
 
@@ -32,18 +32,15 @@ export interface Proof {
 /** A session that begins. */
 export interface NewSession {
   sid: string;
-  /** Null for a session of nobody. */
-  proof: Proof | null;
-  /** True when it takes the place of one that the person has; else the person signs in with it. */
-  isRenewal?: boolean;
+  proof: Proof;
   data: Prisma.InputJsonObject;
   userAgent: string | null;
   ip: string | null;
 }
 
 /**
- * Stores a session that the request has made itself; nobody else inserts one, so that one which has ended stays ended. A
- * person's begins only while the password that was shown still counts: whoever changes it waits for this, or this for them.
+ * Stores a session that the request has made itself; nobody else inserts one, so that one which has ended stays ended. It
+ * begins only while the password that was shown still counts: whoever changes it waits for this, or this for them.
  * To sign in is written down in every organization of the person.
  * @returns the session's id, for `updateSession`.
  * @throws ServiceError validation_error when the password was changed meanwhile; any error for a session id that is stored already.
@@ -52,17 +49,16 @@ export async function startSession(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   session: NewSession,
 ): Promise<string> {
-  const { sid, proof, isRenewal = false, data, ip } = session;
+  const { sid, proof, data, ip } = session;
   const now = clock.now();
   const userAgent =
     session.userAgent === null ? null : [...session.userAgent].slice(0, longestUserAgent).join('');
   const times = { createdAt: now, lastSeenAt: now, expiresAt: expiryOf(now, now) };
-  const userId = proof?.userId ?? null;
+  const { userId } = proof;
   const row = { id: newId('ses'), hash: hashOf(sid), userId, data, userAgent, ip, ...times };
   await db.$transaction(async (tx) => {
-    if (proof !== null) await holdPassword(tx, proof);
+    await holdPassword(tx, proof);
     await tx.session.create({ data: row });
-    if (userId === null || isRenewal) return;
     const act = { actor: actorOf({ userId }), action: 'user.signed_in', target: row.id } as const;
     await auditEverywhere(tx, { userId, ...act }, now);
   });
@@ -81,12 +77,12 @@ async function holdPassword(tx: DatabaseTransaction, { userId, passwordHash }: P
 /**
  * Stores what the session library keeps of a session that has begun; one that has ended meanwhile stays ended.
  * @param session.id as `loadSession` or `startSession` told it.
- * @param session.userId a session that belongs to a person never changes to another one.
+ * @param session.userId a session never changes to another person.
  * @returns whether there is such a session still.
  */
 export async function updateSession(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
-  { sid, id, userId, data }: { sid: string; id: string; userId: string | null; data: Prisma.InputJsonObject },
+  { sid, id, userId, data }: { sid: string; id: string; userId: string; data: Prisma.InputJsonObject },
 ): Promise<boolean> {
   const where = { id, hash: hashOf(sid), userId, expiresAt: { gt: clock.now() } };
   const { count } = await db.session.updateMany({ where, data: { data } });
@@ -105,7 +101,26 @@ export async function holdSession(
     SELECT 1 FROM session
     WHERE hash = ${hashOf(sid)} AND user_id = ${userId} AND expires_at > ${now} FOR SHARE`;
   if (held.length === 1) return;
-  throw new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
+  throw sessionOver();
+}
+
+/**
+ * Gives a person's session another id; what the cookie had before opens nothing any more.
+ * @throws ServiceError insufficient_scope when it has ended.
+ */
+export async function renameSession(
+  tx: DatabaseTransaction,
+  { sid, nextSid, userId, now }: { sid: string; nextSid: string; userId: string; now: Date },
+): Promise<void> {
+  const { count } = await tx.session.updateMany({
+    where: { hash: hashOf(sid), userId, expiresAt: { gt: now } },
+    data: { hash: hashOf(nextSid) },
+  });
+  if (count === 0) throw sessionOver();
+}
+
+function sessionOver(): ServiceError {
+  return new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
 }
 
 /** The session of a cookie, or null when there is none, or its time is over. Reading it is no use of it. */
@@ -115,7 +130,8 @@ export async function loadSession(
 ): Promise<LoadedSession | null> {
   const where = { hash: hashOf(sid), expiresAt: { gt: clock.now() } };
   const row = await db.session.findUnique({ where });
-  return row === null ? null : { id: row.id, userId: row.userId, data: row.data };
+  if (row === null || row.userId === null) return null;
+  return { id: row.id, userId: row.userId, data: row.data };
 }
 
 /**
@@ -131,11 +147,6 @@ export async function noteUse({ db, clock }: Pick<Dependencies, 'db' | 'clock'>,
     where: { id, ...due },
     data: { lastSeenAt: now, expiresAt: expiryOf(row.createdAt, now) },
   });
-}
-
-/** Ends the session of a cookie for good. Doing it again changes nothing. */
-export async function endSession(db: DatabaseTransaction, sid: string): Promise<void> {
-  await db.session.deleteMany({ where: { hash: hashOf(sid) } });
 }
 
 function expiryOf(createdAt: Date, seenAt: Date): Date {

@@ -18,7 +18,7 @@ export type SignInDependencies = Pick<Dependencies, 'db' | 'clock' | 'hashingTur
  * Checks an address and a password. Five failures in a row lock the address for 30 s, each further one for twice as
  * long, up to an hour; meanwhile the right password is refused, too. Browsers in which the person has signed in before are
  * counted each by itself, and not locked with the address.
- * @param request.browser the token of a browser that says to be known.
+ * @param request.browser what a browser shows that says to be known.
  * @throws ServiceError service_unavailable when too many people sign in at once; then nothing was counted.
  */
 export async function signIn(

@@ -4,7 +4,8 @@ import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { lockOrganization } from '../organizations/find-organization.ts';
-import { isEmail, normalizeEmail } from './email.ts';
+import { checkedEmail, normalizeEmail } from './email.ts';
+import { revokeOpenInvitations } from './invitations.ts';
 import { checkNewPassword, hashPassword } from './passwords.ts';
 
 /** A person who can sign in, as the row is made: the address is normalized. */
@@ -29,17 +30,7 @@ export async function prepareUser(
 }
 
 /**
- * The normalized address.
- * @throws ServiceError validation_error for what is not an address.
- */
-export function checkedEmail(text: string): string {
-  const email = normalizeEmail(text);
-  if (!isEmail(email)) throw new ServiceError('validation_error', 'email: not an e-mail address.');
-  return email;
-}
-
-/**
- * Creates a person who may sign in, as a member of an organization.
+ * Creates a person who may sign in, as a member of an organization. Open invitations of the address there end.
  * @throws ServiceError validation_error for an address that is not one or is taken, or a password that will not do;
  * not_found for the organization.
  */
@@ -54,7 +45,8 @@ export async function createUser(
     deps.db.$transaction(async (tx) => {
       await lockOrganization(tx, organizationId);
       await insertUser(tx, user, { organizationId, role, actor }, now);
-      await closeInvitations(tx, organizationId, user.email, now);
+      // The person has become a member in another way.
+      await revokeOpenInvitations(tx, { organizationId, email: user.email }, actor, now);
     }),
   );
   return { id: user.id };
@@ -77,17 +69,6 @@ export async function insertUser(
   await tx.membership.create({ data: { organizationId, userId: user.id, role, createdAt: now } });
   const entry = { organizationId, actor, action: 'user.created', target: user.id } as const;
   await writeAudit(tx, { ...entry, detail: { email: user.email, role } }, now);
-}
-
-/** Open invitations of an address end when its person has become a member in another way. */
-async function closeInvitations(
-  tx: DatabaseTransaction,
-  organizationId: string,
-  email: string,
-  now: Date,
-): Promise<void> {
-  const open = { organizationId, email, acceptedAt: null, revokedAt: null };
-  await tx.invitation.updateMany({ where: open, data: { revokedAt: now } });
 }
 
 /** Turns the database's refusal of a second user with the same address into words. */

@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { invite } from '../../shared/people/invitations.ts';
 import { changeRole } from '../../shared/people/members.ts';
@@ -7,6 +6,7 @@ import { createUser } from '../../shared/people/users.ts';
 import { signInMember } from '../harness/dashboard-member.ts';
 import { DashboardVisitor } from '../harness/dashboard-visitor.ts';
 import { withClient } from '../harness/database-client.ts';
+import { sendHeld } from '../harness/held-request.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitForLock } from '../harness/wait-for-lock.ts';
 
@@ -250,6 +250,21 @@ describe('a session', () => {
     expect((await seenAt()).getTime()).toBeGreaterThan(long.getTime());
   });
 
+  test("ends by the database's time, whatever this machine's clock says", async () => {
+    const { id, email } = await newPerson();
+    const visitor = await signedIn(email);
+    const sessionIds = async () =>
+      (await service.deps.db.session.findMany({ where: { userId: id } })).map((session) => session.id);
+    const before = await sessionIds();
+    const aheadMs = 8 * 24 * 60 * 60 * 1000;
+    const trueNow = Date.now;
+    const machine = vi.spyOn(Date, 'now').mockImplementation(() => trueNow() + aheadMs);
+    onTestFinished(() => machine.mockRestore());
+    expect((await visitor.get('/dashboard/you')).status).toBe(200);
+    expect(await sessionIds()).toEqual(before);
+    expect(await service.deps.db.session.count({ where: { userId: null } })).toBe(0);
+  });
+
   test('that somebody made up is none', async () => {
     const visitor = new DashboardVisitor(service);
     visitor.takeCookies('refunds_session=made-up.signature');
@@ -437,30 +452,12 @@ function withoutRequestId(text: string): string {
 }
 
 describe('rights that are taken away', () => {
-  /** A form whose body is held back until something has happened meanwhile. */
-  async function sendSlowly(visitor: DashboardVisitor, url: string, meanwhile: () => Promise<unknown>) {
-    const { text } = await visitor.get('/dashboard/you');
-    const token = /name="_csrf" value="([^"]+)"/.exec(text)?.[1] ?? '';
-    let body: Readable | null = null;
-    const reading = new Promise<void>((resolve) => {
-      body = new Readable({ read: () => resolve() });
-    });
-    const answering = service.app.inject({
-      method: 'POST',
-      url,
-      headers: {
-        cookie: visitor.cookie,
-        'content-type': 'application/x-www-form-urlencoded',
-        'sec-fetch-site': 'same-origin',
-      },
-      payload: body as unknown as Readable,
-    });
-    await reading;
-    await meanwhile();
-    (body as unknown as Readable).push(new URLSearchParams({ _csrf: token }).toString());
-    (body as unknown as Readable).push(null);
-    return await answering;
-  }
+  const sendSlowly = (
+    visitor: DashboardVisitor,
+    url: string,
+    meanwhile: () => Promise<unknown>,
+    fields: Record<string, string> = {},
+  ) => sendHeld(service, visitor, { method: 'POST', url, fields }, meanwhile);
 
   const keys = () => `/dashboard/${service.organization.id}/test/settings/api-keys`;
   const keyCount = () => service.deps.db.apiKey.count();
@@ -486,6 +483,33 @@ describe('rights that are taken away', () => {
     );
     expect(answer.statusCode).toBe(403);
     expect(await keyCount()).toBe(before);
+  });
+
+  test.each([
+    ['ends no other', () => '/dashboard/you/sessions/end-others', {}],
+    ['ends not the one', (id: string) => `/dashboard/you/sessions/${id}/end`, {}],
+    [
+      'changes no password',
+      () => '/dashboard/you/password',
+      { current: password, next: 'another horse battery' },
+    ],
+  ] as const)('are not those of a session that was ended meanwhile: it %s', async (_, url, fields) => {
+    const person = await newPerson();
+    const [lost, mine] = [await signedIn(person.email), await signedIn(person.email)];
+    await mine.get('/dashboard/you');
+    const { id } = await service.deps.db.session.findFirstOrThrow({
+      where: { userId: person.id },
+      orderBy: { id: 'desc' },
+    });
+    const answer = await sendSlowly(
+      lost,
+      url(id),
+      () => mine.post('/dashboard/you/sessions/end-others'),
+      fields,
+    );
+    expect(answer.statusCode).toBe(403);
+    expect((await mine.get('/dashboard/you')).status).toBe(200);
+    await signedIn(person.email);
   });
 
   test('do not come back by an invitation that was made before', async () => {

@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openLog } from '../../shared/log.ts';
 import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
 import { DashboardVisitor } from '../harness/dashboard-visitor.ts';
+import { sendHeld } from '../harness/held-request.ts';
 import { useService } from '../harness/use-service.ts';
 
 const logged: string[] = [];
@@ -99,6 +101,35 @@ describe('the audit log has', () => {
     const answer = await service.app.inject({ method: 'PUT', url, headers: { cookie } });
     expect(answer.statusCode).toBe(403);
     expect(await actionsOf(person)).toEqual(['user.signed_in']);
+  });
+});
+
+describe('an order on the board that is held back is not carried out, nor in the audit log,', () => {
+  test.each<[string, (userId: string) => Promise<unknown>]>([
+    [
+      'when the role has gone in one organization',
+      (userId) =>
+        service.deps.db.membership.updateMany({
+          where: { userId, organizationId: service.organization.id },
+          data: { role: 'viewer' },
+        }),
+    ],
+    [
+      'when the person is removed everywhere',
+      (userId) => service.deps.db.membership.deleteMany({ where: { userId } }),
+    ],
+    ['when the session has ended', (userId) => service.deps.db.session.deleteMany({ where: { userId } })],
+  ])('%s meanwhile', async (_, takeAway) => {
+    const person = await signInMember(service, 'operator');
+    await addEverywhere(person);
+    const promoted = vi.spyOn(BullMQAdapter.prototype, 'promoteAll');
+    onTestFinished(() => promoted.mockRestore());
+    const order = { method: 'PUT', url: '/dashboard/queues/api/queues/maintenance/promote' } as const;
+    const answer = await sendHeld(service, person.visitor, order, () => takeAway(person.userId));
+    expect(answer.statusCode).toBe(403);
+    expect(promoted).not.toHaveBeenCalled();
+    const orders = { actor: `user:${person.userId}`, action: { startsWith: 'queue.' } };
+    expect(await service.deps.db.auditLog.count({ where: orders })).toBe(0);
   });
 });
 

@@ -10,7 +10,7 @@ import {
   listInvitations,
   revokeInvitation,
 } from '../../shared/people/invitations.ts';
-import { removeMember } from '../../shared/people/members.ts';
+import { changeRole, removeMember } from '../../shared/people/members.ts';
 import { startSession } from '../../shared/people/sessions.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
 import { createUser } from '../../shared/people/users.ts';
@@ -42,6 +42,9 @@ async function sessionOf({ userId }: TestPerson): Promise<string> {
   await startSession(people.deps, { sid, proof, data: {}, userAgent: null, ip: null });
   return sid;
 }
+const revocations = (target: string) =>
+  people.deps.db.auditLog.findMany({ where: { organizationId, target, action: 'invitation.revoked' } });
+const by = ({ userId }: TestPerson) => `user:${userId}`;
 const listed = async () => (await listInvitations(people.deps, organizationId)).map(({ id }) => id);
 
 describe('an invitation', () => {
@@ -153,19 +156,40 @@ describe('who may invite', () => {
 
   test('the open invitations of somebody who is removed end, too', async () => {
     const admin = await people.addPerson(organizationId, 'admin');
-    const { token } = await inviteBy(admin, newEmail(), 'admin');
+    const email = newEmail();
+    const { id, token } = await inviteBy(admin, email, 'admin');
     const kept = await inviteBy(owner, newEmail(), 'viewer');
     const acting = { userId: owner.userId };
     await removeMember(people.deps, { organizationId, userId: admin.userId, acting });
     expect(await find(token)).toBeNull();
     expect(await find(kept.token)).not.toBeNull();
+    expect(await revocations(id)).toMatchObject([{ actor: by(owner), detail: { email, role: 'admin' } }]);
+    expect(await revocations(kept.id)).toEqual([]);
+  });
+
+  test('those to roles that somebody may give no longer end with the old role', async () => {
+    const first = await people.addPerson(organizationId, 'owner');
+    const [lost, kept, over] = [
+      await inviteBy(first, newEmail(), 'owner'),
+      await inviteBy(first, newEmail(), 'viewer'),
+      await inviteBy(first, newEmail(), 'owner'),
+    ];
+    await revoke(owner, over.id);
+    const demoted = { actingUserId: owner.userId, userId: first.userId };
+    await changeRole(people.deps, { organizationId, ...demoted, role: 'admin' });
+    expect(await find(lost.token)).toBeNull();
+    expect(await find(kept.token)).not.toBeNull();
+    expect(await revocations(lost.id)).toMatchObject([{ actor: by(owner) }]);
+    expect(await revocations(kept.id)).toEqual([]);
+    expect(await revocations(over.id)).toHaveLength(1);
   });
 
   test('an address that becomes a member in another way needs no invitation any more', async () => {
     const email = newEmail();
-    const { token } = await inviteBy(owner, email, 'owner');
+    const { id, token } = await inviteBy(owner, email, 'owner');
     await createUser(people.deps, { organizationId, email, password, role: 'viewer', actor: 'test' });
     expect(await find(token)).toBeNull();
+    expect(await revocations(id)).toMatchObject([{ actor: 'test', detail: { email, role: 'owner' } }]);
   });
 });
 

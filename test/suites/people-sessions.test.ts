@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../shared/db.ts';
 import { HashingTurns } from '../../shared/people/hashing-turns.ts';
 import {
   listSessions,
@@ -9,7 +10,6 @@ import {
 } from '../../shared/people/own-sessions.ts';
 import { changePassword, resetPassword } from '../../shared/people/password-change.ts';
 import {
-  endSession,
   loadSession,
   noteUse,
   type Proof,
@@ -20,6 +20,7 @@ import { signIn } from '../../shared/people/sign-in.ts';
 import { withClient } from '../harness/database-client.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
 import { outcomesOf, proofOf, type TestPerson, usePeople } from '../harness/people.ts';
+import { recordStatements } from '../harness/recorded-statements.ts';
 import { waitForLock } from '../harness/wait-for-lock.ts';
 
 const people = usePeople();
@@ -36,17 +37,19 @@ beforeAll(async () => {
 const browser = { userAgent: 'A browser', ip: '192.0.2.1' };
 
 /** What a request does that makes a session; the cookie's session id and the row's own. */
-async function start(userId: string | null): Promise<{ sid: string; id: string }> {
-  return await startWith(userId === null ? null : await proofOf(people.deps.db, userId));
+async function start(userId: string): Promise<{ sid: string; id: string }> {
+  return await startWith(await proofOf(people.deps.db, userId));
 }
 
-async function startWith(proof: Proof | null): Promise<{ sid: string; id: string }> {
-  const sid = randomBytes(24).toString('base64url');
+const newSid = () => randomBytes(24).toString('base64url');
+
+async function startWith(proof: Proof): Promise<{ sid: string; id: string }> {
+  const sid = newSid();
   return { sid, id: await startSession(people.deps, { sid, proof, data: {}, ...browser }) };
 }
 
 const load = (sid: string) => loadSession(people.deps, sid);
-const update = (session: { sid: string; id: string }, userId: string | null, data = {}) =>
+const update = (session: { sid: string; id: string }, userId: string, data = {}) =>
   updateSession(people.deps, { ...session, userId, data });
 
 describe('a session', () => {
@@ -57,20 +60,16 @@ describe('a session', () => {
     expect(await load(session.sid)).toEqual({ id: session.id, userId: person.userId, data: { csrf: 'x' } });
   });
 
-  test('never changes over to another person, nor from nobody to a person', async () => {
+  test('never changes over to another person', async () => {
     const session = await start(person.userId);
     const other = await people.addPerson(organizationId, 'viewer');
     expect(await update(session, other.userId)).toBe(false);
-    expect(await update(session, null)).toBe(false);
     expect((await load(session.sid))?.userId).toBe(person.userId);
-    const nobodys = await start(null);
-    expect(await update(nobodys, person.userId)).toBe(false);
-    expect((await load(nobodys.sid))?.userId).toBeNull();
   });
 
   test('is not there for an unknown cookie, and storing does not make it', async () => {
     expect(await load('unknown')).toBeNull();
-    expect(await update({ sid: 'unknown', id: 'ses_unknown' }, null)).toBe(false);
+    expect(await update({ sid: 'unknown', id: 'ses_unknown' }, person.userId)).toBe(false);
     expect(await load('unknown')).toBeNull();
   });
 
@@ -90,21 +89,21 @@ describe('a session that has ended', () => {
   test('is not brought back by a request that was running meanwhile', async () => {
     const session = await start(person.userId);
     const running = await load(session.sid);
-    await endSession(people.deps.db, session.sid);
+    await signOut(people.deps, { userId: person.userId, sid: session.sid });
     expect(await update({ sid: session.sid, id: running?.id ?? '' }, person.userId)).toBe(false);
     expect(await load(session.sid)).toBeNull();
   });
 
   test('is not brought back by the request that made it, either', async () => {
-    const session = await start(person.userId);
-    await revokeOtherSessions(people.deps, { userId: person.userId, sid: 'another' });
+    const [session, other] = [await start(person.userId), await start(person.userId)];
+    await revokeOtherSessions(people.deps, { userId: person.userId, sid: other.sid });
     expect(await update(session, person.userId)).toBe(false);
     expect(await load(session.sid)).toBeNull();
   });
 
   test('is not made twice', async () => {
-    const { sid } = await start(null);
-    const again = { sid, proof: null, data: {}, ...browser };
+    const { sid } = await start(person.userId);
+    const again = { sid, proof: await proofOf(people.deps.db, person.userId), data: {}, ...browser };
     await expect(startSession(people.deps, again)).rejects.toThrow();
   });
 });
@@ -168,7 +167,10 @@ describe('a session that begins with a password', () => {
     const proof = await verified(member);
     const { userId, email, password } = member;
     if (who === 'the person') {
-      await changePassword(people.deps, { userId, current: password, next: changeTo, sid: 'none' });
+      const { sid } = await startWith(proof);
+      const nextSid = newSid();
+      await changePassword(people.deps, { userId, current: password, next: changeTo, sid, nextSid });
+      await signOut(people.deps, { userId, sid: nextSid });
     } else {
       await resetPassword(people.deps, { organizationId, email, password: changeTo, actor: 'cli:test' });
     }
@@ -221,13 +223,36 @@ describe('a person', () => {
     expect((await listSessions(people.deps, userId)).map(({ id }) => id)).toEqual(
       [third, second, first].map(({ id }) => id),
     );
-    expect(await revokeSession(people.deps, { userId, id: stranger.id })).toBe(false);
-    expect(await revokeSession(people.deps, { userId, id: first.id })).toBe(true);
+    const { sid } = second;
+    expect(await revokeSession(people.deps, { userId, sid, id: stranger.id })).toBe(false);
+    expect(await revokeSession(people.deps, { userId, sid, id: first.id })).toBe(true);
     expect(await load(first.sid)).toBeNull();
-    expect(await revokeOtherSessions(people.deps, { userId, sid: second.sid })).toBe(1);
+    expect(await revokeOtherSessions(people.deps, { userId, sid })).toBe(1);
     expect(await load(second.sid)).not.toBeNull();
     expect(await load(third.sid)).toBeNull();
     expect(await load(stranger.sid)).not.toBeNull();
+  });
+
+  test('whose session has ended ends none of the others with it', async () => {
+    const { userId } = await people.addPerson(organizationId, 'viewer');
+    const [stolen, own] = [await start(userId), await start(userId)];
+    await revokeSession(people.deps, { userId, sid: own.sid, id: stolen.id });
+    const { sid } = stolen;
+    const refusal = { code: 'insufficient_scope', message: expect.stringContaining('signed out') };
+    await expect(revokeOtherSessions(people.deps, { userId, sid })).rejects.toMatchObject(refusal);
+    await expect(revokeSession(people.deps, { userId, sid, id: own.id })).rejects.toMatchObject(refusal);
+    expect(await load(own.sid)).not.toBeNull();
+  });
+
+  test('whose two browsers end all others at the same moment keeps one of them', async () => {
+    const { userId } = await people.addPerson(organizationId, 'viewer');
+    const both = [await start(userId), await start(userId)];
+    const { done, refusals } = await outcomesOf(
+      both.map(({ sid }) => revokeOtherSessions(people.deps, { userId, sid })),
+    );
+    expect(done).toBe(1);
+    expect(refusals).toMatchObject([{ code: 'insufficient_scope' }]);
+    expect(await listSessions(people.deps, userId)).toHaveLength(1);
   });
 });
 
@@ -239,12 +264,13 @@ describe('the audit log', () => {
       data: { organizationId: secondId, userId, role: 'viewer' },
     });
     const [first, second, third] = [await start(userId), await start(userId), await start(userId)];
-    await revokeSession(people.deps, { userId, id: second.id });
-    await revokeOtherSessions(people.deps, { userId, sid: first.sid });
-    await signOut(people.deps, { userId, sid: first.sid });
+    const { sid } = first;
     // What has ended already ends no second time.
-    await revokeSession(people.deps, { userId, id: second.id });
-    await revokeOtherSessions(people.deps, { userId, sid: first.sid });
+    for (let time = 0; time < 2; time += 1) {
+      await revokeSession(people.deps, { userId, sid, id: second.id });
+    }
+    for (let time = 0; time < 2; time += 1) await revokeOtherSessions(people.deps, { userId, sid });
+    await signOut(people.deps, { userId, sid: first.sid });
     await signOut(people.deps, { userId, sid: first.sid });
     for (const each of [organizationId, secondId]) {
       const where = { organizationId: each, actor: `user:${userId}`, action: { not: 'user.created' } };
@@ -261,19 +287,31 @@ describe('the audit log', () => {
     }
   });
 
-  test('is not told that somebody signs in when a session goes on under another cookie', async () => {
+  test('is written in one statement, however many organizations a person has', async () => {
     const { userId } = await people.addPerson(organizationId, 'viewer');
-    const proof = await proofOf(people.deps.db, userId);
-    const renewed = { sid: randomBytes(24).toString('base64url'), proof, isRenewal: true, data: {} };
-    const id = await startSession(people.deps, { ...renewed, ...browser });
-    expect(await people.audited(id)).toEqual([]);
+    for (let more = 0; more < 5; more += 1) {
+      const id = await people.addOrganization();
+      await people.deps.db.membership.create({ data: { organizationId: id, userId, role: 'viewer' } });
+    }
+    const [{ id }, { sid }] = [await start(userId), await start(userId)];
+    const { statements, stop } = recordStatements();
+    onTestFinished(stop);
+    const db = openDatabase(people.databaseUrl, 1);
+    onTestFinished(() => db.$disconnect());
+    await revokeSession({ ...people.deps, db }, { userId, sid, id });
+    const written = await people.deps.db.auditLog.count({ where: { target: id, action: 'session.revoked' } });
+    expect(written).toBe(6);
+    expect(statements.filter(({ text }) => /^INSERT INTO .*"audit_log"/.test(text))).toHaveLength(1);
   });
 });
 
 describe('changing a password', () => {
   const next = 'a quite different password';
-  const change = ({ userId, password }: TestPerson, sid: string, to = next) =>
-    changePassword(people.deps, { userId, current: password, next: to, sid });
+  const change = async ({ userId, password }: TestPerson, sid: string, to = next) => {
+    const nextSid = newSid();
+    await changePassword(people.deps, { userId, current: password, next: to, sid, nextSid });
+    return nextSid;
+  };
 
   test('ends all other sessions, and is told to every organization of the person', async () => {
     const member = await people.addPerson(organizationId, 'viewer');
@@ -282,8 +320,9 @@ describe('changing a password', () => {
       data: { organizationId: secondId, userId: member.userId, role: 'owner' },
     });
     const [own, other] = [await start(member.userId), await start(member.userId)];
-    await change(member, own.sid);
-    expect(await load(own.sid)).not.toBeNull();
+    const nextSid = await change(member, own.sid);
+    expect(await load(nextSid)).toMatchObject({ id: own.id, userId: member.userId });
+    expect(await load(own.sid)).toBeNull();
     expect(await load(other.sid)).toBeNull();
     const told = await people.deps.db.auditLog.findMany({
       where: { target: member.userId, action: 'user.password_changed' },
@@ -292,6 +331,31 @@ describe('changing a password', () => {
     expect(told[0]?.actor).toBe(`user:${member.userId}`);
     expect((await signIn(people.deps, member)).kind).toBe('refused');
     expect((await signIn(people.deps, { email: member.email, password: next })).kind).toBe('signed-in');
+  });
+
+  test('and the id of the session that goes on are one change: a fault between them leaves both', async () => {
+    const member = await people.addPerson(organizationId, 'viewer');
+    const { userId } = member;
+    const [own, other] = [await start(userId), await start(userId)];
+    await withClient(people.databaseUrl, async (client) => {
+      await client.query(`
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'a fault'; END $$;
+        CREATE TRIGGER refuse BEFORE UPDATE OF hash ON session FOR EACH ROW EXECUTE FUNCTION refuse()`);
+      await expect(change(member, own.sid)).rejects.toThrow('a fault');
+      await client.query('DROP FUNCTION refuse CASCADE');
+    });
+    expect((await signIn(people.deps, { email: member.email, password: next })).kind).toBe('refused');
+    for (const { sid } of [own, other]) expect(await load(sid)).not.toBeNull();
+  });
+
+  test('is not done by a session that has ended, and leaves those that have not', async () => {
+    const member = await people.addPerson(organizationId, 'viewer');
+    const { userId, email } = member;
+    const [revoked, own] = [await start(userId), await start(userId)];
+    await revokeSession(people.deps, { userId, sid: own.sid, id: revoked.id });
+    await expect(change(member, revoked.sid)).rejects.toMatchObject({ code: 'insufficient_scope' });
+    expect(await load(own.sid)).not.toBeNull();
+    expect((await signIn(people.deps, { email, password: next })).kind).toBe('refused');
   });
 
   test('needs the current one, and guesses at it lock the form, but nobody out', async () => {
@@ -307,23 +371,26 @@ describe('changing a password', () => {
     await expect(change(member, sid)).rejects.toMatchObject({ code: 'rate_limited' });
     const reset = { organizationId, email: member.email, password: next, actor: 'cli:test' };
     await resetPassword(people.deps, reset);
-    await change({ ...member, password: next }, sid, 'one more password');
+    const again = await start(member.userId);
+    await change({ ...member, password: next }, again.sid, 'one more password');
   });
 
   test('waits for its turn to hash, and counts nothing when it is turned away', async () => {
     const member = await people.addPerson(organizationId, 'viewer');
     const full = { ...people.deps, hashingTurns: new HashingTurns({ atOnce: 0, waiting: 0 }) };
-    const request = { userId: member.userId, current: 'wrong', next, sid: 'sid' };
+    const { sid } = await start(member.userId);
+    const request = { userId: member.userId, current: 'wrong', next, sid, nextSid: newSid() };
     for (let count = 0; count < 6; count += 1) {
       await expect(changePassword(full, request)).rejects.toMatchObject({ code: 'service_unavailable' });
     }
-    await change(member, 'sid');
+    await change(member, sid);
   });
 
   test('needs another one that will do', async () => {
     const member = await people.addPerson(organizationId, 'viewer');
+    const { sid } = await start(member.userId);
     for (const to of ['short', member.email, member.password]) {
-      await expect(change(member, 'sid', to)).rejects.toMatchObject({
+      await expect(change(member, sid, to)).rejects.toMatchObject({
         code: 'validation_error',
         message: expect.stringMatching(/^next: /),
       });
@@ -332,8 +399,9 @@ describe('changing a password', () => {
 
   test('twice at the same moment happens once', async () => {
     const member = await people.addPerson(organizationId, 'viewer');
+    const { sid } = await start(member.userId);
     const { done, refusals } = await outcomesOf(
-      ['one new password', 'another new password'].map((to) => change(member, 'sid', to)),
+      ['one new password', 'another new password'].map((to) => change(member, sid, to)),
     );
     expect(done).toBe(1);
     expect(refusals).toMatchObject([{ code: 'validation_error' }]);

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HashingTurns } from '../../shared/people/hashing-turns.ts';
-import { knownBrowserToken } from '../../shared/people/known-browser.ts';
+import { withPerson } from '../../shared/people/known-browser.ts';
 import { resetPassword } from '../../shared/people/password-change.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
 import { createUser } from '../../shared/people/users.ts';
@@ -143,8 +143,8 @@ test('a success ends the row of failures', async () => {
 describe('a browser in which somebody has signed in before', () => {
   const tryIn = (browser: string, { email, password }: Pick<TestPerson, 'email' | 'password'>) =>
     signIn(people.deps, { email, password, browser });
-  const knownTo = async ({ userId }: TestPerson) =>
-    knownBrowserToken(people.deps, await proofOf(people.deps.db, userId));
+  const knownTo = async ({ userId }: TestPerson, shown = '') =>
+    withPerson(people.deps, shown, await proofOf(people.deps.db, userId));
   const locked = { kind: 'locked', retryAfterSeconds: 30 };
   let member: TestPerson;
   let browser: string;
@@ -169,10 +169,39 @@ describe('a browser in which somebody has signed in before', () => {
     expect((await tryPassword(member.email, member.password)).kind).toBe('signed-in');
   });
 
+  test('is known to the last three people, and is not locked for any of them by strangers', async () => {
+    const [first, second, third, fourth] = await Promise.all(
+      [1, 2, 3, 4].map(() => people.addPerson(organizationId, 'viewer')),
+    );
+    if (!first || !second || !third || !fourth) throw new Error('There are four people');
+    let shown = '';
+    // A second time in a row, and under a new password, is no further person.
+    for (const each of [first, second, second, third]) shown = await knownTo(each, shown);
+    const next = 'a new password of my own';
+    await resetPassword(people.deps, { organizationId, email: second.email, actor: 'test', password: next });
+    second.password = next;
+    shown = await knownTo(second, shown);
+    const kindsOf = async (some: TestPerson[]) =>
+      await Promise.all(some.map(async (each) => (await tryIn(shown, each)).kind));
+    for (const { email } of [first, second, third, fourth]) await failTimes(email, 5);
+    const all = Array.from({ length: 3 }, () => 'signed-in');
+    expect(await kindsOf([first, second, third])).toEqual(all);
+    shown = await knownTo(fourth, shown);
+    expect(await kindsOf([second, third, fourth])).toEqual(all);
+    expect(await kindsOf([first])).toEqual(['locked']);
+    expect(shown.length).toBeLessThan(400);
+  });
+
+  test('keeps nothing that it has not been given', async () => {
+    const hostile = [`${'x'.repeat(5_000)}~a.b.c.d~; Path=/`, '~~~', '\u0000'];
+    for (const shown of hostile) expect(await knownTo(member, shown)).toMatch(/^[\w.-]{1,120}$/);
+  });
+
   test.for<[string, (token: string) => Promise<string> | string]>([
     ['of another person', async () => knownTo(await people.addPerson(organizationId, 'viewer'))],
-    ['whose name was changed', (token) => token.replace(/^[^.]+/, 'another')],
-    ['whose time was changed', (token) => token.replace(/\.\d+\./, '.99999999999999.')],
+    ['that is known to somebody else by its tag', (token) => token.replace(/^[^.]+/, 'x'.repeat(16))],
+    ['whose name was changed', (token) => token.replace(/\.[^.]+/, `.${'x'.repeat(22)}`)],
+    ['whose time was changed', (token) => token.replace(/\.\d{13}\./, '.99999999999999.')],
     ['without a signature', (token) => token.replace(/[^.]+$/, '')],
     [
       'known under an earlier password',

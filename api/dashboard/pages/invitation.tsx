@@ -12,7 +12,8 @@ import { NewPasswordField } from '../layout/new-password-field.tsx';
 import { limitTries } from '../limit-tries.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import { beginSession, signedIn } from '../session.ts';
+import { beginSession } from '../session.ts';
+import { signedIn } from '../signed-in.ts';
 
 const path = `${dashboardPath}/invitation/:token`;
 const formSchema = z.object({ password: z.string() });

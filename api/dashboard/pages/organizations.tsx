@@ -8,7 +8,7 @@ import { Gate } from '../layout/gate.tsx';
 import { Empty } from '../layout/notice.tsx';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import type { Visitor } from '../session.ts';
+import type { Visitor } from '../signed-in.ts';
 
 interface Membership {
   /** The organization's. */

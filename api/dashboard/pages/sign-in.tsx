@@ -6,6 +6,7 @@ import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { visitorOf } from '../access.ts';
 import { entered, type FormProblems, problemsOf } from '../forms.ts';
+import { shownBrowser } from '../known-browser-cookie.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { Notice } from '../layout/notice.tsx';
@@ -13,7 +14,8 @@ import { limitTries, longestTry } from '../limit-tries.ts';
 import { ownAddress } from '../own-address.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import { beginSession, shownBrowser, signedIn } from '../session.ts';
+import { beginSession } from '../session.ts';
+import { signedIn } from '../signed-in.ts';
 
 const formSchema = z.object({ email: z.string().max(longestTry), password: z.string().max(longestTry) });
 const chosen = z.string().optional().catch(undefined);

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { ServiceError } from '../../../shared/errors.ts';
 import {
   listSessions,
   revokeOtherSessions,
@@ -7,7 +8,6 @@ import {
   type SessionSummary,
 } from '../../../shared/people/own-sessions.ts';
 import { changePassword } from '../../../shared/people/password-change.ts';
-import type { Proof } from '../../../shared/people/sessions.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
 import { visitorOf } from '../access.ts';
@@ -23,8 +23,8 @@ import { Moment } from '../layout/values.tsx';
 import { limitTries, longestTry } from '../limit-tries.ts';
 import { dashboardPath } from '../paths.ts';
 import { sendPage } from '../render.ts';
-import type { Visitor } from '../session.ts';
 import { renewSession } from '../session.ts';
+import type { Visitor } from '../signed-in.ts';
 
 const path = `${dashboardPath}/you`;
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
@@ -53,22 +53,21 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
   await limitTries(scope, (limited) => {
     limited.post(`${path}/password`, async (request, reply) => {
       const visitor = visitorOf(request);
-      const { sessionId: sid, storedId } = request.session;
+      const { storedId } = request.session;
       const again = (problems: FormProblems) =>
         show(reply.code(400), visitor, storedId, { done: undefined, problems });
       const form = readForm(passwordSchema, request.body);
       if (form.kind === 'invalid') return await again(form.problems);
-      let proof: Proof;
+      const change = { userId: visitor.user.id, ...form.value };
       try {
-        proof = await changePassword(
-          { ...deps, log: request.log },
-          { userId: visitor.user.id, sid, ...form.value },
+        await renewSession(deps, request, reply, (ids) =>
+          changePassword({ ...deps, log: request.log }, { ...change, ...ids }),
         );
       } catch (error) {
+        // To who is signed out no page of the person is shown.
+        if (error instanceof ServiceError && error.code === 'insufficient_scope') throw error;
         return await again(problemsOf(error, ['current', 'next']));
       }
-      // Whoever had a copy of this browser's cookie is signed out as well.
-      await renewSession(deps, request, reply, proof);
       return reply.redirect(`${path}?done=password`, 303);
     });
   });
@@ -81,7 +80,8 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
 
   scope.post<{ Params: { id: string } }>(`${path}/sessions/:id/end`, async (request, reply) => {
     const id = idInPath('ses', request.params.id);
-    await revokeSession(deps, { userId: visitorOf(request).user.id, id });
+    const { sessionId: sid } = request.session;
+    await revokeSession(deps, { userId: visitorOf(request).user.id, sid, id });
     return reply.redirect(`${path}?done=session`, 303);
   });
 }

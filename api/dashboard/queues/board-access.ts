@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Database } from '../../../shared/db.ts';
+import type { Database, Role } from '../../../shared/db.ts';
 import { leastRoleInAll } from '../../../shared/people/find-members.ts';
 import { mayAct } from '../../../shared/people/roles.ts';
 import { visitorOf } from '../access.ts';
@@ -10,7 +10,11 @@ import type { BoardAccess } from './board-routes.ts';
  * for those who belong to every one of them, and they may do there what they may do in each.
  */
 export async function boardAccess(db: Database, request: FastifyRequest): Promise<BoardAccess> {
-  const role = await leastRoleInAll(db, visitorOf(request).user.id);
+  return accessOf(await leastRoleInAll(db, visitorOf(request).user.id));
+}
+
+/** @param role the least that the person has in any organization; null for who is missing in one. */
+export function accessOf(role: Role | null): BoardAccess {
   if (role === null) return 'none';
   return mayAct(role, 'operator') ? 'operate' : 'read';
 }

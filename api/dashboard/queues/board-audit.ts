@@ -2,8 +2,12 @@ import type { FastifyRequest } from 'fastify';
 import { auditEverywhere } from '../../../shared/audit-log.ts';
 import type { Dependencies } from '../../../shared/dependencies.ts';
 import { actorOf } from '../../../shared/people/acting.ts';
+import { leastRoleInAll } from '../../../shared/people/find-members.ts';
+import { holdSession } from '../../../shared/people/sessions.ts';
 import { redact } from '../../../shared/redact.ts';
 import { visitorOf } from '../access.ts';
+import { accessOf } from './board-access.ts';
+import { mayNotOrder } from './board-errors.ts';
 
 /** What somebody orders on the board. */
 export interface BoardAct {
@@ -17,8 +21,10 @@ const longestJobId = 200;
 
 /**
  * Writes down what a person orders, in every organization of the installation: whoever may use the board belongs to all of
- * them. It is done before the order is passed on, as no queue takes part in a transaction; what was written and could not be
- * carried out changed nothing.
+ * them. Whether that is so is asked once more: whoever holds a request back must not use rights that were taken away
+ * meanwhile, nor a session that has ended. It is done before the order is passed on, as no queue takes part in a
+ * transaction; what was written and could not be carried out changed nothing.
+ * @throws ServiceError insufficient_scope when the session has ended, or the person may order nothing any more.
  */
 export async function auditBoardAct(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
@@ -35,5 +41,11 @@ export async function auditBoardAct(
     target: queue,
     detail: { queue, job },
   } as const;
-  await db.$transaction((tx) => auditEverywhere(tx, entry, clock.now()));
+  const { sessionId: sid } = request.session;
+  const now = clock.now();
+  await db.$transaction(async (tx) => {
+    await holdSession(tx, { sid, userId, now });
+    if (accessOf(await leastRoleInAll(tx, userId)) !== 'operate') throw mayNotOrder();
+    await auditEverywhere(tx, entry, now);
+  });
 }

@@ -18,3 +18,8 @@ export function boardError(error: Error & { code?: unknown }): Error {
   }
   return error;
 }
+
+/** What whoever may only look is told of an order. */
+export function mayNotOrder(): ServiceError {
+  return new ServiceError('insufficient_scope', 'Only an operator may retry or promote jobs.');
+}

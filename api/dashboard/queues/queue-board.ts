@@ -9,7 +9,7 @@ import { answerErrors } from '../../error-handler.ts';
 import { isSameOrigin } from '../same-origin.ts';
 import { describeForUi, markReadOnly } from './board-answers.ts';
 import type { BoardAct } from './board-audit.ts';
-import { boardError } from './board-errors.ts';
+import { boardError, mayNotOrder } from './board-errors.ts';
 import { accessDemanded, type BoardAccess } from './board-routes.ts';
 import { boardContentSecurityPolicy, selfContained } from './entry-page.ts';
 
@@ -113,9 +113,7 @@ function refuseUnlessAllowed(request: FastifyRequest, access: BoardAccess): void
     throw new ServiceError('insufficient_scope', 'On this board jobs can only be retried and promoted.');
   }
   if (demanded === 'read') return;
-  if (access !== 'operate') {
-    throw new ServiceError('insufficient_scope', 'Only an operator may retry or promote jobs.');
-  }
+  if (access !== 'operate') throw mayNotOrder();
   if (!isSameOrigin(request)) {
     throw new ServiceError('insufficient_scope', 'Use the pages of the board: another site sent this.');
   }

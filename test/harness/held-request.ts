@@ -1,0 +1,41 @@
+import { Readable } from 'node:stream';
+import type { LightMyRequestResponse } from 'fastify';
+import type { DashboardVisitor } from './dashboard-visitor.ts';
+import type { TestService } from './service.ts';
+
+export interface HeldRequest {
+  method: 'POST' | 'PUT';
+  url: string;
+  fields?: Record<string, string>;
+}
+
+/** Sends a form whose body is held back, when all that goes by the headers is done, until something has happened meanwhile. */
+export async function sendHeld(
+  service: TestService,
+  visitor: DashboardVisitor,
+  { method, url, fields = {} }: HeldRequest,
+  meanwhile: () => Promise<unknown>,
+): Promise<LightMyRequestResponse> {
+  const { text } = await visitor.get('/dashboard/you');
+  const token = /name="_csrf" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  let startReading: () => void = () => undefined;
+  const reading = new Promise<void>((resolve) => {
+    startReading = resolve;
+  });
+  const body = new Readable({ read: () => startReading() });
+  const answering = service.app.inject({
+    method,
+    url,
+    headers: {
+      cookie: visitor.cookie,
+      'content-type': 'application/x-www-form-urlencoded',
+      'sec-fetch-site': 'same-origin',
+    },
+    payload: body,
+  });
+  await reading;
+  await meanwhile();
+  body.push(new URLSearchParams({ ...fields, _csrf: token }).toString());
+  body.push(null);
+  return await answering;
+}
