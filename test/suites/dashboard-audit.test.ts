@@ -74,7 +74,7 @@ describe('the audit log has', () => {
         headers: { cookie: person.visitor.cookie, 'sec-fetch-site': 'same-origin' },
       });
     expect((await order('maintenance/promote')).statusCode).toBe(200);
-    await order('refunds-stripe/4242424242424242%00x/retry');
+    await order('refunds-stripe/4242424242424242%07x/retry');
     expect((await order('no-such-queue/promote')).statusCode).toBe(404);
     for (const organizationId of everywhere) {
       const orders = (await actsOf(person, organizationId)).filter(
