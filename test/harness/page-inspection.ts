@@ -50,7 +50,7 @@ export async function layoutShiftOf(page: Page): Promise<number> {
 }
 
 /**
- * What nobody can read on the page: parts that lie above or left of the box that cuts them off, where no scrolling leads,
+ * What nobody can read on the page: parts that lie above or before the box that cuts them off, where no scrolling leads,
  * and buttons with a word that is broken into pieces.
  */
 export async function unreadableParts(page: Page): Promise<string[]> {
@@ -60,10 +60,13 @@ export async function unreadableParts(page: Page): Promise<string[]> {
     for (const box of document.querySelectorAll('body *')) {
       const bounds = box.getBoundingClientRect();
       // What is hidden on purpose is a pixel wide.
-      if (getComputedStyle(box).overflow === 'visible' || bounds.width <= 1) continue;
+      const { overflow, direction } = getComputedStyle(box);
+      if (overflow === 'visible' || bounds.width <= 1) continue;
       for (const child of box.children) {
-        const { left, top, width } = child.getBoundingClientRect();
-        if (width > 1 && (left < bounds.left - 1 || top < bounds.top - 1)) {
+        const { left, right, top, width } = child.getBoundingClientRect();
+        // No scrolling leads to what lies before the beginning, which is on the right where a box is read from there.
+        const isBefore = direction === 'rtl' ? right > bounds.right + 1 : left < bounds.left - 1;
+        if (width > 1 && (isBefore || top < bounds.top - 1)) {
           found.push(`${nameOf(child)} is cut off by ${nameOf(box)}`);
         }
       }

@@ -6,8 +6,8 @@ import { plantedBugs } from '../crash-matrix/planted-bugs.ts';
 import { useDatabase } from '../harness/database.ts';
 import { madeBeforeTests } from '../harness/made-before-tests.ts';
 
-/** Combinations of a run that is not told otherwise by `MATRIX=<count>` or `MATRIX=full`: some 45 s on two cores. */
-const usualCount = 60;
+/** Combinations of a run that is not told otherwise by `MATRIX=<count>` or `MATRIX=full`: some 25 s on two cores. */
+const usualCount = 30;
 /** Combinations that a planted bug has to show in. */
 const plantedCount = 8;
 

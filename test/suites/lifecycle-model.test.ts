@@ -16,7 +16,7 @@ import { useService } from '../harness/use-service.ts';
 import { useWebhooks } from '../harness/webhooks.ts';
 
 // `MODEL_RUNS=500` for more sequences; a failure tells the MODEL_SEED and the MODEL_PATH that repeat it.
-const { MODEL_RUNS = '15', MODEL_SEED, MODEL_PATH } = process.env;
+const { MODEL_RUNS = '8', MODEL_SEED, MODEL_PATH } = process.env;
 const numRuns = Number(MODEL_RUNS);
 /** For all sequences and the shrinking of one that fails. */
 const limitMs = 120_000 + 4_000 * numRuns;
