@@ -1,9 +1,29 @@
+import { basename } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Suites that take a minute or two, the longest first. */
+const long = [
+  ...['dashboard-pages', 'clock-skew', 'chaos', 'dashboard-browser', 'crash', 'production', 'dev'],
+  ...['lifecycle', 'people-command', 'outages-postgres', 'canaries', 'contract', 'route-access'],
+].map((name) => `${name}.test.ts`);
+
+/** Begins with the long ones, so that none of them is what everybody waits for at the end. */
+class LongOnesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => {
+      const index = long.indexOf(basename(moduleId));
+      return index === -1 ? long.length : index;
+    };
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
+  }
+}
 
 export default defineConfig({
   test: {
     include: ['test/suites/**/*.test.ts'],
     globalSetup: 'test/global-setup.ts',
+    sequence: { sequencer: LongOnesFirst },
     // Processes, as in production: a suite may end or exhaust its own without harm to the others.
     pool: 'forks',
     maxWorkers: 3,
