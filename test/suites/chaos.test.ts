@@ -7,7 +7,8 @@ import { queueBackends } from '../harness/backends.ts';
 import { startProcess } from '../harness/child-process.ts';
 import { Random } from '../harness/random.ts';
 
-describe.each(queueBackends)('while everything fails at random, queues on $name', ({ name }) => {
+// On Redis where there is one, because that can be emptied under it; `npm run chaos -- --queues postgres` has the other.
+describe.each(queueBackends.slice(-1))('while everything fails at random, queues on $name', ({ name }) => {
   test('no refund is lost, none moves twice, none is stuck, and nobody is told what is not true', async () => {
     const { verdict, keptIn } = await runChaos({ seed: 7, refunds: 16, queues: name, say: () => {} });
     console.log(verdictLine(verdict));

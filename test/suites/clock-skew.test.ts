@@ -47,10 +47,13 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
     return ids;
   }
 
-  test.each([
-    { api: 'ahead', apiMs: hourMs, worker: 'behind', workerMs: -hourMs },
-    { api: 'behind', apiMs: -hourMs, worker: 'ahead', workerMs: hourMs },
-  ])(
+  // Each way round on one kind of queue, because queues carry no times of refunds.
+  const skewed =
+    backend.name === 'redis'
+      ? { api: 'ahead', apiMs: hourMs, worker: 'behind', workerMs: -hourMs }
+      : { api: 'behind', apiMs: -hourMs, worker: 'ahead', workerMs: hourMs };
+
+  test.each([skewed])(
     'an API an hour $api and a worker an hour $worker complete refunds as others do',
     async ({ apiMs, workerMs }) => {
       const { service } = processes;
