@@ -40,6 +40,11 @@ async function decide(refund: Refund, decision: string, fields = {}, by: Dashboa
   return await by.visitor.post(`${pageOf(refund)}/${decision}`, fields);
 }
 
+test('the page of a refund that waits says which policy wants somebody to approve it', async () => {
+  const { text } = await person.visitor.get(pageOf(await pendingRefund()));
+  expect(text).toMatch(/Policy:<\/span> Ask</);
+});
+
 async function pendingRefund(): Promise<Refund> {
   const refund = await createdRefund(service, 'stripe', { amount: 6_000 });
   expect(refund.status).toBe('pending');

@@ -22,12 +22,14 @@ export interface PolicyTextProps {
   /** Which keyboard a phone shows. */
   inputMode?: 'text' | 'numeric' | 'decimal';
   maxLength?: number;
+  /** The id of what a browser offers to choose from. */
+  list?: string;
   autofocus?: boolean;
 }
 
 /** One field of a policy that is a line of text. */
 export function PolicyText(props: PolicyTextProps) {
-  const { at, field, label, hint, inputMode = 'text', maxLength = 20, autofocus = false } = props;
+  const { at, field, label, hint, inputMode = 'text', maxLength = 20, list, autofocus = false } = props;
   const name = `${at.prefix}${field}`;
   const problem = at.problems[name];
   return (
@@ -37,6 +39,7 @@ export function PolicyText(props: PolicyTextProps) {
         {...(autofocus ? { autofocus } : {})}
         value={at.entered.texts[field]}
         inputMode={inputMode}
+        list={list}
         maxLength={maxLength}
         autocomplete="off"
         spellcheck={false}
@@ -51,21 +54,8 @@ export function PolicyAmount(props: Omit<PolicyTextProps, 'inputMode' | 'maxLeng
 }
 
 /** A field for the code of a currency. */
-export function PolicyCurrency({ at, field, label, hint }: PolicyTextProps) {
-  const name = `${at.prefix}${field}`;
-  const problem = at.problems[name];
-  return (
-    <Field name={name} label={label} hint={hint} problem={problem}>
-      <input
-        {...inputProps(name, problem)}
-        value={at.entered.texts[field]}
-        list={currencyListId}
-        maxLength={3}
-        autocomplete="off"
-        spellcheck={false}
-      />
-    </Field>
-  );
+export function PolicyCurrency(props: Omit<PolicyTextProps, 'inputMode' | 'maxLength' | 'list'>) {
+  return <PolicyText {...props} list={currencyListId} maxLength={3} />;
 }
 
 /** A field with two answers. */
