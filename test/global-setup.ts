@@ -1,7 +1,8 @@
 import type { TestProject } from 'vitest/node';
 import { migrate } from '../prisma/migrate.ts';
+import { migrateQueueTables } from '../shared/queues.ts';
 import { findChromium } from './harness/browser.ts';
-import { compileService } from './harness/compiled-service.ts';
+import { compileService, removeCompiled } from './harness/compiled-service.ts';
 import { createDatabase, sealTemplate } from './harness/create-database.ts';
 import { startPostgres } from './harness/embedded-postgres.ts';
 import { findRedisServer, type RunningRedis, startRedis } from './harness/redis.ts';
@@ -13,16 +14,19 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const compiling = compileService();
   const redis = await startRedisIfPresent();
   const postgres = await startPostgres({ durable: false });
-  await migrate(await createDatabase(postgres.url, templateDatabase));
+  const template = await createDatabase(postgres.url, templateDatabase);
+  await migrate(template);
+  // Also for queues on Redis, which have no use for the tables: so they are made once.
+  await migrateQueueTables(template);
   await sealTemplate(postgres.url, templateDatabase);
   project.provide('postgresUrl', postgres.url);
   project.provide('redisUrl', redis?.url ?? null);
   project.provide('chromiumPath', chromiumIfPresent());
   project.provide('disks', mountsDisks());
-  const compiled = await compiling;
-  project.provide('compiledFolder', compiled.folder);
+  const compiledFolder = await compiling;
+  project.provide('compiledFolder', compiledFolder);
   return async () => {
-    compiled.remove();
+    removeCompiled(compiledFolder);
     await Promise.all([postgres.stop(), redis?.stop()]);
   };
 }

@@ -6,7 +6,7 @@ import type { Environment } from '../../shared/environment.ts';
 import { migrateQueueTables } from '../../shared/queues.ts';
 import { seed } from '../dev/seed.ts';
 import type { QueueBackend } from '../harness/backends.ts';
-import { type CompiledService, compileService } from '../harness/compiled-service.ts';
+import { type CompiledService, compiledIn } from '../harness/compiled-service.ts';
 import { freePorts } from '../harness/free-port.ts';
 import { OwnPostgres, OwnRedis } from '../harness/own-stores.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
@@ -43,12 +43,14 @@ const latencyMs = 40;
 /** What takes a second on a machine that does nothing else. */
 const startTimeoutMs = 90_000;
 
-/** Starts two APIs, three workers, a sandbox, a PostgreSQL and, unless the queues are there, a Redis. */
-export async function deploy(queues: QueueBackend['name']): Promise<Deployment> {
+/**
+ * Starts two APIs, three workers, a sandbox, a PostgreSQL and, unless the queues are there, a Redis.
+ * @param compiledFolder where the service is compiled.
+ */
+export async function deploy(queues: QueueBackend['name'], compiledFolder: string): Promise<Deployment> {
   const folder = mkdtempSync(join(tmpdir(), 'refund-chaos-'));
-  const compiled = await compileService();
   const stores = await startStores(queues);
-  const processes = await startProcesses(folder, compiled, stores);
+  const processes = await startProcesses(folder, compiledIn(compiledFolder), stores);
   const { apis, workers, sandbox } = processes;
   const all = [...apis, ...workers, sandbox];
   const deployment: Deployment = {
@@ -61,7 +63,6 @@ export async function deploy(queues: QueueBackend['name']): Promise<Deployment> 
     async close({ keepData }) {
       await Promise.all(all.map((process) => process.stop()));
       await stores.redis?.stop();
-      compiled.remove();
       if (keepData) await stores.postgres.stop();
       else await stores.postgres.remove();
       if (!keepData) rmSync(folder, { recursive: true, force: true });

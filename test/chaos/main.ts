@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { compileService, removeCompiled } from '../harness/compiled-service.ts';
 import { findRedisServer } from '../harness/redis.ts';
 import { queueNames, runChaos } from './run-chaos.ts';
 import { hasPassed, problemLines, verdictLine } from './verdict.ts';
@@ -24,12 +25,14 @@ if (queues === 'redis' && findRedisServer() === null) {
 /** So many problems are told in full; there may be thousands. */
 const mostTold = 30;
 
+const compiledFolder = await compileService();
 const { verdict, keptIn } = await runChaos({
   seed,
   refunds,
   queues,
+  compiledFolder,
   say: values.verbose ? (line) => console.log(line) : () => {},
-});
+}).finally(() => removeCompiled(compiledFolder));
 for (const line of problemLines(verdict).slice(0, mostTold)) console.log(line);
 if (keptIn.length > 0) console.log(`Logs and data are kept in ${keptIn.join(' and ')}`);
 console.log(verdictLine(verdict));

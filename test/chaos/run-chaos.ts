@@ -20,6 +20,8 @@ export interface ChaosOptions {
   /** How many refunds have to be accepted. */
   refunds: number;
   queues: QueueBackend['name'];
+  /** Where the service is compiled. */
+  compiledFolder: string;
   /** Takes what goes on, a line at a time. */
   say: (line: string) => void;
 }
@@ -35,7 +37,7 @@ const patienceMs = 120_000;
 
 /** Runs the service under load and faults, lets it come to rest, and holds everybody's books against each other. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const deployment = await deploy(options.queues);
+  const deployment = await deploy(options.queues, options.compiledFolder);
   let isFine = false;
   try {
     const verdict = await runOn(deployment, withTime(options));

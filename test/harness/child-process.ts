@@ -8,7 +8,7 @@ export interface StartOptions {
   args?: string[];
   /** Added to our own environment; undefined takes a variable away. */
   env?: Record<string, string | undefined>;
-  /** A TypeScript file below the project's root that is run in the process before anything else. */
+  /** A file below the project's root that is run in the process before anything else. */
   preload?: string;
 }
 

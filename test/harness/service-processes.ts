@@ -1,13 +1,11 @@
-import { join, relative, resolve } from 'node:path';
 import type { ServiceSettings } from '../../shared/config.ts';
 import type { Refund } from '../../shared/db.ts';
 import type { QueueBackend } from './backends.ts';
 import { type StartedProcess, startProcess } from './child-process.ts';
+import { compiledIn, type Trouble } from './compiled-service.ts';
 import { freePort } from './free-port.ts';
 import { startService, type TestService } from './service.ts';
 import { waitFor } from './wait-for.ts';
-
-const root = resolve(import.meta.dirname, '..', '..');
 
 // The service as it is deployed: processes that may be killed. The test's own process has the sandbox and looks at
 // the database, and nothing else.
@@ -15,13 +13,11 @@ const root = resolve(import.meta.dirname, '..', '..');
 export interface Processes {
   /** For its database, sandbox and organization; it works on nothing and listens to nothing. */
   service: TestService;
-  /** @param preload a file of the harness that makes trouble inside of the process. */
-  startWorker(settings?: Record<string, string>, preload?: Preload): Promise<StartedProcess>;
-  startApi(settings?: Record<string, string>, preload?: Preload): Promise<RunningApi>;
+  /** @param trouble what is wrong inside of the process. */
+  startWorker(settings?: Record<string, string>, trouble?: Trouble): Promise<StartedProcess>;
+  startApi(settings?: Record<string, string>, trouble?: Trouble): Promise<RunningApi>;
   close(): Promise<void>;
 }
-
-type Preload = 'false-system-time.ts' | 'busy-event-loop.ts' | null;
 
 export interface RunningApi {
   url: string;
@@ -38,37 +34,36 @@ export interface HttpAnswer {
 }
 
 /**
+ * @param compiledFolder where the service is compiled.
  * @param settings what differs from the short pauses of tests.
- * @param compiledFolder where the service is compiled; null to compile it anew in each process, which takes longer.
  */
 export async function openProcesses(
   databaseUrl: string,
   backend: QueueBackend,
+  compiledFolder: string,
   settings: Partial<ServiceSettings> = { PROCESSOR_TIMEOUT_MS: 2_000 },
-  compiledFolder: string | null = null,
 ): Promise<Processes> {
   const service = await startService({ databaseUrl, backend, workers: 0, settings });
   await service.sandbox.settings({ autoSettleMs: 100 });
   const started: StartedProcess[] = [];
-  const start = (program: 'api' | 'worker', settings: Record<string, string>, preload: Preload) => {
+  const compiled = compiledIn(compiledFolder);
+  const start = (entry: string, settings: Record<string, string>, trouble?: Trouble) => {
     const env = { ...environmentOf(service), ...settings };
-    const process = startProcess(
-      entryOf(program, preload === null ? compiledFolder : null),
-      preload === null ? { env } : { env, preload: `test/harness/${preload}` },
-    );
+    const preload = trouble === undefined ? {} : { preload: compiled.preload(trouble) };
+    const process = startProcess(compiled.entry(entry), { env, ...preload });
     started.push(process);
     return process;
   };
   return {
     service,
-    async startWorker(settings = {}, preload = null) {
-      const worker = start('worker', settings, preload);
+    async startWorker(settings = {}, trouble) {
+      const worker = start('worker/main.js', settings, trouble);
       await worker.waitForOutput(/"working"/);
       return worker;
     },
-    async startApi(settings = {}, preload = null) {
+    async startApi(settings = {}, trouble) {
       const port = String(await freePort());
-      const process = start('api', { PORT: port, ...settings }, preload);
+      const process = start('api/main.js', { PORT: port, ...settings }, trouble);
       const url = `http://127.0.0.1:${port}`;
       await process.waitForUrl(`${url}/healthz`);
       const authorization = `Bearer ${service.organization.keys.test.plaintext}`;
@@ -84,12 +79,6 @@ export async function openProcesses(
       await service.close();
     },
   };
-}
-
-/** Where a program begins, below the project's root; what is loaded before it is TypeScript, and so has to be all of it. */
-function entryOf(program: string, compiledFolder: string | null): string {
-  if (compiledFolder === null) return `${program}/main.ts`;
-  return join(relative(root, compiledFolder), program, 'main.js');
 }
 
 /** The settings of a service as another process reads them. */

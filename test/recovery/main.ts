@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { runMain } from '../../shared/run-main.ts';
+import { compileService, removeCompiled } from '../harness/compiled-service.ts';
 import { findRedisServer } from '../harness/redis.ts';
 import { measureRecovery, type Scenario } from './measure.ts';
 
@@ -14,7 +15,12 @@ runMain(async () => {
   const asked = kinds.filter((queues) => values.queues === undefined || values.queues === queues);
   const columns = asked.filter((queues) => queues === 'postgres' || hasRedis());
   const measured = new Map<Queues, Map<Scenario, number>>();
-  for (const queues of columns) measured.set(queues, await measureRecovery(queues));
+  const compiledFolder = await compileService();
+  try {
+    for (const queues of columns) measured.set(queues, await measureRecovery(queues, compiledFolder));
+  } finally {
+    removeCompiled(compiledFolder);
+  }
   console.log(`\n${table(columns, measured)}`);
 });
 

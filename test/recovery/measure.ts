@@ -30,9 +30,13 @@ interface Bench {
 
 /**
  * Breaks things one after the other under refunds that are on their way.
+ * @param compiledFolder where the service is compiled.
  * @returns for every scenario the milliseconds from the moment that it broke until the last refund was completed.
  */
-export async function measureRecovery(queues: 'postgres' | 'redis'): Promise<Map<Scenario, number>> {
+export async function measureRecovery(
+  queues: 'postgres' | 'redis',
+  compiledFolder: string,
+): Promise<Map<Scenario, number>> {
   const measured = new Map<Scenario, number>();
   const redis = queues === 'redis' ? await OwnRedis.prepare() : null;
   await redis?.start();
@@ -47,7 +51,10 @@ export async function measureRecovery(queues: 'postgres' | 'redis'): Promise<Map
     // The API that accepts the refunds shares its event loop with the sandbox and with what measures.
     MAX_EVENT_LOOP_DELAY_MS: 0,
   };
-  const processes = await openProcesses(postgres.url, backend, { ...production, ...places });
+  const processes = await openProcesses(postgres.url, backend, compiledFolder, {
+    ...production,
+    ...places,
+  });
   const report = (scenario: Scenario, ms: number) => {
     measured.set(scenario, ms);
     console.log(`queues on ${queues}: ${scenario}: ${ms} ms`);

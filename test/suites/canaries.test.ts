@@ -124,7 +124,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       name: backend.name,
       redisUrl: redis === null ? null : redisUrl(secrets.redisPassword.text),
     };
-    processes = await openProcesses(databaseUrlWithSecret, withSecret, undefined, inject('compiledFolder'));
+    processes = await openProcesses(databaseUrlWithSecret, withSecret, inject('compiledFolder'));
     await drive();
   });
   afterAll(async () => {

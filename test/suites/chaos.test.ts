@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { planFaults } from '../chaos/fault-plan.ts';
 import { planOrder } from '../chaos/orders.ts';
 import { runChaos } from '../chaos/run-chaos.ts';
@@ -10,7 +10,13 @@ import { Random } from '../harness/random.ts';
 // On Redis where there is one, because that can be emptied under it; `npm run chaos -- --queues postgres` has the other.
 describe.each(queueBackends.slice(-1))('while everything fails at random, queues on $name', ({ name }) => {
   test('no refund is lost, none moves twice, none is stuck, and nobody is told what is not true', async () => {
-    const { verdict, keptIn } = await runChaos({ seed: 7, refunds: 30, queues: name, say: () => {} });
+    const { verdict, keptIn } = await runChaos({
+      seed: 7,
+      refunds: 30,
+      queues: name,
+      compiledFolder: inject('compiledFolder'),
+      say: () => {},
+    });
     console.log(verdictLine(verdict));
     expect({ problems: problemLines(verdict), keptIn }).toEqual({ problems: [], keptIn: [] });
     expect(verdict.acceptedCount).toBeGreaterThanOrEqual(30);

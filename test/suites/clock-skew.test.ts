@@ -17,7 +17,7 @@ import { waitFor } from '../harness/wait-for.ts';
 
 const hourMs = 60 * 60 * 1000;
 
-const falseTime = 'false-system-time.ts';
+const falseTime = 'false-system-time';
 
 /** What starts a process on a machine whose clock is ahead. */
 function ahead(ms: number, settings: Record<string, string> = {}) {
@@ -29,7 +29,7 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
   let processes: Processes;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), backend, undefined, inject('compiledFolder'));
+    processes = await openProcesses(databaseUrl(), backend, inject('compiledFolder'));
   });
   afterEach(() => expectInvariants(processes.service));
   afterAll(() => processes.close());

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { ConfigError, loadServiceSettings, loadSettings, settingNames } from '../../shared/config.ts';
 import { startProcess } from '../harness/child-process.ts';
+import { compiledIn } from '../harness/compiled-service.ts';
 
 const databaseUrl = 'postgresql://someone:hidden-password@127.0.0.1:5432/refunds';
 const encryptionKey = Buffer.alloc(32, 7).toString('base64');
@@ -67,7 +68,7 @@ describe('settings', () => {
   });
 });
 
-describe.each(['api/main.ts', 'worker/main.ts'])('%s in production', (entry) => {
+describe.each(['api/main.js', 'worker/main.js'])('%s in production', (entry) => {
   test('without DATABASE_URL says so in one line and ends', async () => {
     const { code, output } = await run(entry, { ENCRYPTION_KEY: encryptionKey });
     expect(output).toMatch(/^DATABASE_URL is required: .+ postgresql:.+@host:5432\/refunds\n$/);
@@ -97,7 +98,9 @@ async function run(
 ): Promise<{ code: number | null; output: string }> {
   // What this machine has set would stand in for what is missing.
   const unset = Object.fromEntries(settingNames.map((name) => [name, undefined]));
-  const child = startProcess(entry, { env: { ...unset, NODE_ENV: 'production', ...env } });
+  const child = startProcess(compiledIn(inject('compiledFolder')).entry(entry), {
+    env: { ...unset, NODE_ENV: 'production', ...env },
+  });
   const { code } = await child.exited;
   return { code, output: child.output() };
 }

@@ -21,7 +21,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
   let processes: Processes;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), backend, undefined, inject('compiledFolder'));
+    processes = await openProcesses(databaseUrl(), backend, inject('compiledFolder'));
   });
   afterEach(async () => {
     await processes.service.sandbox.clearFaults();
@@ -81,7 +81,8 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
 
   test('a worker that is asked to end finishes its calls, writes down what came of them, and ends well', async () => {
     const { service } = processes;
-    const worker = await processes.startWorker();
+    // As patient as in production: a slow machine does not turn what is under way into what is unknown.
+    const worker = await processes.startWorker({ PROCESSOR_TIMEOUT_MS: '20000' });
     for (const processor of processors) {
       await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 1_500 });
     }

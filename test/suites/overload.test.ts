@@ -19,7 +19,7 @@ describe('with more to do than a process can', () => {
   let api: RunningApi | null = null;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), postgresQueues, undefined, inject('compiledFolder'));
+    processes = await openProcesses(databaseUrl(), postgresQueues, inject('compiledFolder'));
   });
   afterEach(async () => {
     await api?.process.kill9();
@@ -122,7 +122,7 @@ describe('with more to do than a process can', () => {
 
   test('a busy event loop refuses at once, answers /healthz and says so at /readyz, and recovers', async () => {
     const busy = { MAX_EVENT_LOOP_DELAY_MS: '200', BUSY_FOR_MS: '10000', BUSY_PIECE_MS: '400' };
-    api = await processes.startApi(busy, 'busy-event-loop.ts');
+    api = await processes.startApi(busy, 'busy-event-loop');
     const { url, authorization } = api;
     process.kill(api.process.pid, 'SIGUSR2');
     const told = await waitFor('/readyz to tell', async () => {

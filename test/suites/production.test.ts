@@ -1,33 +1,35 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { queueBackends } from '../harness/backends.ts';
 import { type StartedProcess, startProcess } from '../harness/child-process.ts';
-import { type CompiledService, compileService } from '../harness/compiled-service.ts';
+import { compiledIn } from '../harness/compiled-service.ts';
 import { useEmptyDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
 import { sandboxCredentials } from '../harness/service.ts';
+import { useTemporaryFolder } from '../harness/temporary-folder.ts';
 import { waitFor } from '../harness/wait-for.ts';
 import { sandboxControl } from '../sandbox/clients.ts';
 import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
 
 const run = promisify(execFile);
 
+const inFolder = useTemporaryFolder();
+
 const root = resolve(import.meta.dirname, '..', '..');
 
 // Everything that is deployed, as it is deployed: compiled, without tsx.
 describe.each(queueBackends)('in production, queues on $name', (backend) => {
   const databaseUrl = useEmptyDatabase();
-  let compiled: CompiledService;
+  const compiled = compiledIn(inject('compiledFolder'));
   let env: Record<string, string>;
   let sandbox: RunningSandbox;
   const started: StartedProcess[] = [];
 
   beforeAll(async () => {
-    compiled = await compileService();
     sandbox = await startSandbox({ port: 0 });
     env = {
       NODE_ENV: 'production',
@@ -41,7 +43,6 @@ describe.each(queueBackends)('in production, queues on $name', (backend) => {
   afterAll(async () => {
     await Promise.all(started.map((process) => process.kill9()));
     await sandbox.close();
-    compiled.remove();
   });
 
   function start(entry: string): StartedProcess {
@@ -52,7 +53,7 @@ describe.each(queueBackends)('in production, queues on $name', (backend) => {
 
   /** Runs a compiled command to its end; answers its stdout. */
   async function command(entry: string, ...args: string[]): Promise<string> {
-    const { stdout } = await run(process.execPath, [join(compiled.folder, entry), ...args], {
+    const { stdout } = await run(process.execPath, [compiled.entry(entry), ...args], {
       cwd: root,
       env: { ...process.env, ...env },
     });
@@ -65,7 +66,7 @@ describe.each(queueBackends)('in production, queues on $name', (backend) => {
     const accounts = Object.entries(sandboxCredentials('test', sandbox.url));
     await Promise.all(
       accounts.map(async ([processor, credentials]) => {
-        const file = join(compiled.folder, `${processor}.json`);
+        const file = inFolder(`${processor}-${backend.name}.json`);
         writeFileSync(file, JSON.stringify(credentials));
         const account = ['--processor', processor, '--credentials-file', file];
         await command('api/admin/main.js', 'account', 'set', ...place, ...account);

@@ -94,7 +94,7 @@ describe('with workers that are killed', () => {
   let worker: StartedProcess;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), postgresQueues, undefined, inject('compiledFolder'));
+    processes = await openProcesses(databaseUrl(), postgresQueues, inject('compiledFolder'));
     service = processes.service;
     webhooks = await openWebhooks(service);
   }, 60_000);
