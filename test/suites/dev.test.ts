@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -198,12 +198,15 @@ async function* candidates(ports: number[]): AsyncGenerator<number> {
 
 test('npm run demo brings a refund through at each processor, and leaves nothing behind', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'refund-demo-test-'));
+  // The loader keeps there what it has compiled, and finds what others had it compile.
+  const loaderCache = `tsx-${process.getuid?.()}`;
+  mkdirSync(join(tmpdir(), loaderCache), { recursive: true });
+  symlinkSync(join(tmpdir(), loaderCache), join(folder, loaderCache));
   const demo = startProcess('test/dev/demo.ts', { env: { TMPDIR: folder } });
   expect(await demo.exited, demo.output()).toEqual({ code: 0, signal: null });
   expect(demo.output().match(/back through (stripe|braintree)/g)).toHaveLength(2);
   expect(demo.output().match(/refund\.completed/g)).toHaveLength(2);
-  // The loader's cache is there as well.
-  expect(readdirSync(folder).filter((name) => name.startsWith('refund'))).toEqual([]);
+  expect(readdirSync(folder)).toEqual([loaderCache]);
   rmSync(folder, { recursive: true, force: true });
 });
 

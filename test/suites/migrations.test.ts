@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../prisma/migrate.ts';
 import { newMigrationName, readMigrations, schemaPath } from '../../prisma/migrations-folder.ts';
 import { schemaDifference } from '../../prisma/schema-difference.ts';
@@ -12,8 +12,10 @@ import { freePort } from '../harness/free-port.ts';
 const everyMigration = readMigrations().map(({ name }) => name);
 
 describe('the migrations', () => {
-  const migratedUrl = useDatabase();
+  const migratedUrl = useEmptyDatabase();
   const describedUrl = useEmptyDatabase();
+
+  beforeAll(() => migrate(migratedUrl()));
 
   test('lead to exactly the database that schema.prisma describes', async () => {
     const script = await schemaDifference(null, readFileSync(schemaPath, 'utf8'));
