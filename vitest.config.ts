@@ -29,8 +29,9 @@ export default defineConfig({
     pool: 'forks',
     isolate: false,
     maxWorkers: 3,
-    testTimeout: 40_000,
-    hookTimeout: 60_000,
+    // For what hangs. How long something may take is no matter of tests, which run on machines of any speed.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     dangerouslyIgnoreUnhandledErrors: false,
   },
 });

@@ -169,12 +169,12 @@ export async function create(
 }
 
 /** Waits until every refund on record has completed, cancelled ones aside; answers how many there are. */
-export async function allComplete({ deps }: TestService, timeoutMs: number): Promise<number> {
+export async function allComplete({ deps }: TestService): Promise<number> {
   await waitFor(
     'every refund to complete',
     async () =>
       (await deps.db.refund.count({ where: { status: { notIn: ['completed', 'cancelled'] } } })) === 0,
-    { timeoutMs, intervalMs: 100 },
+    { intervalMs: 100 },
   );
   return await deps.db.refund.count();
 }

@@ -20,7 +20,7 @@ export function rawRequest(lines: readonly string[], body: string | Uint8Array =
  * ask for that with `Connection: close`.
  * @throws Error when the server leaves the connection open for longer than `timeoutMs`.
  */
-export async function sendBytes(port: number, bytes: Uint8Array, timeoutMs = 10_000): Promise<RawAnswer> {
+export async function sendBytes(port: number, bytes: Uint8Array, timeoutMs = 60_000): Promise<RawAnswer> {
   const socket = net.connect({ port, host: '127.0.0.1' });
   const received: Buffer[] = [];
   try {

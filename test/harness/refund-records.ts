@@ -11,14 +11,10 @@ export async function rowOf({ deps }: TestService, refundId: string): Promise<Re
 
 /** Waits until the refund has this status. */
 export async function untilStatus(service: TestService, refundId: string, status: string): Promise<Refund> {
-  return await waitFor(
-    `refund ${refundId} to be ${status}`,
-    async () => {
-      const refund = await rowOf(service, refundId);
-      return refund.status === status ? refund : null;
-    },
-    { timeoutMs: 15_000 },
-  );
+  return await waitFor(`refund ${refundId} to be ${status}`, async () => {
+    const refund = await rowOf(service, refundId);
+    return refund.status === status ? refund : null;
+  });
 }
 
 /** The types of a refund's events, in their order. */

@@ -5,7 +5,7 @@ import { type StartedProcess, startProcess } from './child-process.ts';
 import { compiledIn, type Trouble } from './compiled-service.ts';
 import { freePort } from './free-port.ts';
 import { startService, type TestService } from './service.ts';
-import { waitFor } from './wait-for.ts';
+import { type WaitOptions, waitFor } from './wait-for.ts';
 
 // The service as it is deployed: processes that may be killed. The test's own process has the sandbox and looks at
 // the database, and nothing else.
@@ -130,7 +130,7 @@ export async function untilAtProcessor(service: TestService, ids: readonly strin
 export async function untilCompleted(
   service: TestService,
   ids: readonly string[],
-  timeoutMs: number,
+  options: WaitOptions = {},
 ): Promise<number> {
   const since = performance.now();
   await waitFor(
@@ -139,7 +139,7 @@ export async function untilCompleted(
       const completed = { id: { in: [...ids] }, status: 'completed' as const };
       return (await service.deps.db.refund.count({ where: completed })) === ids.length;
     },
-    { timeoutMs, intervalMs: 50 },
+    { intervalMs: 50, ...options },
   );
   return Math.round(performance.now() - since);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** 25 seconds by default. */
+  /** A minute by default: what takes a second may take many on a machine that has much else to do. */
   timeoutMs?: number;
   /** 20 ms by default. */
   intervalMs?: number;
@@ -17,7 +17,7 @@ type Truthy<T> = Exclude<T, null | undefined | false | 0 | 0n | ''>;
 export async function waitFor<T>(
   description: string,
   probe: () => T | Promise<T>,
-  { timeoutMs = 25_000, intervalMs = 20 }: WaitOptions = {},
+  { timeoutMs = 60_000, intervalMs = 20 }: WaitOptions = {},
 ): Promise<Truthy<T>> {
   const deadline = performance.now() + timeoutMs;
   let last: Answer<T> = { error: 'none' };

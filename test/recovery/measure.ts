@@ -19,7 +19,7 @@ const processors = ['stripe', 'braintree'] as const;
 /** Refunds that are on their way when a store goes: more than the places that workers have. */
 const backlog = 40;
 
-const patienceMs = 180_000;
+const patience = { timeoutMs: 180_000 };
 
 interface Bench {
   processes: Processes;
@@ -112,7 +112,7 @@ async function workerKilled({ processes, report }: Bench): Promise<void> {
   await service.sandbox.clearFaults();
   await Promise.all(
     held.map(async ({ scenario, id }) => {
-      await untilCompleted(service, [id], patienceMs);
+      await untilCompleted(service, [id], patience);
       report(scenario, Math.round(performance.now() - since));
     }),
   );
@@ -138,7 +138,7 @@ async function apiKilled({ processes, report }: Bench): Promise<void> {
     service.deps.db.refund.findFirst({ where: { transactionId } }),
   );
   await api.process.kill9();
-  report('the API is killed while a client waits', await untilCompleted(service, [refund.id], patienceMs));
+  report('the API is killed while a client waits', await untilCompleted(service, [refund.id], patience));
   await cutOff;
 }
 
@@ -155,7 +155,7 @@ async function backlogUntilCompleted({ service }: Processes, breakIt: () => Prom
   });
   const since = performance.now();
   await breakIt();
-  await untilCompleted(service, ids, patienceMs);
+  await untilCompleted(service, ids, patience);
   const ms = Math.round(performance.now() - since);
   await service.sandbox.settings({ latencyMs: 0 });
   // So that the next scenario meets the service at rest.

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { credentialContext } from '../../shared/accounts/connect.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { SecretUnreadableError } from '../../shared/secrets.ts';
@@ -10,8 +10,6 @@ import { useTemporaryFolder } from '../harness/temporary-folder.ts';
 import { useService } from '../harness/use-service.ts';
 
 // Every command is a process that has to start first.
-vi.setConfig({ testTimeout: 60_000 });
-
 const service = useService({ workers: 0 });
 const admin = adminCliOf(service);
 const inFolder = useTemporaryFolder();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
@@ -14,8 +14,6 @@ import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
 // Every command is a process that has to start first.
-vi.setConfig({ testTimeout: 60_000 });
-
 // Nothing but new credentials may bring back a refund that waits for them.
 const service = useService({ settings: { MISCONFIGURED_RETRY_MS: 3_600_000 } });
 const admin = adminCliOf(service);

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { findApiKey } from '../../shared/organizations/api-keys.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import { adminCli, adminCliOf, onlyLine } from '../harness/admin-cli.ts';
@@ -8,8 +8,6 @@ import { expectNotInDatabase } from '../harness/database-content.ts';
 import { useService } from '../harness/use-service.ts';
 
 // Every command is a process that has to start first.
-vi.setConfig({ testTimeout: 60_000 });
-
 const emptyDatabaseUrl = useEmptyDatabase();
 const service = useService({ workers: 0 });
 const admin = adminCliOf(service);

@@ -26,8 +26,6 @@ import { sandboxCredentials } from '../harness/service.ts';
 import { useService } from '../harness/use-service.ts';
 
 // Every command is a process that has to start first.
-vi.setConfig({ testTimeout: 120_000 });
-
 const hour = 3_600_000;
 
 // No worker runs but where a test is one.

@@ -25,7 +25,7 @@ import { useScriptedServers } from '../harness/scripted-server.ts';
 import { openProcesses, type Processes, type RunningApi } from '../harness/service-processes.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 500_000 });
+vi.setConfig({ hookTimeout: 500_000 });
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 
@@ -341,17 +341,11 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
         body: JSON.stringify({ transactionId: `ch_${word}2` }),
       });
     }
-    await waitFor(
-      'the worker to have met what the processors say',
-      async () => {
-        const told = await service.deps.db.refund.groupBy({ by: ['lastOutcome'], where: { organizationId } });
-        const outcomes = new Set(told.map(({ lastOutcome }) => lastOutcome));
-        return ['rejected', 'unknown', 'misconfigured'].every((outcome) =>
-          outcomes.has(outcome as 'unknown'),
-        );
-      },
-      { timeoutMs: 60_000 },
-    );
+    await waitFor('the worker to have met what the processors say', async () => {
+      const told = await service.deps.db.refund.groupBy({ by: ['lastOutcome'], where: { organizationId } });
+      const outcomes = new Set(told.map(({ lastOutcome }) => lastOutcome));
+      return ['rejected', 'unknown', 'misconfigured'].every((outcome) => outcomes.has(outcome as 'unknown'));
+    });
   }
 
   /** What PostgreSQL complains of may hold a whole row; here it does. */
@@ -373,9 +367,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     });
     const { body } = await create(api, { transactionId: payment });
     await ask(api, 'POST', `/v1/refunds/${body.data.id}/cancel`);
-    await waitFor('the queue to have kept a failed job', async () => (await failedJobs()).length > 0, {
-      timeoutMs: 30_000,
-    });
+    await waitFor('the queue to have kept a failed job', async () => (await failedJobs()).length > 0);
     await withClient(databaseUrl(), (client) => client.query('drop function complain cascade'));
   }
 

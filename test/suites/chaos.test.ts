@@ -28,7 +28,7 @@ test('without redis-server it says in one line what to do', async () => {
   const chaos = startProcess('test/chaos/main.ts', { env: { PATH: '/nowhere' } });
   expect(await chaos.exited).toEqual({ code: 2, signal: null });
   expect(chaos.output()).toMatch(/^There is no redis-server on PATH\. .* --queues postgres\n$/);
-}, 60_000);
+});
 
 test('the same seed plans the same orders and the same faults, another one others', () => {
   const targets = { apis: ['api-1', 'api-2'], workers: ['worker-1'], redis: true };

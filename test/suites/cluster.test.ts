@@ -31,7 +31,7 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes'
     const { status, body } = await create(service, await payment(service, processor));
     expect(status).toBe(200);
     expect(body.data.externalRefundId).not.toBeNull();
-    await allComplete(service, 15_000);
+    await allComplete(service);
     await expectInvariants(service);
     expect((await service.call('GET', '/readyz')).body).toEqual({
       status: 'ok',

@@ -27,7 +27,6 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     await waitFor(
       'all refunds to end',
       async () => (await service.deps.db.refund.count({ where: { status: 'processing' } })) === 0,
-      { timeoutMs: 20_000 },
     );
   }
 

@@ -49,10 +49,10 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     await second.kill9();
     await service.sandbox.settings({ latencyMs: 0 });
     const later = await Promise.all(processors.map((processor) => accept(service, processor)));
-    const laterMs = await untilCompleted(service, later, 10_000);
-    await untilCompleted(service, applied, 60_000);
+    const laterMs = await untilCompleted(service, later, { timeoutMs: 20_000 });
+    await untilCompleted(service, applied);
     const appliedMs = Math.round(performance.now() - killedAt);
-    await untilCompleted(service, [...lost, ...burst], 30_000);
+    await untilCompleted(service, [...lost, ...burst]);
     console.log(
       `Workers killed (${backend.name}): the first one's refunds complete after ${appliedMs} ms, ` +
         `new ones after ${laterMs} ms`,
@@ -66,7 +66,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
       expect(await timelineOf(service, id)).toContain('lookup.absent');
     }
     await survivor.stop();
-  }, 120_000);
+  });
 
   /** Has one refund per processor sent, whose answer does not come. */
   async function holdAtProcessors(kind: string): Promise<string[]> {
@@ -94,7 +94,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
       expect((await timelineOf(service, id)).slice(1, 3)).toEqual(['attempt.started', 'attempt.accepted']);
     }
     await expectToComplete(ids);
-  }, 60_000);
+  });
 
   test('an API that is killed takes no refund along, neither an answered one nor one that is waited for', async () => {
     const { service } = processes;
@@ -117,11 +117,11 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     await api.process.kill9();
     expect(answered.status).toBe(200);
     expect(await waited).toBe('cut off');
-    const ms = await untilCompleted(service, [open.id, answered.body.data.id], 20_000);
+    const ms = await untilCompleted(service, [open.id, answered.body.data.id]);
     console.log(`API killed (${backend.name}): its refunds complete after ${ms} ms`);
     await expectSameRefundFor(headers, body, open.id);
     await worker.close();
-  }, 60_000);
+  });
 
   /** Repeats a request whose API died: first its lock stands, and once that has run out the key gives its refund. */
   async function expectSameRefundFor(headers: Record<string, string>, body: object, refundId: string) {
@@ -153,12 +153,12 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     expect(exit).toEqual({ code: 0, signal: null });
     expect(performance.now() - since).toBeLessThan(5_000);
     await expectToComplete([body.data.id]);
-  }, 60_000);
+  });
 
   /** Lets another worker finish what is open; in this process, because it is not the one that is looked at. */
   async function expectToComplete(ids: readonly string[]): Promise<void> {
     const worker = processes.service.startWorker();
-    await untilCompleted(processes.service, ids, 20_000);
+    await untilCompleted(processes.service, ids);
     await worker.close();
   }
 });

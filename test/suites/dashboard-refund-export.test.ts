@@ -31,7 +31,7 @@ beforeAll(async () => {
     await fillRefunds(client, { organizationId, environment: 'test', count: 3, now: new Date(), days: 30 });
   });
   person = await signInMember(service, 'viewer', organizationId);
-}, 120_000);
+});
 
 const audited = async (action: string) =>
   await service.deps.db.auditLog.findMany({

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { settingNames } from '../../shared/config.ts';
 import type { PublicRefund } from '../../shared/refunds/refund.ts';
 import { type DevFile, readDevFile } from '../dev/dev-file.ts';
@@ -11,9 +11,6 @@ import { type StartedProcess, startProcess } from '../harness/child-process.ts';
 import { freePort } from '../harness/free-port.ts';
 import { useSandbox } from '../harness/use-sandbox.ts';
 import { waitFor } from '../harness/wait-for.ts';
-
-const startTimeoutMs = 60_000;
-vi.setConfig({ testTimeout: startTimeoutMs, hookTimeout: startTimeoutMs });
 
 /** The tests tell one story, each going on where the one before it ended. */
 describe('npm run dev', () => {
@@ -27,7 +24,7 @@ describe('npm run dev', () => {
 
   const start = async () => {
     const started = startDev({ DATA_DIR: dataDir, PORT: String(port) });
-    await started.waitForOutput(/Ctrl-C stops everything/, { timeoutMs: startTimeoutMs });
+    await started.waitForOutput(/Ctrl-C stops everything/);
     return started;
   };
   const call = (path: string, body?: object) =>

@@ -35,7 +35,7 @@ describe.each(queueBackends)('without a processor, queues on $name', (backend) =
         return (await service.deps.db.refundEvent.count({ where: events })) > 1;
       });
       await service.sandbox.clearFaults();
-      await allComplete(service, 15_000);
+      await allComplete(service);
     });
 
     test('a refund that surely was not sent is cancelled at once, and nothing moves', async () => {
@@ -65,7 +65,7 @@ describe.each(queueBackends)('without a processor, queues on $name', (backend) =
         6,
       );
       await service.sandbox.clearFaults();
-      await allComplete(service, 25_000);
-    }, 40_000);
+      await allComplete(service);
+    });
   });
 });

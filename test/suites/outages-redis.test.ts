@@ -56,9 +56,9 @@ describe.skipIf(inject('redisUrl') === null)('without Redis', () => {
     expect(ready).toMatchObject({ status: 200, body: { status: 'degraded', database: 'up', queue: 'down' } });
     await redis.start();
     const since = performance.now();
-    expect(await allComplete(service, 20_000)).toBe(3);
+    expect(await allComplete(service)).toBe(3);
     console.log(`Redis back, all complete after ${Math.round(performance.now() - since)} ms`);
-  }, 40_000);
+  });
 
   test('a Redis that is frozen costs no creation, and what was accepted completes once it goes on', async () => {
     await redis.start();
@@ -70,9 +70,9 @@ describe.skipIf(inject('redisUrl') === null)('without Redis', () => {
     expect({ status: list.status, soon: list.ms < toleranceMs }).toEqual({ status: 200, soon: true });
     redis.thaw();
     const since = performance.now();
-    expect(await allComplete(service, 20_000)).toBe(3);
+    expect(await allComplete(service)).toBe(3);
     console.log(`Redis thawed, all complete after ${Math.round(performance.now() - since)} ms`);
-  }, 40_000);
+  });
 
   test('a Redis that is emptied in the middle of the work loses no refund and doubles none', async () => {
     await redis.start();
@@ -89,9 +89,9 @@ describe.skipIf(inject('redisUrl') === null)('without Redis', () => {
     await redis.flush();
     expect(await open()).toBeGreaterThan(0);
     const since = performance.now();
-    await allComplete(service, 30_000);
+    await allComplete(service);
     console.log(`Redis emptied, all complete after ${Math.round(performance.now() - since)} ms`);
-  }, 50_000);
+  });
 
   test.each(['gone', 'frozen'])(
     'API and worker start while Redis is %s, and work once it is there',
@@ -103,11 +103,10 @@ describe.skipIf(inject('redisUrl') === null)('without Redis', () => {
       if (how === 'frozen') redis.thaw();
       else await redis.start();
       const since = performance.now();
-      expect(await allComplete(service, 20_000)).toBe(2);
+      expect(await allComplete(service)).toBe(2);
       console.log(`Redis no longer ${how}, all complete after ${Math.round(performance.now() - since)} ms`);
       const { body } = await create(service, await payment(service, 'stripe'));
       expect(body.data.externalRefundId).not.toBeNull();
     },
-    40_000,
   );
 });

@@ -44,14 +44,12 @@ describe('with more to do than a process can', () => {
 
   async function expectToWorkAgain({ url, post }: RunningApi): Promise<void> {
     const since = performance.now();
-    await waitFor('the API to be ready', async () => (await readiness(url)).httpStatus === 200, {
-      timeoutMs: 60_000,
-    });
+    await waitFor('the API to be ready', async () => (await readiness(url)).httpStatus === 200);
     console.log(`Ready again after ${Math.round(performance.now() - since)} ms`);
     const worker = processes.service.startWorker();
     const { status, body } = await post('/v1/refunds', await refundOfNewPayment(processes.service, 'stripe'));
     expect(status).toBe(200);
-    await untilCompleted(processes.service, [body.data.id], 60_000);
+    await untilCompleted(processes.service, [body.data.id]);
     await worker.close();
   }
 
@@ -84,7 +82,7 @@ describe('with more to do than a process can', () => {
     const isAlive = async () => (await fetch(`${url}/healthz`)).status === 200;
     const [answers] = await Promise.all([
       flood(`${url}/v1/refunds`, authorization, requests),
-      waitFor('/healthz to answer all the same', isAlive, { timeoutMs: 60_000 }),
+      waitFor('/healthz to answer all the same', isAlive),
     ]);
     expectRefused(answers);
     // Nobody asked the database for them, let alone waited for it; places get free now and then, as waits time out.
@@ -111,7 +109,6 @@ describe('with more to do than a process can', () => {
       await waitFor(
         'one of them to be under way',
         async () => (await processes.service.deps.db.transaction.count(created)) > 0,
-        { timeoutMs: 60_000 },
       );
       leaving.abort();
       await Promise.all(abandoned);

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { findMembership } from '../../shared/people/find-members.ts';
 import { startSession } from '../../shared/people/sessions.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
@@ -10,8 +10,6 @@ import { newEmail, proofOf } from '../harness/people.ts';
 import { useService } from '../harness/use-service.ts';
 
 // Every command is a process that has to start first.
-vi.setConfig({ testTimeout: 60_000 });
-
 const service = useService({ workers: 0 });
 const admin = adminCliOf(service);
 

@@ -109,5 +109,5 @@ describe.each(queueBackends)('in production, queues on $name', (backend) => {
       { code: 0, signal: null },
       { code: 0, signal: null },
     ]);
-  }, 60_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
 import { newPayment } from '../harness/payments.ts';
 import {
@@ -14,8 +14,6 @@ import { rowOf } from '../harness/refund-records.ts';
 import { useService } from '../harness/use-service.ts';
 
 // Every command is a process that has to start first.
-vi.setConfig({ testTimeout: 180_000 });
-
 const service = useService({ workers: 0 });
 const admin = adminCliOf(service);
 

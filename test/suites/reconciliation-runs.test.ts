@@ -336,17 +336,13 @@ describe('on the schedule of several workers', () => {
     const accounts = await processorAccount.findMany();
     expect(accounts.length).toBeGreaterThan(2);
     for (const { id: accountId } of accounts) {
-      const runs = await waitFor(
-        'an account to be compared often',
-        async () => {
-          const finished = await reconciliationRun.findMany({
-            where: { accountId, finishedAt: { not: null } },
-            orderBy: { startedAt: 'asc' },
-          });
-          return finished.length >= 4 ? finished : null;
-        },
-        { timeoutMs: 60_000 },
-      );
+      const runs = await waitFor('an account to be compared often', async () => {
+        const finished = await reconciliationRun.findMany({
+          where: { accountId, finishedAt: { not: null } },
+          orderBy: { startedAt: 'asc' },
+        });
+        return finished.length >= 4 ? finished : null;
+      });
       expect(runs.every(({ actor, failure }) => actor === 'worker' && failure === null)).toBe(true);
       const pauses = runs.slice(1).map(({ startedAt }, index) => +startedAt - +(runs[index]?.startedAt ?? 0));
       for (const pauseMs of pauses) expect(pauseMs).toBeGreaterThanOrEqual(intervalMs);

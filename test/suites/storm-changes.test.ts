@@ -3,7 +3,7 @@ import { expectInvariants } from '../harness/invariants.ts';
 import { useStorm } from '../harness/use-storm.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
-vi.setConfig({ testTimeout: 900_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 900_000 });
 
 const storm = useStorm();
 

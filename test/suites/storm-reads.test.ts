@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { changingOperations, useStorm } from '../harness/use-storm.ts';
 
-vi.setConfig({ testTimeout: 900_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 900_000 });
 
 const storm = useStorm();
 
