@@ -34,7 +34,7 @@ export interface StartedProcess {
    * @throws Error with the output, when the time is over or the process has ended.
    */
   waitForUrl(url: string, options?: WaitOptions): Promise<Response>;
-  /** SIGTERM, and SIGKILL when it has not ended after `graceMs` (10 seconds by default). */
+  /** SIGTERM, and SIGKILL when it has not ended after `graceMs` (half a minute by default). */
   stop(graceMs?: number): Promise<Exit>;
   /** Ends it as a crash does. */
   kill9(): Promise<Exit>;
@@ -92,7 +92,7 @@ export function startProcess(
       waitWhileRunning(watch, `output like ${pattern}`, async () => pattern.exec(output), options),
     waitForUrl: (url, options) =>
       waitWhileRunning(watch, `an answer of ${url}`, () => answerOf(url), options),
-    stop: (graceMs = 10_000) => end('SIGTERM', graceMs),
+    stop: (graceMs = 30_000) => end('SIGTERM', graceMs),
     kill9: () => end('SIGKILL', 10_000),
   };
 }

@@ -8,12 +8,18 @@ import { waitFor } from '../harness/wait-for.ts';
 
 const async = { prefer: 'respond-async' };
 
+const workerConcurrency = 2;
+
 describe.each(queueBackends)('without a processor, queues on $name', (backend) => {
   const databaseUrl = useDatabase();
   let service: TestService;
 
   beforeAll(async () => {
-    const settings = { CREATE_WAIT_MS: 1_000, WORKER_CONCURRENCY: 2 };
+    const settings = {
+      CREATE_WAIT_MS: 1_000,
+      PROCESSOR_TIMEOUT_MS: 5_000,
+      WORKER_CONCURRENCY: workerConcurrency,
+    };
     service = await startService({ databaseUrl: databaseUrl(), backend, settings });
     await service.sandbox.settings({ autoSettleMs: 100 });
   });
@@ -54,10 +60,17 @@ describe.each(queueBackends)('without a processor, queues on $name', (backend) =
       await service.sandbox.fault({ processor: down, operation: '*', kind: 'timeout', times: null });
       const stuck = await Promise.all(Array.from({ length: 6 }, () => payment(service, down)));
       await Promise.all(stuck.map((transactionId) => create(service, transactionId, async)));
-      const { body, ms } = await create(service, await payment(service, up));
-      expect(body.data.externalRefundId).not.toBeNull();
-      expect(ms).toBeLessThan(1_000);
+      const areHanging = async () =>
+        (await service.deps.db.refund.count({
+          where: { processor: down, claimedUntil: { not: null } },
+        })) === workerConcurrency;
+      await waitFor('every place to be taken', areHanging);
+      const { body } = await create(service, await payment(service, up), async);
       const { id } = body.data;
+      await waitFor('the other refund to be accepted', async () =>
+        service.deps.db.refund.findFirst({ where: { id, externalRefundId: { not: null } } }),
+      );
+      expect(await areHanging()).toBe(true);
       await waitFor('the other refund to complete', async () =>
         service.deps.db.refund.findFirst({ where: { id, status: 'completed' } }),
       );

@@ -52,7 +52,7 @@ describe('a deadline', () => {
       braintree.getRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
       braintree.cancelRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
     ]);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
     await expect.poll(() => open).toBe(0);
   });
