@@ -7,7 +7,7 @@ import { isId } from '../../shared/ids.ts';
 import { actorOf } from '../../shared/people/acting.ts';
 import { findMembership } from '../../shared/people/find-members.ts';
 import { mayAct } from '../../shared/people/roles.ts';
-import { loadSession } from '../../shared/people/sessions.ts';
+import { loadSession, sessionOver } from '../../shared/people/sessions.ts';
 import type { RefundOwner } from '../../shared/refunds/find-refunds.ts';
 import { ownAddressOfPage } from './own-address.ts';
 import { dashboardPath } from './paths.ts';
@@ -92,14 +92,14 @@ export function confirmRights(scope: FastifyInstance, deps: Dependencies): void 
 
 /**
  * Asks whether the person of a request may still do what it is for, however long ago it came.
- * @throws ServiceError insufficient_scope when the session has ended or the role is another one; not_found for who is no
+ * @throws ServiceError insufficient_scope when the session has ended or the role does not suffice any more; not_found for who is no
  * member any more.
  */
 export async function confirmMember(deps: Dependencies, request: FastifyRequest): Promise<void> {
   const context = contextOf(request);
   const session = await loadSession(deps, request.session.sessionId);
   if (session?.userId !== context.user.id) {
-    throw new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
+    throw sessionOver();
   }
   await requireRole(deps, request, context, context.organization.id);
 }

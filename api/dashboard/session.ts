@@ -6,7 +6,7 @@ import type { Dependencies } from '../../shared/dependencies.ts';
 import { signOut } from '../../shared/people/own-sessions.ts';
 import { noteUse, type Proof, sessionLifeMs } from '../../shared/people/sessions.ts';
 import { rememberBrowser } from './known-browser-cookie.ts';
-import { dashboardPath } from './paths.ts';
+import { dashboardPath, queueBoardPath } from './paths.ts';
 import { databaseStore } from './session-store.ts';
 
 /**
@@ -38,8 +38,9 @@ export async function keepSessions(scope: FastifyInstance, deps: Dependencies): 
 }
 
 /** A page that is left open asks for its parts by itself; that must not keep somebody signed in who is long gone. */
-function refreshesPart({ method, headers }: FastifyRequest): boolean {
-  return method === 'GET' && headers['hx-request'] === 'true';
+function refreshesPart({ method, headers, url }: FastifyRequest): boolean {
+  if (method !== 'GET') return false;
+  return headers['hx-request'] === 'true' || url.startsWith(`${queueBoardPath}/api/`);
 }
 
 /** A key of its own, so that what signs cookies opens nothing else. */

@@ -1,9 +1,5 @@
+import { forbiddenMetadataKeys, metadataLimits } from '../../shared/refunds/metadata-limits.ts';
 import { holdsStorableTexts, unstorableMessage } from '../../shared/storable-text.ts';
-
-/** What a client may attach to a refund. */
-export const metadataLimits = { keys: 50, keyLength: 40, depth: 10, bytes: 16 * 1024 } as const;
-
-const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Why metadata cannot be stored as it is, for the caller; null when it can. */
 export function checkMetadata(metadata: Record<string, unknown>): string | null {
@@ -27,7 +23,7 @@ function checkParts(metadata: Record<string, unknown>): string | null {
     if (typeof value !== 'object' || value === null) continue;
     if (depth > metadataLimits.depth) return `must not be nested deeper than ${metadataLimits.depth} levels`;
     for (const [key, child] of Object.entries(value)) {
-      if (forbiddenKeys.has(key)) return `must not have a key ${key}`;
+      if (forbiddenMetadataKeys.includes(key)) return `must not have a key ${key}`;
       open.push({ value: child, depth: depth + 1 });
     }
   }

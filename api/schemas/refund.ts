@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { isCurrency } from '../../shared/money.ts';
+import { metadataLimits } from '../../shared/refunds/metadata-limits.ts';
 import { initiators, refundReasons } from '../../shared/refunds/reasons.ts';
 import { refundStatuses } from '../../shared/refunds/states.ts';
-import { checkMetadata, metadataLimits } from './metadata.ts';
+import { checkMetadata } from './metadata.ts';
 
 const exampleRefund = {
   id: 'ref_01kahw3v6me8fbw6r5k2jdz7qs',

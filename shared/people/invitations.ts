@@ -40,17 +40,21 @@ export async function invite(
   const expiresAt = new Date(now.getTime() + openMs);
   await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
-    const open = await tx.invitation.findFirst({
+    const earlier = await tx.invitation.findFirst({
       where: { organizationId, email, ...neitherAcceptedNorRevoked },
     });
-    await requireManaging(tx, organizationId, acting, open === null ? [role] : [role, open.role]);
+    const isOpen = earlier !== null && earlier.expiresAt > now;
+    await requireManaging(tx, organizationId, acting, isOpen ? [role, earlier.role] : [role]);
     const members = await tx.membership.count({ where: { organizationId, user: { email } } });
     if (members > 0) throw alreadyMember();
-    if (open !== null) await tx.invitation.update({ where: { id: open.id }, data: { revokedAt: now } });
+    // There can be one per address that was neither accepted nor revoked, however long ago.
+    if (earlier !== null) {
+      await tx.invitation.update({ where: { id: earlier.id }, data: { revokedAt: now } });
+    }
     const actor = actorOf(acting);
     const row = { id, organizationId, email, role, invitedBy: actor, createdAt: now, expiresAt };
     await tx.invitation.create({ data: { ...row, tokenHash: hashOf(token) } });
-    const detail = { email, role, replaced: open?.id ?? null };
+    const detail = { email, role, replaced: earlier?.id ?? null };
     await writeAudit(tx, { organizationId, actor, action: 'invitation.created', target: id, detail }, now);
   });
   return { id, token, expiresAt };

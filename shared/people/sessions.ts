@@ -119,7 +119,8 @@ export async function renameSession(
   if (count === 0) throw sessionOver();
 }
 
-function sessionOver(): ServiceError {
+/** What is said to whose session has ended. */
+export function sessionOver(): ServiceError {
   return new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
 }
 

@@ -1,42 +1,62 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { processorNames } from '../processors/registry.ts';
+import { forbiddenMetadataKeys, metadataLimits } from '../refunds/metadata-limits.ts';
 import { type Policy, policyFileSchema } from './policy.ts';
 
 /** What is wrong is told up to this many places of the file; the rest shows once these are mended. */
 const maxProblems = 5;
 
-/** An organization has no more policies than this: all of them are read for each refund. */
+/** No more policies than this can be set: all of them are read for each refund. */
 export const maxPolicies = 100;
 
 /** What is said where there are more, in the middle of a sentence. */
 export const tooManyPolicies = `must have ${maxPolicies} policies at most: join or remove some`;
 
-// A policy for a processor that does not exist would never match, and nobody would notice.
-const existingProcessorsSchema = policyFileSchema.superRefine(({ policies }, context) => {
+// A policy that can never match would go unnoticed. Like the number of policies it is a rule of what is set from here on
+// alone: what is there already holds as it is.
+const matchableSchema = policyFileSchema.superRefine(({ policies }, context) => {
   for (const [index, { match }] of policies.entries()) {
-    for (const name of match.processors ?? []) {
-      if (processorNames.includes(name)) continue;
-      const path = ['policies', index, 'match', 'processors'];
-      const message = `unknown processor "${name}", use ${processorNames.join(' or ')}`;
-      context.addIssue({ code: 'custom', path, message });
+    const complain = (field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: ['policies', index, 'match', field], message });
+    const unknown = match.processors?.find((name) => !processorNames.includes(name));
+    if (unknown !== undefined) {
+      complain('processors', `unknown processor "${unknown}", use ${processorNames.join(' or ')}`);
+    }
+    if (Object.keys(match.metadata ?? {}).length > metadataLimits.keys) {
+      complain('metadata', `must name ${metadataLimits.keys} keys at most, as no metadata has more`);
     }
   }
 });
 
-// Counted before any of them is looked at, because looking at thousands would keep everybody else waiting. It is a rule of
-// what is set from here on alone: what is there already is shown and written out, however many they are.
+// Counted before any of them is looked at, because looking at thousands would keep everybody else waiting. Keys are looked at
+// before they are read, because a reader may leave out what it takes for something else: the policy would match more than it says.
 const fileSchema = z
   .unknown()
   .superRefine((file, context) => {
-    if (countPolicies(file) <= maxPolicies) return;
-    context.addIssue({ code: 'custom', path: ['policies'], message: tooManyPolicies });
+    const policies = policiesIn(file);
+    if (policies.length > maxPolicies) {
+      context.addIssue({ code: 'custom', path: ['policies'], message: tooManyPolicies });
+      return;
+    }
+    for (const [index, policy] of policies.entries()) {
+      const key = forbiddenKeyOf(policy);
+      if (key === undefined) continue;
+      const path = ['policies', index, 'match', 'metadata'];
+      context.addIssue({ code: 'custom', path, message: `must not name ${key}, which no metadata has` });
+    }
   })
-  .pipe(existingProcessorsSchema);
+  .pipe(matchableSchema);
 
-function countPolicies(file: unknown): number {
+function policiesIn(file: unknown): unknown[] {
   const { policies } = (file ?? {}) as { policies?: unknown };
-  return Array.isArray(policies) ? policies.length : 0;
+  return Array.isArray(policies) ? policies : [];
+}
+
+function forbiddenKeyOf(policy: unknown): string | undefined {
+  const { match } = (policy ?? {}) as { match?: { metadata?: unknown } | null };
+  const metadata = Object(match?.metadata);
+  return forbiddenMetadataKeys.find((key) => Object.hasOwn(metadata, key));
 }
 
 /** A place of a file that is not as it has to be: under which names it stands, and what it should be. */

@@ -11,7 +11,7 @@ export interface ExportRequest {
   owner: RefundOwner;
   filter: RefundFilter;
   actor: string;
-  /** Called before each piece is read: it throws once whoever asked may read no more, which breaks the export off. */
+  /** Called before the refunds of each batch are loaded: it throws once whoever asked may read no more, which breaks the export off. */
   confirm?: (() => Promise<unknown>) | undefined;
 }
 

@@ -4,8 +4,8 @@ import net from 'node:net';
 const delayMs = 700;
 
 /**
- * Stands between a service and its PostgreSQL. On demand it breaks the connection of a creation in the moment of its
- * commit, and lets the commit arrive later, as a network address translation or a pooler can.
+ * Stands between a service and its PostgreSQL. On demand it breaks the connection of a transaction that writes to a
+ * timeline in the moment of its commit, and lets the commit arrive later, as a network address translation or a pooler can.
  */
 export class CommitDelayingProxy {
   readonly url: string;
@@ -28,7 +28,7 @@ export class CommitDelayingProxy {
     return proxy;
   }
 
-  /** Breaks the next connection that commits a creation. */
+  /** Breaks the next connection that commits an entry of a timeline. */
   cutNextCommit(): void {
     this.#isArmed = true;
   }
@@ -39,7 +39,7 @@ export class CommitDelayingProxy {
 
   #connect(client: net.Socket, target: URL): void {
     const database = net.connect(Number(target.port), target.hostname);
-    let hasCreated = false;
+    let hasEvent = false;
     let isCut = false;
     for (const socket of [client, database]) socket.on('error', () => undefined);
     database.on('close', () => client.destroy());
@@ -51,9 +51,9 @@ export class CommitDelayingProxy {
     });
     client.on('data', (request) => {
       const text = request.toString('latin1');
-      if (text.includes('BEGIN')) hasCreated = false;
-      if (text.includes('INSERT INTO refund_event')) hasCreated = true;
-      isCut = this.#isArmed && hasCreated && text.includes('COMMIT');
+      if (text.includes('BEGIN')) hasEvent = false;
+      if (text.includes('INSERT INTO refund_event')) hasEvent = true;
+      isCut = this.#isArmed && hasEvent && text.includes('COMMIT');
       if (!isCut) {
         database.write(request);
         return;

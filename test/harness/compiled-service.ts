@@ -30,13 +30,22 @@ export async function compileService(): Promise<string> {
   const output = join(root, 'test', 'output');
   mkdirSync(output, { recursive: true });
   const folder = mkdtempSync(join(output, 'compiled-'));
+  try {
+    await compileInto(folder);
+  } catch (error) {
+    removeCompiled(folder);
+    throw error;
+  }
+  return folder;
+}
+
+async function compileInto(folder: string): Promise<void> {
   await compile('-p', 'tsconfig.build.json', '--outDir', folder);
   await compile(
     ...['--ignoreConfig', '--module', 'nodenext', '--target', 'es2023', '--types', 'node', '--skipLibCheck'],
     ...['--outDir', troublesIn(folder), ...troubles.map((name) => join(import.meta.dirname, `${name}.ts`))],
   );
   cpSync(join(root, assets), join(folder, assets), { recursive: true });
-  return folder;
 }
 
 async function compile(...options: string[]): Promise<void> {

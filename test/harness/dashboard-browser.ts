@@ -28,7 +28,7 @@ export function useDashboardBrowser(service: TestService): DashboardBrowser {
         origin,
         async open(options = {}) {
           const context = await browser.newContext({ baseURL: origin, ...options });
-          context.setDefaultTimeout(15_000);
+          context.setDefaultTimeout(60_000);
           return await context.newPage();
         },
       };

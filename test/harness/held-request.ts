@@ -33,9 +33,13 @@ export async function sendHeld(
     },
     payload: body,
   });
-  await reading;
-  await meanwhile();
-  body.push(new URLSearchParams({ ...fields, _csrf: token }).toString());
-  body.push(null);
+  // One that is refused by its headers is answered without being read.
+  await Promise.race([reading, answering]);
+  try {
+    await meanwhile();
+  } finally {
+    body.push(new URLSearchParams({ ...fields, _csrf: token }).toString());
+    body.push(null);
+  }
   return await answering;
 }

@@ -13,7 +13,6 @@ import { sandboxCredentials } from '../harness/service.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
-// Every command is a process that has to start first.
 // Nothing but new credentials may bring back a refund that waits for them.
 const service = useService({ settings: { MISCONFIGURED_RETRY_MS: 3_600_000 } });
 const admin = adminCliOf(service);

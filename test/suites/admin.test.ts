@@ -7,7 +7,6 @@ import { useEmptyDatabase } from '../harness/database.ts';
 import { expectNotInDatabase } from '../harness/database-content.ts';
 import { useService } from '../harness/use-service.ts';
 
-// Every command is a process that has to start first.
 const emptyDatabaseUrl = useEmptyDatabase();
 const service = useService({ workers: 0 });
 const admin = adminCliOf(service);

@@ -25,7 +25,6 @@ import { rowOf, timelineOf } from '../harness/refund-records.ts';
 import { sandboxCredentials } from '../harness/service.ts';
 import { useService } from '../harness/use-service.ts';
 
-// Every command is a process that has to start first.
 const hour = 3_600_000;
 
 // No worker runs but where a test is one.

@@ -16,6 +16,9 @@ import { waitFor } from '../harness/wait-for.ts';
 
 const processors = ['stripe', 'braintree'] as const;
 
+/** A deadline long enough for two refunds to be found at their processors at once, however slow the machine is. */
+const patient = { PROCESSOR_TIMEOUT_MS: '10000' };
+
 describe.each(queueBackends)('when processes end, queues on $name', (backend) => {
   const databaseUrl = useDatabase();
   let processes: Processes;
@@ -32,13 +35,16 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
 
   test('workers that are killed in the middle of their calls cost time, and no refund moves twice', async () => {
     const { service } = processes;
-    const first = await processes.startWorker();
+    const first = await processes.startWorker(patient);
     const applied = await holdAtProcessors('timeout-after-apply');
     const lost = await holdAtProcessors('timeout');
     await first.kill9();
     const killedAt = performance.now();
-    const [second, survivor] = await Promise.all([processes.startWorker(), processes.startWorker()]);
-    await service.sandbox.settings({ latencyMs: 300 });
+    const [second, survivor] = await Promise.all([
+      processes.startWorker(patient),
+      processes.startWorker(patient),
+    ]);
+    await service.sandbox.settings({ latencyMs: 1_500 });
     const burst = await Promise.all(
       [...processors, ...processors, ...processors].map((processor) => accept(service, processor)),
     );
@@ -81,10 +87,9 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
 
   test('a worker that is asked to end finishes its calls, writes down what came of them, and ends well', async () => {
     const { service } = processes;
-    // As patient as in production: a slow machine does not turn what is under way into what is unknown.
     const worker = await processes.startWorker({ PROCESSOR_TIMEOUT_MS: '20000' });
     for (const processor of processors) {
-      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 1_500 });
+      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 3_000 });
     }
     const ids = await Promise.all(processors.map((processor) => accept(service, processor)));
     await untilAtProcessor(service, ids);
@@ -98,14 +103,12 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
 
   test('an API that is killed takes no refund along, neither an answered one nor one that is waited for', async () => {
     const { service } = processes;
-    const worker = service.startWorker();
-    const api = await processes.startApi();
-    await service.sandbox.fault({
-      processor: 'stripe',
-      operation: 'refund.create',
-      kind: 'delay',
-      delayMs: 1_000,
-    });
+    const [api, worker] = await Promise.all([
+      processes.startApi({ CREATE_WAIT_MS: '20000' }),
+      processes.startWorker(patient),
+    ]);
+    const fault = { processor: 'stripe', operation: 'refund.create', kind: 'delay', delayMs: 3_000 };
+    await service.sandbox.fault(fault);
     const body = await refundOfNewPayment(service, 'stripe');
     const headers = { 'idempotency-key': `killed-${body.transactionId}` };
     const waited = api.post('/v1/refunds', body, headers).catch(() => 'cut off');
@@ -120,7 +123,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     const ms = await untilCompleted(service, [open.id, answered.body.data.id]);
     console.log(`API killed (${backend.name}): its refunds complete after ${ms} ms`);
     await expectSameRefundFor(headers, body, open.id);
-    await worker.close();
+    await worker.stop();
   });
 
   /** Repeats a request whose API died: first its lock stands, and once that has run out the key gives its refund. */

@@ -245,6 +245,7 @@ describe('a session', () => {
     const seenAt = async () =>
       (await service.deps.db.session.findFirstOrThrow({ where: { userId: id } })).lastSeenAt;
     expect((await visitor.get('/dashboard/you', { 'hx-request': 'true' })).status).toBe(200);
+    await visitor.get('/dashboard/queues/api/queues');
     expect(await seenAt()).toEqual(long);
     expect((await visitor.get('/dashboard/you')).status).toBe(200);
     expect((await seenAt()).getTime()).toBeGreaterThan(long.getTime());

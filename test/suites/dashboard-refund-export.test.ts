@@ -307,12 +307,12 @@ describe('a reader who takes nothing', () => {
   });
 
   test('but is read slowly, a large piece bit by bit, comes to its end', async () => {
-    const deliveries = new ExportDeliveries(1_000);
+    const deliveries = new ExportDeliveries(3_000);
     const size = 20_000_000;
     let read = 0;
     const readSlowly = async (client: Socket) => {
       while (!client.destroyed && read < size) {
-        read += (client.read(64_000) ?? client.read())?.length ?? 0;
+        read += (client.read(32_000) ?? client.read())?.length ?? 0;
         await setTimeout(10);
       }
     };

@@ -195,6 +195,43 @@ describe('the page of a refund', () => {
     expect(flagged).not.toContain('Ask the customer');
   });
 
+  test.each(['review.flagged', 'review.kept', 'reconciliation.flagged'])(
+    'warns after %s that money may have moved, until the processor agrees',
+    async (type) => {
+      const body = { transactionId: await newPayment(service), amount: 2_500, reason: 'other' };
+      const { body: created } = await service.call('POST', '/v1/refunds', { body });
+      const { id } = created.data;
+      const operator = await signInMember(service, 'operator');
+      const page = async () => (await operator.visitor.get(`${base}/refunds/${id}`)).text;
+      const tell = (seq: number, type: string) =>
+        service.deps.db.refundEvent.create({
+          data: {
+            id: `evt_${seq}_${id}`,
+            refundId: id,
+            seq,
+            type,
+            actor: 'test',
+            status: 'failed',
+            detail: {},
+            createdAt: new Date(),
+          },
+        });
+      await service.deps.db.refund.update({
+        where: { id },
+        data: { status: 'failed', failureCode: 'reversed', nextActionAt: null },
+      });
+      expect(await page()).toContain('Refund more of it');
+      await tell(97, type);
+      const doubted = await page();
+      expect(doubted).toContain('do not refund it again');
+      expect(doubted).not.toContain('Refund more of it');
+      await tell(98, 'review.agreed');
+      const agreed = await page();
+      expect(agreed).toContain('Ask the customer');
+      expect(agreed).toContain('Refund more of it');
+    },
+  );
+
   test('stays up to date until the refund has ended', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const state = `${base}/refunds/${id}/state`;

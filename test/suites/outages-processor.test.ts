@@ -17,7 +17,7 @@ describe.each(queueBackends)('without a processor, queues on $name', (backend) =
   beforeAll(async () => {
     const settings = {
       CREATE_WAIT_MS: 1_000,
-      PROCESSOR_TIMEOUT_MS: 5_000,
+      PROCESSOR_TIMEOUT_MS: 8_000,
       WORKER_CONCURRENCY: workerConcurrency,
     };
     service = await startService({ databaseUrl: databaseUrl(), backend, settings });
@@ -33,9 +33,8 @@ describe.each(queueBackends)('without a processor, queues on $name', (backend) =
   ])('when $down is down', ({ down, up }) => {
     test('refunds are accepted and retried, and complete when it is back', async () => {
       await service.sandbox.fault({ processor: down, operation: '*', kind: 'error-503', times: null });
-      const { status, body, ms } = await create(service, await payment(service, down));
+      const { status, body } = await create(service, await payment(service, down));
       expect({ status, refund: body.data?.status }).toEqual({ status: 200, refund: 'processing' });
-      expect(ms).toBeLessThan(2_500);
       await waitFor('the worker to have tried more than once', async () => {
         const events = { refundId: body.data.id, type: 'attempt.unavailable' };
         return (await service.deps.db.refundEvent.count({ where: events })) > 1;
@@ -60,17 +59,22 @@ describe.each(queueBackends)('without a processor, queues on $name', (backend) =
       await service.sandbox.fault({ processor: down, operation: '*', kind: 'timeout', times: null });
       const stuck = await Promise.all(Array.from({ length: 6 }, () => payment(service, down)));
       await Promise.all(stuck.map((transactionId) => create(service, transactionId, async)));
-      const areHanging = async () =>
-        (await service.deps.db.refund.count({
+      const hanging = async () =>
+        await service.deps.db.refund.findMany({
           where: { processor: down, claimedUntil: { not: null } },
-        })) === workerConcurrency;
-      await waitFor('every place to be taken', areHanging);
+          select: { id: true, fencingToken: true },
+          orderBy: { id: 'asc' },
+        });
+      const first = await waitFor('every place to be taken', async () => {
+        const claims = await hanging();
+        return claims.length === workerConcurrency && claims;
+      });
       const { body } = await create(service, await payment(service, up), async);
       const { id } = body.data;
       await waitFor('the other refund to be accepted', async () =>
         service.deps.db.refund.findFirst({ where: { id, externalRefundId: { not: null } } }),
       );
-      expect(await areHanging()).toBe(true);
+      expect(await hanging()).toEqual(first);
       await waitFor('the other refund to complete', async () =>
         service.deps.db.refund.findFirst({ where: { id, status: 'completed' } }),
       );

@@ -9,7 +9,6 @@ import { expectNotInDatabase } from '../harness/database-content.ts';
 import { newEmail, proofOf } from '../harness/people.ts';
 import { useService } from '../harness/use-service.ts';
 
-// Every command is a process that has to start first.
 const service = useService({ workers: 0 });
 const admin = adminCliOf(service);
 

@@ -141,6 +141,15 @@ describe('who may invite', () => {
     expect(await find(token)).not.toBeNull();
   });
 
+  test("an invitation whose time is over stands in nobody's way", async () => {
+    const admin = await people.addPerson(organizationId, 'admin');
+    const email = newEmail();
+    await inviteBy(owner, email, 'owner');
+    people.time.ms += 7 * dayMs;
+    const { token } = await inviteBy(admin, email, 'viewer');
+    expect(await find(token)).toMatchObject({ email, role: 'viewer' });
+  });
+
   test('nobody invites a member, or what is no address', async () => {
     const refusal = { code: 'validation_error' };
     await expect(inviteBy(owner, owner.email.toUpperCase(), 'viewer')).rejects.toMatchObject(refusal);

@@ -10,7 +10,7 @@ import {
   policySchema,
   policyToRow,
 } from '../../shared/policies/policy.ts';
-import { readPolicyFile } from '../../shared/policies/read-policy-file.ts';
+import { checkPolicyFile, readPolicyFile } from '../../shared/policies/read-policy-file.ts';
 import {
   asked,
   deadline,
@@ -230,8 +230,36 @@ describe('a policy in JSON', () => {
   test('a policy compares as many values of metadata as a refund can have, and no more', () => {
     const metadata = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, 'yes']));
-    expect(Object.keys(policy({ match: { metadata: metadata(50) } }).match.metadata ?? {})).toHaveLength(50);
-    expect(() => policy({ match: { metadata: metadata(51) } })).toThrow('must name 50 keys at most');
+    const file = (count: number) => ({
+      policies: [{ name: 'A', priority: 1, match: { metadata: metadata(count) } }],
+    });
+    expect(readPolicyFile(file(50))).toHaveLength(1);
+    expect(() => readPolicyFile(file(51))).toThrow('policies.0.match.metadata: must name 50 keys at most');
+    // One that was set before there was this rule still holds.
+    const stored = policyToRow(policy({ match: { metadata: metadata(51) } }));
+    expect(Object.keys(policyFromRow(stored).match.metadata ?? {})).toHaveLength(51);
+  });
+
+  test.each(['__proto__', 'constructor', 'prototype'])(
+    'a policy that asks for the key %s, which no refund has, is refused',
+    (key) => {
+      const file = JSON.parse(
+        `{"policies":[{"name":"A","priority":1,"match":{"metadata":{"a":"b","${key}":"x"}}}]}`,
+      );
+      expect(() => readPolicyFile(file)).toThrow(`policies.0.match.metadata: must not name ${key}`);
+    },
+  );
+
+  test('thousands of wrong items of a list are one problem', () => {
+    const wrong = Array.from({ length: 20_000 }, (_, index) => `x${index}`);
+    for (const field of ['currencies', 'reasons', 'processors']) {
+      for (const items of [wrong, wrong.map(Number)]) {
+        const reading = checkPolicyFile({
+          policies: [{ name: 'A', priority: 1, match: { [field]: items } }],
+        });
+        expect(reading).toMatchObject({ kind: 'invalid', issues: { length: 1 } });
+      }
+    }
   });
 
   test('a file needs at least one policy, each with a name of its own', () => {

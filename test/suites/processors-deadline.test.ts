@@ -26,7 +26,7 @@ describe('a deadline', () => {
       stripe.findRefund(referenceOf(submission), { timeoutMs: 300 }),
       stripe.cancelRefund('re_1', referenceOf(submission), { timeoutMs: 300 }),
     ]);
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
   });
 
@@ -52,7 +52,7 @@ describe('a deadline', () => {
       braintree.getRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
       braintree.cancelRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
     ]);
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
     await expect.poll(() => open).toBe(0);
   });
@@ -95,7 +95,7 @@ describe('a deadline', () => {
       connect('stripe', stripeCredentials, url).getTransaction('ch_1', { timeoutMs: 600 }),
       connect('braintree', braintreeCredentials, url).getTransaction('sale1', { timeoutMs: 600 }),
     ]);
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(answers).toMatchObject([
       { kind: 'unavailable', failure: { code: 'timeout' } },
       { kind: 'unavailable', failure: { code: 'timeout' } },

@@ -282,6 +282,9 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
       const list = `${prefix}/api/queues?activeQueue=refunds-stripe&status=failed&${query}`;
       expect((await ask(board, 'GET', list)).statusCode, query).toBe(400);
     }
+    for (const list of ['queues?activeQueue=%25', 'job-schedulers?queueName=%25']) {
+      expect((await ask(board, 'GET', `${prefix}/api/${list}`)).statusCode, list).toBe(400);
+    }
     const shown = `${prefix}/api/queues?activeQueue=refunds-stripe&status=failed&page=2&jobsPerPage=50`;
     expect((await ask(board, 'GET', shown)).statusCode).toBe(200);
   });

@@ -13,7 +13,6 @@ import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf } from '../harness/refund-records.ts';
 import { useService } from '../harness/use-service.ts';
 
-// Every command is a process that has to start first.
 const service = useService({ workers: 0 });
 const admin = adminCliOf(service);
 

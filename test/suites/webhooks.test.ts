@@ -240,9 +240,10 @@ test('a reading that the processor refuses is made again, and the event is not n
 
 test('an answer comes at once, however slow the processor is', async () => {
   const refund = await completedRefund('stripe');
-  await service.sandbox.settings({ latencyMs: 1_000 });
+  await service.sandbox.settings({ latencyMs: 20_000 });
   const since = performance.now();
   expect(await webhooks.send('stripe', webhookAbout('stripe', newsOf(refund)))).toMatchObject(received);
-  expect(performance.now() - since).toBeLessThan(900);
+  expect(performance.now() - since).toBeLessThan(10_000);
+  await service.sandbox.settings({ latencyMs: 0 });
   await untilReviewed(refund.id);
 });

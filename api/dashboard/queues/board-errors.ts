@@ -16,6 +16,12 @@ export function boardError(error: Error & { code?: unknown }): Error {
       cause: error,
     });
   }
+  // The board decodes some of what it is asked for twice.
+  if (error instanceof URIError) {
+    return new ServiceError('validation_error', 'The address cannot be read; load the page again.', {
+      cause: error,
+    });
+  }
   return error;
 }
 

@@ -6,6 +6,7 @@ import { ServiceError } from '../../../shared/errors.ts';
 import { isStorable } from '../../../shared/storable-text.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import { answerErrors } from '../../error-handler.ts';
+import { queueBoardPath } from '../paths.ts';
 import { isSameOrigin } from '../same-origin.ts';
 import { describeForUi, markReadOnly } from './board-answers.ts';
 import type { BoardAct } from './board-audit.ts';
@@ -13,7 +14,7 @@ import { boardError, mayNotOrder } from './board-errors.ts';
 import { accessDemanded, type BoardAccess } from './board-routes.ts';
 import { boardContentSecurityPolicy, selfContained } from './entry-page.ts';
 
-const prefix = '/dashboard/queues';
+const prefix = queueBoardPath;
 
 /** How long the board waits for a store that does not answer; a Redis that is frozen is given up after a second. */
 const answerTimeoutMs = 4_000;

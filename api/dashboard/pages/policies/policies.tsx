@@ -88,8 +88,8 @@ function Policies(editor: EditorProps) {
     <>
       {isAdmin ? (
         <Notice tone="warn">
-          These are {current.length} policies, more than the {maxPolicies} that a form can hold. Change them
-          on the command line, with <code>policy show</code> and <code>policy set</code>.
+          These are {current.length} policies, more than the {maxPolicies} that can be set. Change them on the
+          command line, with <code>policy show</code> and <code>policy set</code>.
         </Notice>
       ) : null}
       <PolicyCards policies={current} />

@@ -64,12 +64,19 @@ export function Detail({ context, detail, notice = null, unfinished = null }: De
   );
 }
 
-/** After these it is not certain any more that no money has moved for a refund that has failed. */
+/** After these it is not certain any more what has moved for a refund, until the processor agrees. */
 const doubtingEvents: ReadonlySet<string> = new Set<RefundEventType>([
   'review.flagged',
   'review.kept',
   'reconciliation.flagged',
 ]);
+
+/** @param events in their order. */
+function isDoubtedIn(events: RefundDetail['events']): boolean {
+  const agreement: RefundEventType = 'review.agreed';
+  const agreedAt = events.findLastIndex(({ type }) => type === agreement);
+  return events.slice(agreedAt + 1).some(({ type }) => doubtingEvents.has(type));
+}
 
 interface StateProps {
   context: Context;
@@ -81,7 +88,7 @@ function State({ context, detail, unfinished }: StateProps) {
   const { refund, payment, events, names } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
-  const isDoubted = refund.flaggedAt !== null || events.some(({ type }) => doubtingEvents.has(type));
+  const isDoubted = refund.flaggedAt !== null || isDoubtedIn(events);
   // One that has ended moves again when it is to be read once more.
   const isMoving = !isTerminal(refund.status) || refund.reviewDueAt !== null;
   return (

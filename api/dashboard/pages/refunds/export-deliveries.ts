@@ -1,8 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 
-/** A download of which nothing was taken for so long is given up. */
-const defaultStallMs = 60_000;
+/**
+ * A download of which nothing was taken for so long is given up. Between a reader who takes all the time and us there are
+ * buffers of megabytes, which a slow reader may empty for minutes before there is room for more.
+ */
+const defaultStallMs = 300_000;
 
 /**
  * The downloads of this process that are under way. Each is a response to somebody who may read slowly, or not at all, and
