@@ -55,7 +55,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     await second.kill9();
     await service.sandbox.settings({ latencyMs: 0 });
     const later = await Promise.all(processors.map((processor) => accept(service, processor)));
-    const laterMs = await untilCompleted(service, later, { timeoutMs: 20_000 });
+    const laterMs = await untilCompleted(service, later);
     await untilCompleted(service, applied);
     const appliedMs = Math.round(performance.now() - killedAt);
     await untilCompleted(service, [...lost, ...burst]);
