@@ -92,8 +92,8 @@ export function confirmRights(scope: FastifyInstance, deps: Dependencies): void 
 
 /**
  * Asks whether the person of a request may still do what it is for, however long ago it came.
- * @throws ServiceError insufficient_scope when the session has ended or the role does not suffice any more; not_found for who is no
- * member any more.
+ * @throws ServiceError insufficient_scope when the session has ended or the role does not suffice any more; not_found for
+ * who is no member any more.
  */
 export async function confirmMember(deps: Dependencies, request: FastifyRequest): Promise<void> {
   const context = contextOf(request);
