@@ -10,7 +10,7 @@ const callers = new WeakMap<FastifyRequest, ApiKey>();
 export function requireApiKey(app: FastifyInstance, deps: Dependencies): void {
   app.addHook('onRequest', async (request) => {
     const presented = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-    const key = presented === undefined ? null : await findApiKey(deps.db, presented);
+    const key = presented === undefined ? null : await findApiKey(deps, presented);
     if (key === null) {
       throw new ServiceError(
         'invalid_api_key',

@@ -18,8 +18,11 @@ runMain(async () => {
   const log = openLog(settings.LOG_LEVEL, 'api');
   const deps = openDependencies(settings, log);
   await untilClockStarted(deps);
-  const dashboardDb = openDatabase(settings.DATABASE_URL, settings.DASHBOARD_POOL_SIZE);
-  const app = await buildApp({ ...deps, dashboardDb, watcher: new RefundWatcher(deps.db) });
+  const dashboardDb = openDatabase(settings.DATABASE_URL, {
+    poolSize: settings.DASHBOARD_POOL_SIZE,
+    preparesStatements: settings.DATABASE_PREPARED_STATEMENTS,
+  });
+  const app = await buildApp({ ...deps, dashboardDb, watcher: new RefundWatcher(deps.reads) });
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
     await app.close();
     await dashboardDb.$disconnect();

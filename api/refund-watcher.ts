@@ -1,10 +1,11 @@
-import type { Database, Refund } from '../shared/db.ts';
+import type { Reads } from '../shared/db.ts';
+import { readWatched, type WatchedRefund } from '../shared/refunds/find-refunds.ts';
 
 interface Waiter {
   refundId: string;
-  isOver: (refund: Refund) => boolean;
-  latest: Refund | null;
-  resolve: (latest: Refund | null) => void;
+  isOver: (refund: WatchedRefund) => boolean;
+  latest: WatchedRefund | null;
+  resolve: (latest: WatchedRefund | null) => void;
   /** Of its own, because a database that hangs must not make anybody wait for longer than asked. */
   timer: NodeJS.Timeout;
 }
@@ -16,13 +17,13 @@ const pollIntervalMs = 25;
  * but its events get lost; the database has the truth.
  */
 export class RefundWatcher {
-  readonly #db: Database;
+  readonly #reads: Reads;
   readonly #waiters = new Set<Waiter>();
   #polling = false;
   #closed = false;
 
-  constructor(db: Database) {
-    this.#db = db;
+  constructor(reads: Reads) {
+    this.#reads = reads;
   }
 
   /**
@@ -31,9 +32,9 @@ export class RefundWatcher {
    */
   async waitFor(
     refundId: string,
-    isOver: (refund: Refund) => boolean,
+    isOver: (refund: WatchedRefund) => boolean,
     timeoutMs: number,
-  ): Promise<Refund | null> {
+  ): Promise<WatchedRefund | null> {
     if (timeoutMs <= 0 || this.#closed) return null;
     return await new Promise((resolve) => {
       const timer = setTimeout(() => this.#dismiss(waiter), timeoutMs);
@@ -70,9 +71,9 @@ export class RefundWatcher {
   }
 
   /** A database that does not answer for a moment is asked again in the next round. */
-  async #read(ids: string[]): Promise<Map<string, Refund>> {
+  async #read(ids: string[]): Promise<Map<string, WatchedRefund>> {
     try {
-      const rows = await this.#db.refund.findMany({ where: { id: { in: [...new Set(ids)] } } });
+      const rows = await readWatched(this.#reads, [...new Set(ids)]);
       return new Map(rows.map((refund) => [refund.id, refund]));
     } catch {
       return new Map();

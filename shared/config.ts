@@ -39,6 +39,7 @@ const settingsSchema = z.object({
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: optional,
   DATABASE_POOL_SIZE: count(10),
+  DATABASE_PREPARED_STATEMENTS: z.stringbool().default(true),
   DASHBOARD_POOL_SIZE: count(4),
   REDIS_URL: optional,
   QUEUE_PREFIX: z
@@ -61,7 +62,7 @@ const settingsSchema = z.object({
   MAX_WAIT_MS: milliseconds(30_000),
   TRANSACTION_READ_TIMEOUT_MS: count(2_000),
   TRANSACTION_FRESH_MS: milliseconds(15 * 60 * 1000),
-  WORKER_CONCURRENCY: count(10),
+  WORKER_CONCURRENCY: count(50),
   PROCESSOR_TIMEOUT_MS: count(20_000),
   LOOKUP_SETTLE_DELAY_MS: z.coerce.number().int().min(0).optional(),
   SWEEP_INTERVAL_MS: count(1_000),

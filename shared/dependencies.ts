@@ -3,11 +3,14 @@ import { ProcessorConnections } from './accounts/connect.ts';
 import type { Clock } from './clock.ts';
 import type { ServiceSettings } from './config.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { type Database, databaseNow, openDatabase } from './db.ts';
+import { type Database, openDatabase, openReads, type Reads, serviceTime } from './db.ts';
 import type { Logger } from './log.ts';
+import { type Lookups, openLookups } from './lookups.ts';
 import { HashingTurns } from './people/hashing-turns.ts';
 import { processorNames } from './processors/registry.ts';
 import { RefundQueues } from './queues.ts';
+import { leaseMs } from './refunds/lifecycle/claim.ts';
+import { openRefundStatements, type RefundStatements } from './refunds/lifecycle/statements.ts';
 import { SecretBox } from './secrets.ts';
 
 /** Everything that the code of a process works with; built once in its main, and by tests. */
@@ -18,6 +21,10 @@ export interface Dependencies {
   /** Uniform in [0, 1); jitter comes from it. */
   random: () => number;
   db: Database;
+  /** Connections of their own for what is read often. */
+  reads: Reads;
+  lookups: Lookups;
+  statements: RefundStatements;
   queues: RefundQueues;
   secrets: SecretBox;
   connections: ProcessorConnections;
@@ -32,20 +39,30 @@ export function openDependencies(
   overrides: Partial<Dependencies> = {},
 ): Dependencies {
   const secrets = new SecretBox([settings.ENCRYPTION_KEY, ...settings.ENCRYPTION_PREVIOUS_KEYS]);
-  const db = overrides.db ?? openDatabase(settings.DATABASE_URL, settings.DATABASE_POOL_SIZE);
+  const { DATABASE_URL, DATABASE_POOL_SIZE: poolSize, DATABASE_PREPARED_STATEMENTS } = settings;
+  const preparesStatements = DATABASE_PREPARED_STATEMENTS;
+  const db = overrides.db ?? openDatabase(DATABASE_URL, { poolSize, preparesStatements });
+  const reads = overrides.reads ?? openReads(DATABASE_URL, { poolSize: readConnections, preparesStatements });
+  const clock = overrides.clock ?? new DatabaseClock({ readDatabaseTime: () => serviceTime(db) });
   return {
     settings,
     log,
-    clock: overrides.clock ?? new DatabaseClock({ readDatabaseTime: () => databaseNow(db) }),
+    clock,
     random: Math.random,
     db,
+    reads,
+    lookups: openLookups(reads),
+    statements: openRefundStatements(db, leaseMs(settings)),
     queues: new RefundQueues(settings, processorNames, log),
     secrets,
-    connections: new ProcessorConnections(secrets),
+    connections: new ProcessorConnections({ db, clock, log, secrets }),
     hashingTurns: new HashingTurns(),
     ...overrides,
   };
 }
+
+/** Reads that arrive together share a statement, so that a few connections are enough. */
+const readConnections = 4;
 
 /** How long a process that starts waits for the database to tell the time. */
 const clockStartWaitMs = 2_000;
@@ -63,7 +80,7 @@ export async function untilClockStarted({ clock }: Pick<Dependencies, 'clock'>):
 }
 
 /** Closes what `openDependencies` opened. */
-export async function closeDependencies({ clock, db, queues }: Dependencies): Promise<void> {
+export async function closeDependencies({ clock, db, reads, queues }: Dependencies): Promise<void> {
   if (clock instanceof DatabaseClock) clock.close();
-  await Promise.allSettled([queues.close(), db.$disconnect()]);
+  await Promise.allSettled([queues.close(), db.$disconnect(), reads.close()]);
 }

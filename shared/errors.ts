@@ -49,11 +49,6 @@ export const errorCatalogue = {
     summary:
       'The refund cannot be cancelled any more, or the processor did not confirm; the message names its status.',
   },
-  idempotency_in_progress: {
-    status: 409,
-    retryable: true,
-    summary: 'A request with the same Idempotency-Key is still running; repeat after Retry-After.',
-  },
   payload_too_large: {
     status: 413,
     retryable: false,

@@ -11,6 +11,7 @@ import {
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Settings } from './config.ts';
 import { type Logger, warnSparingly } from './log.ts';
+import { type SharedStatement, shareStatement } from './platform/shared-statement.ts';
 import { StrictClient } from './strict-client.ts';
 
 /**
@@ -33,7 +34,6 @@ export const maintenanceQueueName = 'maintenance';
 
 /** Jobs of the maintenance queue. */
 export type MaintenanceJob =
-  | 'expire-answers'
   | 'expire-events'
   | 'expire-reconciliations'
   | 'expire-sessions'
@@ -45,12 +45,16 @@ const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnF
 /** Wake-up calls that may be under way at once; further ones are left to the sweep, so that memory is bounded. */
 const maxPendingWakes = 2_000;
 
+/** Calls with wake-ups that may be under way at the same time. */
+const wakeLanes = 2;
+
 /** The producing side: used by the API and by the sweep. */
 export class RefundQueues {
   readonly #queues: ReadonlyMap<string, Queue>;
   readonly #maintenance: Queue;
   readonly #connection: QueueConnection;
   readonly #warn: (error: unknown) => void;
+  readonly #wakes = new Map<string, SharedStatement<string, void>>();
   #pendingWakes = 0;
 
   constructor(settings: QueueSettings, processors: readonly string[], log: Logger) {
@@ -64,14 +68,27 @@ export class RefundQueues {
    * Asks for a worker's attention to a refund, soon. It neither waits nor fails: while the queue is gone the sweep
    * takes over, and no client has to know.
    */
-  wake(refund: { id: string; processor: string }): void {
+  wake({ id, processor }: { id: string; processor: string }): void {
     if (this.#pendingWakes >= maxPendingWakes) return;
     this.#pendingWakes += 1;
-    this.wakeAll(refund.processor, [refund.id])
+    this.#wakeOne(processor, id)
       .catch(this.#warn)
       .finally(() => {
         this.#pendingWakes -= 1;
       });
+  }
+
+  /** Wake-ups of requests that arrive together go out together. */
+  async #wakeOne(processor: string, refundId: string): Promise<void> {
+    let wake = this.#wakes.get(processor);
+    if (wake === undefined) {
+      wake = shareStatement(async (refundIds) => {
+        await this.wakeAll(processor, refundIds);
+        return refundIds.map(() => undefined);
+      }, wakeLanes);
+      this.#wakes.set(processor, wake);
+    }
+    await wake(refundId);
   }
 
   /**
@@ -85,8 +102,9 @@ export class RefundQueues {
       refundIds.map((refundId) => ({
         name: 'advance-refund',
         data: { refundId } satisfies RefundJob,
-        // One job per refund waits or runs at a time; a custom job id would swallow new jobs while old ones are kept.
-        opts: { ...jobOptions, deduplication: { id: refundId } },
+        // One job per refund waits at a time, and one that arrives while another runs is run after it. A custom job id would
+        // swallow new jobs while old ones are kept.
+        opts: { ...jobOptions, deduplication: { id: refundId, keepLastIfActive: true } },
       })),
     );
   }

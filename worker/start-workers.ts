@@ -8,8 +8,7 @@ import {
   type RefundJob,
   refundQueueName,
 } from '../shared/queues.ts';
-import { advanceRefund } from './jobs/advance-refund.ts';
-import { expireAnswers } from './jobs/expire-answers.ts';
+import { advanceRefund } from './advance/advance-refund.ts';
 import { expireEvents } from './jobs/expire-events.ts';
 import { expireInvitations } from './jobs/expire-invitations.ts';
 import { expireReconciliations } from './jobs/expire-reconciliations.ts';
@@ -24,7 +23,6 @@ const hourMs = 60 * 60 * 1000;
 
 /** What is done every hour, by one worker of all. */
 const maintenance: Readonly<Record<MaintenanceJob, (deps: Dependencies) => Promise<void>>> = {
-  'expire-answers': expireAnswers,
   'expire-events': expireEvents,
   'expire-reconciliations': expireReconciliations,
   'expire-sessions': expireSessions,

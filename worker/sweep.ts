@@ -53,23 +53,19 @@ export async function sweep(deps: Dependencies, processor: string): Promise<void
   if (due.length > 0) await deps.queues.wakeAll(processor, due);
 }
 
-/**
- * Marks what is due as woken, so that two sweeps at once share the work and a backlog is not queued every second; in the
- * database's time, so that a worker whose clock is ahead does not keep the others from waking it again.
- */
+/** Marks what is due as enqueued, so that two sweeps at once share the work and a backlog is not queued every second. */
 async function takeDue(deps: Dependencies, processor: string): Promise<string[]> {
-  const now = deps.clock.now();
-  const woken = await deps.db.$queryRaw<{ id: string }[]>`
-    UPDATE refund SET woken_at = clock_timestamp()
-    WHERE id IN (
-      SELECT id FROM refund
-      WHERE processor = ${processor}
-        AND ((next_action_at <= ${now} AND status = 'processing') OR review_due_at <= ${now})
-        AND (woken_at IS NULL OR woken_at <= clock_timestamp() - ${repeatAfterMs} * interval '1 millisecond')
-      ORDER BY LEAST(next_action_at, review_due_at)
+  const due = await deps.db.$queryRaw<{ id: string }[]>`
+    UPDATE refund_work SET enqueued_at = service_time()
+    WHERE refund_id IN (
+      SELECT refund_id FROM refund_work
+      WHERE processor = ${processor} AND due_at <= service_time()
+        AND (leased_until IS NULL OR leased_until <= service_time())
+        AND (enqueued_at IS NULL OR enqueued_at <= service_time() - ${repeatAfterMs} * interval '1 millisecond')
+      ORDER BY due_at
       LIMIT ${batchSize}
       FOR UPDATE SKIP LOCKED
     )
-    RETURNING id`;
-  return woken.map(({ id }) => id);
+    RETURNING refund_id AS id`;
+  return due.map(({ id }) => id);
 }

@@ -1,4 +1,4 @@
-import type { Database, Refund } from '../../shared/db.ts';
+import type { Database } from '../../shared/db.ts';
 import {
   findAwaitingApproval,
   findFlagged,
@@ -8,9 +8,9 @@ import {
 import { formatAmount } from '../../shared/money.ts';
 import { findOrganization } from '../../shared/organizations/find-organization.ts';
 import type { AccountSummary } from '../../shared/organizations/processor-accounts.ts';
-import { isFlaggedForExtra } from '../../shared/refunds/flag.ts';
-import { toPublicRefund } from '../../shared/refunds/refund.ts';
-import { isTerminal } from '../../shared/refunds/states.ts';
+import { isFlaggedForExtra, type RefundWithWork } from '../../shared/refunds/lifecycle/flag.ts';
+import { toPublicRefund } from '../../shared/refunds/model/public-refund.ts';
+import { isTerminal } from '../../shared/refunds/model/states.ts';
 import { explain, printData, printJson, printTable } from './output.ts';
 
 /** What does not go on, or not well, without a person; the oldest first, each with the command to go on with. */
@@ -109,9 +109,9 @@ function placeOf({ organizationId, environment, processor }: Place): string {
  * What to do about a refund, `...` being for the person to fill in; the cause comes before the refund itself, because mending
  * it may be enough.
  */
-function nextCommand(refund: Refund, isRefused: boolean): string {
+function nextCommand(refund: RefundWithWork, isRefused: boolean): string {
   const { id, status } = refund;
-  const isExtra = isFlaggedForExtra(refund);
+  const isExtra = isFlaggedForExtra(refund.work);
   if (status === 'pending') return isExtra ? `refund reject ${id} --reason '...'` : `refund approve ${id}`;
   if (isRefused && !isExtra) return setCommand(refund);
   const decision = isExtra || isTerminal(status) ? '--keep' : '--as ...';

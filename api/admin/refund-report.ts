@@ -1,12 +1,18 @@
-import type { Database, Refund, RefundEvent } from '../../shared/db.ts';
+import type { Database, Prisma, RefundEvent } from '../../shared/db.ts';
 import { formatAmount } from '../../shared/money.ts';
-import { toPublicRefund } from '../../shared/refunds/refund.ts';
+import { toPublicRefund } from '../../shared/refunds/model/public-refund.ts';
 import { type Cell, printData, printFields, printJson, printTable } from './output.ts';
 import { CommandError } from './session.ts';
 
+/** A refund with its open work and its attempts, the last one first. */
+export type RefundInFull = Prisma.RefundGetPayload<{ include: { work: true; attempts: true } }>;
+
 /** @throws CommandError for an unknown id. */
-export async function loadRefund(db: Database, id: string): Promise<Refund> {
-  const refund = await db.refund.findUnique({ where: { id } });
+export async function loadRefund(db: Database, id: string): Promise<RefundInFull> {
+  const refund = await db.refund.findUnique({
+    where: { id },
+    include: { work: true, attempts: { orderBy: { number: 'desc' } } },
+  });
   if (refund === null) throw new CommandError(`No such refund: ${id}`);
   return refund;
 }
@@ -30,23 +36,24 @@ export async function showRefund(db: Database, id: string, json: boolean): Promi
 }
 
 /** What the service keeps for itself; a refund that does not move shows here why. */
-function stateOf(refund: Refund): Record<string, Cell> {
+function stateOf(refund: RefundInFull): Record<string, Cell> {
+  const [lastAttempt] = refund.attempts;
   return {
     environment: refund.environment,
     apiKeyId: refund.apiKeyId,
-    attemptCount: refund.attemptCount,
-    lastOutcome: refund.lastOutcome,
-    lastSentAt: refund.lastSentAt,
-    unknownSince: refund.unknownSince,
+    attemptCount: refund.attempts.length,
+    lastOutcome: lastAttempt?.outcome ?? null,
+    lastSentAt: lastAttempt?.startedAt ?? null,
+    unknownSince: refund.work?.unknownSince ?? null,
     acceptedAt: refund.acceptedAt,
     processorStatus: refund.processorStatus,
-    nextActionAt: refund.nextActionAt,
-    claimedUntil: refund.claimedUntil,
-    cancelRequestedAt: refund.cancelRequestedAt,
+    dueAt: refund.work?.dueAt ?? null,
+    leasedUntil: refund.work?.leasedUntil ?? null,
+    cancelRequestedAt: refund.work?.cancelRequestedAt ?? null,
     failureCode: refund.failureCode,
     failureMessage: refund.failureMessage,
-    flaggedAt: refund.flaggedAt,
-    flagReason: refund.flagReason,
+    flaggedAt: refund.work?.flaggedAt ?? null,
+    flagReason: refund.work?.flagReason ?? null,
   };
 }
 

@@ -1,4 +1,4 @@
-import { forbiddenMetadataKeys, metadataLimits } from '../../shared/refunds/metadata-limits.ts';
+import { forbiddenMetadataKeys, metadataLimits } from '../../shared/refunds/model/metadata-limits.ts';
 import { holdsStorableTexts, unstorableMessage } from '../../shared/storable-text.ts';
 
 /** Why metadata cannot be stored as it is, for the caller; null when it can. */

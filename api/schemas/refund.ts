@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isCurrency } from '../../shared/money.ts';
-import { metadataLimits } from '../../shared/refunds/metadata-limits.ts';
-import { initiators, refundReasons } from '../../shared/refunds/reasons.ts';
-import { refundStatuses } from '../../shared/refunds/states.ts';
+import { metadataLimits } from '../../shared/refunds/model/metadata-limits.ts';
+import { initiators, refundReasons } from '../../shared/refunds/model/reasons.ts';
+import { refundStatuses } from '../../shared/refunds/model/states.ts';
 import { checkMetadata } from './metadata.ts';
 
 const exampleRefund = {

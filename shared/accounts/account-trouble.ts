@@ -1,53 +1,48 @@
-import type { ProcessorAccount } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { LookupResult, ProcessorFailure, ReadResult } from '../processors/processor.ts';
+import type { Clock } from '../clock.ts';
+import type { Database, ProcessorAccount } from '../db.ts';
+import type { Logger } from '../log.ts';
+import type { ProcessorFailure } from '../processors/processor.ts';
 
 /** How long an account rests when the processor asks for fewer requests and does not say for how long. */
 const defaultThrottleMs = 1_000;
 
-/** A processor's 429 slows its account down, not the other accounts and not the worker. */
+/**
+ * A processor's 429 slows its account down, not the other accounts and not the worker.
+ * @returns until when the account is to be left alone.
+ */
 export async function throttleAccount(
-  deps: Dependencies,
-  account: ProcessorAccount,
+  { db, clock }: { db: Database; clock: Clock },
+  account: Pick<ProcessorAccount, 'id'>,
   retryAfterMs: number | null,
-): Promise<void> {
+): Promise<Date> {
   const restMs = Math.min(retryAfterMs ?? defaultThrottleMs, 60 * 60 * 1000);
-  const until = new Date(deps.clock.now().getTime() + restMs);
-  await deps.db.processorAccount.updateMany({
+  const until = new Date(clock.now().getTime() + restMs);
+  await db.processorAccount.updateMany({
     where: { id: account.id, OR: [{ throttledUntil: null }, { throttledUntil: { lt: until } }] },
     data: { throttledUntil: until },
   });
+  return until;
 }
 
 /** Makes refused credentials visible on the account, unless they have been replaced meanwhile. */
 export async function markMisconfigured(
-  deps: Dependencies,
-  account: ProcessorAccount,
+  { db, clock, log }: { db: Database; clock: Clock; log: Logger },
+  account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
   failure: ProcessorFailure,
 ): Promise<void> {
-  deps.log.error({ accountId: account.id, failure }, 'the processor refuses the credentials of an account');
-  await deps.db.processorAccount.updateMany({
+  log.error({ accountId: account.id, failure }, 'the processor refuses the credentials of an account');
+  await db.processorAccount.updateMany({
     where: { id: account.id, updatedAt: account.updatedAt, misconfiguredAt: null },
-    data: { misconfiguredAt: deps.clock.now() },
+    data: { misconfiguredAt: clock.now() },
   });
 }
 
-/** Notes what a reading says of the account itself: that it is used too fast, or that its credentials are refused. */
-export async function noteTrouble(
-  deps: Dependencies,
-  account: ProcessorAccount,
-  answer: ReadResult<unknown> | LookupResult,
-): Promise<void> {
-  if (answer.kind === 'misconfigured') await markMisconfigured(deps, account, answer.failure);
-  if (answer.kind === 'unavailable' && answer.rateLimited) {
-    await throttleAccount(deps, account, answer.retryAfterMs);
-  }
-}
-
 /** Takes the mark away as soon as the processor accepts the credentials again. */
-export async function clearMisconfigured(deps: Dependencies, account: ProcessorAccount): Promise<void> {
-  if (account.misconfiguredAt === null) return;
-  await deps.db.processorAccount.updateMany({
+export async function clearMisconfigured(
+  { db }: { db: Database },
+  account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
+): Promise<void> {
+  await db.processorAccount.updateMany({
     where: { id: account.id, updatedAt: account.updatedAt },
     data: { misconfiguredAt: null },
   });

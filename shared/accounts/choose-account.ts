@@ -1,12 +1,11 @@
-import type { ProcessorAccount } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Environment } from '../environment.ts';
 import { ServiceError } from '../errors.ts';
 import { processorKind, processorNames } from '../processors/registry.ts';
+import type { AccountName } from './connect.ts';
 
 /** Whose payment is meant, and what the caller said of its processor. */
 export interface AccountQuestion {
-  organizationId: string;
   environment: Environment;
   transactionId: string;
   processor: string | undefined;
@@ -15,22 +14,23 @@ export interface AccountQuestion {
 /**
  * Finds the account that holds a payment: the processor that the caller named, else the one that the id's shape gives
  * away, else the only account, else the account that knows the id. It never guesses.
+ * @param accounts all of the organization's in that environment.
  * @returns null when every account was asked and none knows the id.
  * @throws ServiceError validation_error for a processor that is unknown, not set up, or ambiguous;
  * service_unavailable when a processor that might know the id cannot be asked.
  */
 export async function chooseAccount(
-  deps: Dependencies,
+  deps: Pick<Dependencies, 'connections' | 'settings'>,
+  accounts: readonly AccountName[],
   question: AccountQuestion,
-): Promise<ProcessorAccount | null> {
-  const { organizationId, environment, transactionId, processor } = question;
+): Promise<AccountName | null> {
+  const { environment, transactionId, processor } = question;
   if (processor !== undefined && !processorNames.includes(processor)) {
     throw new ServiceError(
       'validation_error',
       `processor: unknown; use one of ${processorNames.join(', ')}.`,
     );
   }
-  const accounts = await deps.db.processorAccount.findMany({ where: { organizationId, environment } });
   const named = processor ?? processorNames.find((name) => processorKind(name).recognizes(transactionId));
   if (named !== undefined) {
     const account = accounts.find((candidate) => candidate.processor === named);
@@ -51,16 +51,16 @@ export async function chooseAccount(
 }
 
 async function askEach(
-  deps: Dependencies,
-  accounts: readonly ProcessorAccount[],
+  deps: Pick<Dependencies, 'connections' | 'settings'>,
+  accounts: readonly AccountName[],
   transactionId: string,
-): Promise<ProcessorAccount | null> {
+): Promise<AccountName | null> {
   const plausible = accounts.filter(({ processor }) => processorKind(processor).couldBe(transactionId));
   const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
   const answers = await Promise.all(
     plausible.map(async (account) => ({
       account,
-      answer: await deps.connections.connect(account).getTransaction(transactionId, { timeoutMs }),
+      answer: await (await deps.connections.connect(account)).getTransaction(transactionId, { timeoutMs }),
     })),
   );
   const owners = answers.filter(({ answer }) => answer.kind === 'found');

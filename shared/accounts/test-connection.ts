@@ -1,9 +1,7 @@
 import { writeAudit } from '../audit-log.ts';
-import type { ProcessorAccount } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Processor, ReadResult, RefundPage } from '../processors/processor.ts';
-import { clearMisconfigured, markMisconfigured, noteTrouble } from './account-trouble.ts';
-import { isUnusableCredentials } from './connect.ts';
+import { type AccountName, isUnusableCredentials } from './connect.ts';
 
 /**
  * What a test of a connection came to; `message` is the processor's, or says what is wrong on this side.
@@ -24,13 +22,13 @@ const longestMs = 10_000;
 const emptyWindow = { from: new Date('2001-01-01T00:00:00Z'), to: new Date('2001-01-01T00:00:01Z') };
 
 /**
- * Asks the processor something harmless with the stored credentials, and notes on the account what it learns, as any
- * other call does.
+ * Asks the processor something harmless with the stored credentials; what that says of the account is noted on it, as
+ * with any other call.
  * @param request.actor who wanted to know; for the audit log.
  */
 export async function testConnection(
   deps: Dependencies,
-  request: { account: ProcessorAccount; actor: string },
+  request: { account: AccountName; actor: string },
 ): Promise<ConnectionTest> {
   const { account, actor } = request;
   const result = await tryOut(deps, account);
@@ -43,23 +41,20 @@ export async function testConnection(
   return result;
 }
 
-async function tryOut(deps: Dependencies, account: ProcessorAccount): Promise<ConnectionTest> {
+async function tryOut(deps: Dependencies, account: AccountName): Promise<ConnectionTest> {
   const { throttledUntil } = account;
   if (throttledUntil !== null && throttledUntil > deps.clock.now()) {
     return { kind: 'throttled', until: throttledUntil };
   }
   let processor: Processor;
   try {
-    processor = deps.connections.connect(account);
+    processor = await deps.connections.connect(account);
   } catch (error) {
     if (!isUnusableCredentials(error)) throw error;
-    await markMisconfigured(deps, account, { code: 'credentials_unusable', message: error.message });
     return { kind: 'refused', message: error.message };
   }
   const timeoutMs = Math.min(deps.settings.PROCESSOR_TIMEOUT_MS, longestMs);
   const answer = await processor.listRefunds(emptyWindow, { timeoutMs });
-  await noteTrouble(deps, account, answer);
-  if (answer.kind === 'found') await clearMisconfigured(deps, account);
   return meaningOf(answer);
 }
 

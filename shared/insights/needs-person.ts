@@ -1,7 +1,9 @@
-import type { Database, Prisma, Refund } from '../db.ts';
+import { withoutCredentials } from '../accounts/connect.ts';
+import type { Database, Prisma } from '../db.ts';
 import type { Environment } from '../environment.ts';
-import { type AccountSummary, withoutCredentials } from '../organizations/processor-accounts.ts';
+import type { AccountSummary } from '../organizations/processor-accounts.ts';
 import type { RefundOwner } from '../refunds/find-refunds.ts';
+import type { RefundWithWork } from '../refunds/lifecycle/flag.ts';
 import { type CappedCount, capped } from '../refunds/search-refunds.ts';
 import { type ReconciliationTrouble, readReconciliationTrouble } from './reconciliation-trouble.ts';
 import { itemsShown, type Waiting } from './waiting.ts';
@@ -14,7 +16,7 @@ export interface PersonScope {
 
 /** A refund that waits for a person. */
 export interface WaitingRefund {
-  refund: Refund;
+  refund: RefundWithWork;
   /** Since when it waits. */
   since: Date;
   /** What for, as a sentence. */
@@ -66,6 +68,7 @@ export async function findAwaitingApproval(
   const refunds = await db.refund.findMany({
     where: awaitingApproval(scope),
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    include: { work: true },
     ...(limit === undefined ? {} : { take: limit }),
   });
   return refunds.map(waiting);
@@ -79,7 +82,8 @@ export async function findFlagged(
 ): Promise<WaitingRefund[]> {
   const refunds = await db.refund.findMany({
     where: isFlagged(scope),
-    orderBy: [{ flaggedAt: 'asc' }, { id: 'asc' }],
+    orderBy: [{ work: { flaggedAt: 'asc' } }, { id: 'asc' }],
+    include: { work: true },
     ...(limit === undefined ? {} : { take: limit }),
   });
   return refunds.map(waiting);
@@ -99,11 +103,12 @@ function awaitingApproval(scope: PersonScope): Prisma.RefundWhereInput {
 }
 
 function isFlagged(scope: PersonScope): Prisma.RefundWhereInput {
-  return { ...scope, flaggedAt: { not: null } };
+  return { ...scope, work: { flaggedAt: { not: null } } };
 }
 
-function waiting(refund: Refund): WaitingRefund {
-  const { status, flaggedAt, flagReason, createdAt } = refund;
+function waiting(refund: RefundWithWork): WaitingRefund {
+  const { status, createdAt } = refund;
+  const { flaggedAt = null, flagReason = null } = refund.work ?? {};
   const why = flagReason ?? (status === 'pending' ? 'It waits for approval.' : 'It was flagged.');
   return { refund, since: flaggedAt ?? createdAt, why };
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../db.ts';
 import type { RefundOwner } from '../refunds/find-refunds.ts';
-import { isTerminal, type RefundStatus, refundStatuses } from '../refunds/states.ts';
+import { isTerminal, type RefundStatus, refundStatuses } from '../refunds/model/states.ts';
 import {
   type CompletionTimes,
   type GroupRow,

@@ -77,8 +77,9 @@ async function readOpenFindings(db: Database, owner: RefundOwner): Promise<OpenF
       AND run.started_at >= coalesce(${lastGoodSql(onSchedule)}, ${lastGoodSql()}, '-infinity')
     JOIN reconciliation_finding AS finding ON finding.run_id = run.id
       AND finding.action <> 'dealt_with' AND finding.kind = ANY (${kindsForPerson})
-    JOIN refund ON refund.id = finding.refund_id
-      AND (refund.flagged_at IS NOT NULL OR refund.review_due_at IS NOT NULL)
+    JOIN refund_work AS work ON work.refund_id = finding.refund_id
+      AND (work.flagged_at IS NOT NULL OR work.resync_requested_at IS NOT NULL OR EXISTS (
+        SELECT FROM refund WHERE refund.id = work.refund_id AND refund.status <> 'processing'))
     ORDER BY finding.refund_id, finding.kind, finding.external_refund_id, run.started_at, finding.id
     LIMIT ${findingsCounted}`;
 }

@@ -1,4 +1,4 @@
-import { type AccountKey, credentialContext } from '../accounts/connect.ts';
+import { type AccountKey, credentialContext, withoutCredentials } from '../accounts/connect.ts';
 import { writeAudit } from '../audit-log.ts';
 import type { Database, DatabaseTransaction, ProcessorAccount } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -10,9 +10,6 @@ import { findOrganization, lockOrganization } from './find-organization.ts';
 
 /** An account as it may be shown: without its credentials. */
 export type AccountSummary = Omit<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>;
-
-/** What a query for summaries leaves out. */
-export const withoutCredentials = { encryptedCredentials: true, encryptionKeyId: true } as const;
 
 /** An organization's accounts, live ones first; those of one environment when it is given. */
 export async function listProcessorAccounts(
@@ -54,7 +51,7 @@ export async function setProcessorAccount(
     await lockOrganization(tx, organizationId);
     const columns = { encryptedCredentials: sealed.bytes, encryptionKeyId: sealed.keyId };
     const { id, replaced } = await storeCredentials(tx, key, columns, now);
-    const resumedRefunds = replaced ? await resumeRefunds(tx, key, now) : 0;
+    const resumedRefunds = replaced ? await resumeRefunds(tx, key) : 0;
     const detail = { environment, processor, replaced };
     await writeAudit(tx, { organizationId, actor, action: 'account.set', target: id, detail }, now);
     return { id, resumedRefunds };
@@ -84,24 +81,20 @@ async function storeCredentials(
 }
 
 /**
- * Makes due what may be waiting because of the account: every refund that the processor has not accepted, and every
- * one that asks for a person, for its cancellation or for a review. Looking too early is harmless. A refund that a worker
- * holds is left alone.
+ * Makes due what may be waiting because of the account: every refund that the processor has not accepted, every one that is
+ * flagged or to be cancelled, and every one that has ended and is to be read again. Looking too early is harmless. A refund
+ * that a worker holds is left alone.
  */
 async function resumeRefunds(
   tx: DatabaseTransaction,
   { organizationId, environment, processor }: AccountKey,
-  now: Date,
 ): Promise<number> {
-  await tx.$executeRaw`
-    UPDATE refund SET review_due_at = ${now}, woken_at = NULL
-    WHERE organization_id = ${organizationId} AND environment = ${environment}::environment
-      AND processor = ${processor} AND review_due_at > ${now}
-      AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
   return await tx.$executeRaw`
-    UPDATE refund SET next_action_at = ${now}, woken_at = NULL
-    WHERE organization_id = ${organizationId} AND environment = ${environment}::environment
-      AND processor = ${processor} AND status = 'processing' AND next_action_at > ${now}
-      AND (external_refund_id IS NULL OR flagged_at IS NOT NULL OR cancel_requested_at IS NOT NULL)
-      AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
+    UPDATE refund_work AS w SET due_at = service_time(), enqueued_at = NULL
+    FROM refund AS r
+    WHERE r.id = w.refund_id AND w.organization_id = ${organizationId} AND w.environment = ${environment}::environment
+      AND w.processor = ${processor} AND w.due_at > service_time()
+      AND (r.status <> 'processing' OR r.external_refund_id IS NULL
+        OR w.flagged_at IS NOT NULL OR w.cancel_requested_at IS NOT NULL)
+      AND (w.leased_until IS NULL OR w.leased_until <= service_time())`;
 }

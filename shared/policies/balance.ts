@@ -1,5 +1,4 @@
-import { holdsReservation } from '../refunds/states.ts';
-import type { Policy, PolicyFacts } from './policy.ts';
+import type { Policy, PolicyFacts, PolicyLimits } from './policy.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -35,18 +34,17 @@ export function percentOf(amount: bigint, percent: number): bigint {
   return (amount * BigInt(percent)) / 100n;
 }
 
-/** What refunds have taken; every refund counts that has neither failed nor been cancelled. */
+/** What refunds have taken. */
 export function balanceOf({ transaction, refunds }: PolicyFacts): Balance {
-  const live = refunds.filter(({ status }) => holdsReservation(status));
   const outside = transaction.refundedOutside;
-  const taken = live.reduce((sum, { amount }) => sum + amount, outside);
+  const taken = refunds.amount + outside;
   return {
     currency: transaction.currency,
     original: transaction.amount,
     taken,
     outside,
-    refundCount: live.length,
-    lastRefundAt: live.length === 0 ? null : new Date(Math.max(...live.map((refund) => +refund.createdAt))),
+    refundCount: refunds.count,
+    lastRefundAt: refunds.lastAt,
     remaining: leftOf(transaction.amount, taken),
   };
 }
@@ -76,4 +74,23 @@ export function lowestCap(policy: Policy | null, { velocity }: PolicyFacts, bala
   if (perDay !== undefined) caps.push({ kind: 'perDay', left: leftOf(perDay, velocity.amountInLastDay) });
   const whole: Cap = { kind: 'balance', left: balance.remaining };
   return caps.reduce((lowest, cap) => (cap.left < lowest.left ? cap : lowest), whole);
+}
+
+/** The bounds of a policy on one payment, for the moment at which a refund is recorded. */
+export function limitsOf(policy: Policy, { currency, original }: Balance): PolicyLimits {
+  const { maxPercent, maxAmount, velocity } = policy;
+  const caps = [
+    ...(maxPercent === null ? [] : [percentOf(original, maxPercent)]),
+    ...(maxAmount?.currency === currency ? [maxAmount.amount] : []),
+  ];
+  const [cap, ...others] = caps;
+  const { perTransaction, perDay } = velocity;
+  return {
+    ...(cap === undefined
+      ? {}
+      : { maxTaken: others.reduce((least, each) => (each < least ? each : least), cap) }),
+    ...(perTransaction === undefined ? {} : { maxRefunds: perTransaction }),
+    ...(perDay?.count === undefined ? {} : { dayCount: perDay.count }),
+    ...(perDay?.amount === undefined ? {} : { dayAmount: perDay.amount }),
+  };
 }

@@ -2,9 +2,10 @@ import { chooseAccount } from '../accounts/choose-account.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Environment } from '../environment.ts';
 import { ServiceError } from '../errors.ts';
-import { refusedCredentials } from '../refunds/refusals.ts';
-import { type KnownTransaction, readTransaction } from '../transactions/read-transaction.ts';
-import { decidePolicy, type PolicyRequest } from './decide.ts';
+import type { KnownPayment } from '../payments/payment.ts';
+import { readFacts, recordKnown } from '../payments/read-payment.ts';
+import { refusedCredentials } from '../refunds/model/refusals.ts';
+import { decideInFull, type PolicyRequest } from './decide.ts';
 import { unknownTransaction } from './evaluate.ts';
 import type { PolicyVerdict } from './policy.ts';
 
@@ -20,7 +21,7 @@ export interface PolicyQuestion {
 
 /** The payment and what the policies say; without the payment nobody knows it. */
 export interface PaymentExamination {
-  transaction: KnownTransaction | null;
+  payment: KnownPayment | null;
   verdict: PolicyVerdict;
 }
 
@@ -34,25 +35,30 @@ export async function examinePayment(
   question: PolicyQuestion,
 ): Promise<PaymentExamination> {
   const { organizationId, environment, transactionId, request } = question;
-  const unknown = { transaction: null, verdict: unknownTransaction(transactionId, request.initiatedBy) };
-  const account = await chooseAccount(deps, { ...question, processor: question.processor });
+  const unknown = { payment: null, verdict: unknownTransaction(transactionId, request.initiatedBy) };
+  const { accounts, policies } = await deps.lookups.setUp(question);
+  const account = await chooseAccount(deps, accounts, { ...question, processor: question.processor });
   if (account === null) return unknown;
   const { processor } = account;
-  const reading = await readTransaction(deps, { organizationId, environment, processor, transactionId });
-  switch (reading.kind) {
-    case 'known': {
-      const { transaction } = reading;
-      return { transaction, verdict: await decidePolicy(deps.db, deps.clock, transaction, request) };
+  const key = { organizationId, environment, processor, transactionId };
+  const stored = await deps.lookups.payment(key);
+  const found = await readFacts(deps, account, transactionId, stored);
+  switch (found.kind) {
+    case 'stored':
+    case 'read': {
+      const payment = found.kind === 'stored' ? found.payment : await recordKnown(deps, key, found);
+      const verdict = await decideInFull(deps.db, { policies, payment, request, now: stored.now });
+      return { payment, verdict };
     }
     case 'not-found':
       return unknown;
     case 'unreachable':
       throw new ServiceError(
         'service_unavailable',
-        `${processor} cannot be asked about this transaction; repeat in a few seconds. It last said: ${reading.failure.message}`,
+        `${processor} cannot be asked about this transaction; repeat in a few seconds. It last said: ${found.failure.message}`,
         { retryAfterSeconds: 5 },
       );
     case 'misconfigured':
-      throw refusedCredentials(processor, reading.failure);
+      throw refusedCredentials(processor, found.failure);
   }
 }

@@ -1,8 +1,6 @@
-import type { Clock } from '../clock.ts';
-import type { DatabaseTransaction } from '../db.ts';
-import type { InitiatedBy, RefundReason } from '../refunds/reasons.ts';
-import type { KnownTransaction } from '../transactions/read-transaction.ts';
-import { pickTransactionKey } from '../transactions/reservation.ts';
+import type { Database } from '../db.ts';
+import type { KnownPayment } from '../payments/payment.ts';
+import type { InitiatedBy, RefundReason } from '../refunds/model/reasons.ts';
 import { evaluatePolicies } from './evaluate.ts';
 import { type Policy, type PolicyFacts, type PolicyVerdict, policyFromRow } from './policy.ts';
 
@@ -14,30 +12,43 @@ export interface PolicyRequest {
   initiatedBy: InitiatedBy;
 }
 
-/** Gathers the facts about a payment and asks the organization's policies. */
-export async function decidePolicy(
-  db: DatabaseTransaction,
-  clock: Clock,
-  transaction: KnownTransaction,
-  request: PolicyRequest,
+/** What a decision is made about. */
+export interface PolicyCase {
+  policies: readonly Policy[];
+  payment: KnownPayment;
+  request: PolicyRequest;
+  now: Date;
+}
+
+/** Decides with everything that a person may want to read about it. */
+export async function decideInFull(db: Database, question: PolicyCase): Promise<PolicyVerdict> {
+  return await decide(db, question, true);
+}
+
+/** Decides about a refund that is to be created: counts only what some policy limits. */
+export async function decidePolicy(db: Database, question: PolicyCase): Promise<PolicyVerdict> {
+  return await decide(db, question, false);
+}
+
+async function decide(
+  db: Database,
+  { policies, payment, request, now }: PolicyCase,
+  inFull: boolean,
 ): Promise<PolicyVerdict> {
-  const now = clock.now();
-  const policies = await loadPolicies(db, transaction.organizationId);
-  const refunds = await db.refund.findMany({
-    where: pickTransactionKey(transaction),
-    select: { amount: true, status: true, createdAt: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  // Counting a day's refunds costs more than all the rest, so it is done only for policies that ask for it.
-  const limitsDays = policies.some(({ velocity: { perDay } }) => perDay !== undefined);
-  const velocity = limitsDays ? await velocityOf(db, transaction, now) : noVelocity;
-  return evaluatePolicies(policies, { transaction, refunds, velocity, request, now });
+  const countsRefunds = policies.some(({ velocity }) => velocity.perTransaction !== undefined);
+  const countsDays = policies.some(({ velocity }) => velocity.perDay !== undefined);
+  const refunds =
+    inFull || countsRefunds
+      ? await refundsOf(db, payment)
+      : { count: 0, amount: payment.reserved, lastAt: null };
+  const velocity = countsDays ? await velocityOf(db, payment, now) : noVelocity;
+  return evaluatePolicies(policies, { transaction: payment, refunds, velocity, request, now });
 }
 
 const noVelocity: PolicyFacts['velocity'] = { refundsInLastDay: 0, amountInLastDay: 0n };
 
 /** The organization's policies. */
-export async function loadPolicies(db: DatabaseTransaction, organizationId: string): Promise<Policy[]> {
+export async function loadPolicies(db: Pick<Database, 'policy'>, organizationId: string): Promise<Policy[]> {
   const rows = await db.policy.findMany({ where: { organizationId } });
   return rows.map(policyFromRow);
 }
@@ -48,9 +59,24 @@ export function bindsInitiator(policy: Policy, initiatedBy: InitiatedBy): boolea
   return (policy.approvalAbove[initiatedBy] ?? null) !== null;
 }
 
+async function refundsOf(
+  db: Database,
+  { organizationId, environment, processor, transactionId, reserved }: KnownPayment,
+): Promise<PolicyFacts['refunds']> {
+  const { _count, _max } = await db.refund.aggregate({
+    where: {
+      ...{ organizationId, environment, processor, transactionId },
+      status: { in: ['pending', 'processing', 'completed'] },
+    },
+    _count: true,
+    _max: { createdAt: true },
+  });
+  return { count: _count, amount: reserved, lastAt: _max.createdAt };
+}
+
 async function velocityOf(
-  db: DatabaseTransaction,
-  { organizationId, environment, currency }: KnownTransaction,
+  db: Database,
+  { organizationId, environment, currency }: KnownPayment,
   now: Date,
 ): Promise<PolicyFacts['velocity']> {
   const dayAgo = new Date(now.getTime() - 24 * 60 * 60 * 1000);

@@ -1,6 +1,14 @@
 import { formatAmount } from '../money.ts';
-import type { InitiatedBy } from '../refunds/reasons.ts';
-import { type Balance, balanceOf, type Cap, lowestCap, type RefundWindow, windowOf } from './balance.ts';
+import type { InitiatedBy } from '../refunds/model/reasons.ts';
+import {
+  type Balance,
+  balanceOf,
+  type Cap,
+  limitsOf,
+  lowestCap,
+  type RefundWindow,
+  windowOf,
+} from './balance.ts';
 import {
   allowedReason,
   balanceConditions,
@@ -40,6 +48,7 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
   const approvalRequired = needsApproval(approvalAbove, evaluation, trace);
   const denial = firstDenial(evaluation, trace);
   const { cap } = evaluation;
+  const enforced = isEnforced(policy, facts.request.initiatedBy);
   const deadline = window?.deadline ?? null;
   const decision = denial ?? {
     reason: allowedReason(facts.request.amount, cap.left, balance, deadline, approvalRequired),
@@ -56,8 +65,9 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
       ...(policy === null ? [] : policyConditions(policy, balance, window, approvalAbove)),
     ],
     policyName: policy?.name ?? null,
-    enforced: isEnforced(policy, facts.request.initiatedBy),
+    enforced,
     approvalRequired,
+    limits: policy !== null && enforced ? limitsOf(policy, balance) : null,
     trace,
   };
 }
@@ -75,6 +85,7 @@ export function unknownTransaction(transactionId: string, initiatedBy: Initiated
     policyName: null,
     enforced: isEnforced(null, initiatedBy),
     approvalRequired: false,
+    limits: null,
     trace: [{ rule: 'transaction', facts: { transactionId }, outcome: 'denied' }],
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isCurrency } from '../money.ts';
-import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/reasons.ts';
-import type { RefundStatus } from '../refunds/states.ts';
+import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
+import { holdsReservation, type RefundStatus } from '../refunds/model/states.ts';
 import { holdsStorableTexts, isStorable, unstorableMessage } from '../storable-text.ts';
 
 /** Amounts are safe integers in JSON and bigint inside; `z.encode` turns a policy back into JSON. */
@@ -204,6 +204,40 @@ export const defaultPolicy: Policy = policySchema.parse({
   windowDays: 30,
 } satisfies PolicyInput);
 
+/** Refunds taken together. */
+export interface RefundSummary {
+  count: number;
+  amount: bigint;
+  /** When the last of them was created; null without any, and where nobody asks. */
+  lastAt: Date | null;
+}
+
+/** Sums up those that have neither failed nor been cancelled. */
+export function summaryOf(
+  refunds: readonly { amount: bigint; status: RefundStatus; createdAt: Date }[],
+): RefundSummary {
+  const live = refunds.filter(({ status }) => holdsReservation(status));
+  return {
+    count: live.length,
+    amount: live.reduce((sum, { amount }) => sum + amount, 0n),
+    lastAt: live.length === 0 ? null : new Date(Math.max(...live.map(({ createdAt }) => +createdAt))),
+  };
+}
+
+/**
+ * Bounds of a policy that refunds which are created at the same time could pass together; what is left out does not limit.
+ * Amounts are minor units of the payment's currency.
+ */
+export interface PolicyLimits {
+  /** All refunds of the payment together. */
+  maxTaken?: bigint;
+  /** Refunds of the payment. */
+  maxRefunds?: number;
+  /** Refunds of the organization in 24 hours, and their amount in the payment's currency. */
+  dayCount?: number;
+  dayAmount?: bigint;
+}
+
 /** Everything a decision rests on. Amounts are minor units in the transaction's currency. */
 export interface PolicyFacts {
   transaction: {
@@ -215,8 +249,8 @@ export interface PolicyFacts {
     /** What was refunded of the payment without this service. */
     refundedOutside: bigint;
   };
-  /** Our refunds of the payment so far, failed and cancelled ones included or not. */
-  refunds: readonly { amount: bigint; status: RefundStatus; createdAt: Date }[];
+  /** Our refunds of the payment so far that have neither failed nor been cancelled. */
+  refunds: RefundSummary;
   /**
    * The organization's refunds in the same environment that were created in the 24 hours before `now` and have
    * neither failed nor been cancelled: all of them by number, those in the transaction's currency by amount.
@@ -266,6 +300,8 @@ export interface PolicyVerdict {
   enforced: boolean;
   /** Whether the refund waits for a person; also told of a denial, because a denial may be advice only. */
   approvalRequired: boolean;
+  /** What has to hold when the refund is recorded, too; null where the policy only advises. */
+  limits: PolicyLimits | null;
   /** Every step in order; the last one decided. */
   trace: TraceStep[];
 }

@@ -1,8 +1,8 @@
 import type { Database, Refund } from '../db.ts';
+import { asKnown } from '../payments/payment.ts';
 import type { RefundOwner } from '../refunds/find-refunds.ts';
-import { asKnown } from '../transactions/read-transaction.ts';
 import { evaluatePolicies } from './evaluate.ts';
-import type { Policy, PolicyFacts, PolicyVerdict } from './policy.ts';
+import { type Policy, type PolicyFacts, type PolicyVerdict, summaryOf } from './policy.ts';
 
 /** A refund that was asked for, and what two sets of policies say of it. */
 export interface PreviewedRefund {
@@ -39,8 +39,8 @@ export async function previewPolicies(
 ): Promise<Preview> {
   const latest = await readLatest(db, owner);
   const ofPayments = await readRefundsOfPayments(db, owner, latest);
-  const refunds = latest.flatMap(({ transaction, ...refund }) => {
-    const known = asKnown(transaction);
+  const refunds = latest.flatMap(({ payment, ...refund }) => {
+    const known = asKnown(payment);
     const others = ofPayments.filter((other) => isOfSamePayment(other, refund));
     if (known === null || others.length > maxRefundsPerPayment) return [];
     const facts = factsAt(refund, known, others);
@@ -72,7 +72,7 @@ async function readLatest(db: Database, { organizationId, environment }: RefundO
       metadata: true,
       initiatedBy: true,
       createdAt: true,
-      transaction: {
+      payment: {
         select: { amount: true, currency: true, chargedAt: true, processor: true, refundedOutside: true },
       },
     },
@@ -80,7 +80,7 @@ async function readLatest(db: Database, { organizationId, environment }: RefundO
 }
 
 type PaymentName = Pick<Refund, 'processor' | 'transactionId'>;
-type RefundOfPayment = PolicyFacts['refunds'][number] & PaymentName & Pick<Refund, 'id'>;
+type RefundOfPayment = PaymentName & Pick<Refund, 'id' | 'amount' | 'status' | 'createdAt'>;
 
 function isOfSamePayment(one: PaymentName, other: PaymentName): boolean {
   return one.processor === other.processor && one.transactionId === other.transactionId;
@@ -107,14 +107,14 @@ async function readRefundsOfPayments(
 
 /** What the policies would be asked with, had the refund's payment stood then as it does now but for later refunds. */
 function factsAt(
-  refund: Omit<LatestRefund, 'transaction'>,
+  refund: Omit<LatestRefund, 'payment'>,
   transaction: PolicyFacts['transaction'],
   others: readonly RefundOfPayment[],
 ): PolicyFacts {
   const { amount, reason, metadata, initiatedBy, createdAt, id } = refund;
   return {
     transaction,
-    refunds: others.filter((other) => other.createdAt < createdAt && other.id !== id),
+    refunds: summaryOf(others.filter((other) => other.createdAt < createdAt && other.id !== id)),
     velocity: { refundsInLastDay: 0, amountInLastDay: 0n },
     request: { amount, reason, metadata: metadata as Record<string, unknown> | null, initiatedBy },
     now: createdAt,

@@ -98,6 +98,9 @@ export type CancelResult =
   | { kind: 'unknown'; failure: ProcessorFailure; answered: boolean }
   | { kind: 'misconfigured'; failure: ProcessorFailure };
 
+/** What a call over the wire may answer. */
+export type CallAnswer = ReadResult<unknown> | LookupResult | SubmissionResult | CancelResult;
+
 /** Names a refund at its processor. */
 export interface RefundReference {
   /** Our id. */
@@ -134,6 +137,10 @@ export interface WebhookSubject {
   refundId: string | null;
   /** The processor's id of the refund; null when only the payment is named. */
   externalRefundId: string | null;
+  /** The processor's own word for the state that the refund is in; null when only the payment is named. */
+  processorStatus: string | null;
+  /** What was refunded of the payment in all, in minor units; null unless only the payment is named. */
+  refundedAmount: bigint | null;
   /** Every id by which the payment may be on record. */
   transactionIds: readonly string[];
 }

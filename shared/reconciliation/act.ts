@@ -1,8 +1,8 @@
 import type { DatabaseTransaction, Refund } from '../db.ts';
 import { newId } from '../ids.ts';
+import { flagExtraRefund } from '../refunds/lifecycle/flag.ts';
+import { requestResync } from '../refunds/lifecycle/resync.ts';
 import { wasExtraDealtWith } from '../refunds/person-decisions.ts';
-import { requestReview } from '../refunds/request-review.ts';
-import { annotate } from '../refunds/transition.ts';
 import type { RunContext } from './ask-patiently.ts';
 import { type Difference, type DifferenceKind, differenceKinds } from './compare.ts';
 import { isLetStand } from './named-problem.ts';
@@ -88,12 +88,11 @@ async function act(
   difference: Difference,
   refund: Refund,
 ): Promise<DifferenceAction> {
-  const { deps } = context;
   if (differenceKinds[difference.kind].needsPerson && (await isDealtWith(tx, difference, refund))) {
     return 'dealt_with';
   }
   if (difference.kind === 'extra_refund') return await flag(tx, context, difference, refund);
-  await requestReview(tx, deps, refund);
+  await requestResync(tx, refund);
   return 'review_requested';
 }
 
@@ -112,15 +111,15 @@ async function isDealtWith(
 /** One at a time: while a person has not dealt with one, the next is told by the report, and flagged by a later run. */
 async function flag(
   tx: DatabaseTransaction,
-  { deps, run }: RunContext,
+  { run }: RunContext,
   { kind, message, externalRefundId }: Difference,
   refund: Refund,
 ): Promise<DifferenceAction> {
-  await annotate(tx, deps.clock, {
-    refund,
-    guard: { extraRefundId: null },
-    changes: { flaggedAt: deps.clock.now(), flagReason: message, extraRefundId: externalRefundId },
-    entry: { type: flaggedEvent, actor: run.actor, detail: { reason: message, kind, externalRefundId } },
-  });
+  const entry = {
+    type: flaggedEvent,
+    actor: run.actor,
+    detail: { reason: message, kind, externalRefundId },
+  } as const;
+  await flagExtraRefund(tx, refund, { reason: message, extraRefundId: externalRefundId }, entry);
   return 'flagged';
 }

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { markMisconfigured, throttleAccount } from '../accounts/account-trouble.ts';
-import type { ProcessorAccount, ReconciliationRun } from '../db.ts';
+import type { AccountName } from '../accounts/connect.ts';
+import type { ReconciliationRun } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { CallOptions, Processor, ProcessorFailure, ReadResult } from '../processors/processor.ts';
-import { retryDelayMs } from '../refunds/backoff.ts';
+import { retryDelayMs } from '../refunds/model/backoff.ts';
 import { keepRun, longestPauseMs } from './run-record.ts';
 
 /** What every part of a run works with. */
 export interface RunContext {
   deps: Dependencies;
-  account: ProcessorAccount;
+  account: AccountName;
   processor: Processor;
   run: ReconciliationRun;
   /** Aborted when the process is asked to end. */
@@ -26,26 +26,21 @@ const mostAttempts = 5;
 
 /**
  * Makes a read of the processor, again after growing pauses while it cannot be asked. It waits for as long as the account
- * is throttled, and throttles it, so that refunds and reconciliation share what the processor allows. Refused credentials
- * are marked on the account.
+ * is throttled, so that refunds and reconciliation share what the processor allows.
  * @throws RunStoppedError when the processor cannot be asked, RunLostError when the lease was lost.
  */
 export async function askPatiently<T>(
   context: RunContext,
   read: (options: CallOptions) => Promise<ReadResult<T>>,
 ): Promise<Extract<ReadResult<T>, { kind: 'found' | 'not-found' }>> {
-  const { deps, account, run } = context;
+  const { deps, run } = context;
   const options = { timeoutMs: deps.settings.PROCESSOR_TIMEOUT_MS };
   for (let attempt = 1; ; attempt += 1) {
     await waitForThrottle(context);
     await keepRun(deps.db, deps.settings, run);
     const answer = await read(options);
     if (answer.kind === 'found' || answer.kind === 'not-found') return answer;
-    if (answer.kind === 'misconfigured') {
-      await markMisconfigured(deps, account, answer.failure);
-      throw stopped(answer.failure, 'refuses the credentials');
-    }
-    if (answer.rateLimited) await throttleAccount(deps, account, answer.retryAfterMs);
+    if (answer.kind === 'misconfigured') throw stopped(answer.failure, 'refuses the credentials');
     if (attempt === mostAttempts)
       throw stopped(answer.failure, `could not be asked in ${mostAttempts} attempts`);
     await pause(context, pauseMs(deps, attempt, answer.retryAfterMs), answer.failure);

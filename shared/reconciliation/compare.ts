@@ -1,6 +1,6 @@
-import type { Refund } from '../db.ts';
+import type { Refund, RefundWork } from '../db.ts';
 import { isLive, type ListedRefund, type ProcessorRefund } from '../processors/processor.ts';
-import { isTerminal } from '../refunds/states.ts';
+import { isTerminal } from '../refunds/model/states.ts';
 import {
   amountSentence,
   endedSentence,
@@ -41,16 +41,8 @@ export type DifferenceKind = keyof typeof differenceKinds;
 /** A refund of ours, as far as it is compared. */
 export type OurRefund = Pick<
   Refund,
-  | 'id'
-  | 'processor'
-  | 'transactionId'
-  | 'externalRefundId'
-  | 'amount'
-  | 'currency'
-  | 'status'
-  | 'unknownSince'
-  | 'claimedUntil'
->;
+  'id' | 'processor' | 'transactionId' | 'externalRefundId' | 'amount' | 'currency' | 'status'
+> & { work: Pick<RefundWork, 'unknownSince' | 'leasedUntil'> | null };
 
 /** A difference about a refund of ours. */
 export interface Difference {
@@ -83,7 +75,7 @@ function mayBeVoid(theirs: ListedRefund, ours: OurRefund): boolean {
   return (
     theirs.id === ours.transactionId &&
     ours.externalRefundId === null &&
-    ours.unknownSince !== null &&
+    ours.work?.unknownSince != null &&
     ours.amount === theirs.amount &&
     ours.currency === theirs.currency
   );
@@ -95,7 +87,8 @@ function mayBeVoid(theirs: ListedRefund, ours: OurRefund): boolean {
  * @returns null when they agree, or when a worker is at work on the refund at this moment.
  */
 export function compare(theirs: ProcessorRefund | null, ours: OurRefund, now: Date): Difference | null {
-  if (ours.status === 'processing' && ours.claimedUntil !== null && ours.claimedUntil > now) return null;
+  const { leasedUntil = null } = ours.work ?? {};
+  if (ours.status === 'processing' && leasedUntil !== null && leasedUntil > now) return null;
   if (theirs === null) return compareMissing(ours);
   const live = isLive(theirs);
   if (isExtra(theirs, ours)) return live ? difference('extra_refund', ours, theirs) : null;

@@ -1,6 +1,7 @@
 import type { Prisma, ProcessorAccount, Refund } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { ListedRefund, RefundWindow } from '../processors/processor.ts';
+import type { RefundWithWork } from '../refunds/lifecycle/flag.ts';
 
 type Account = Pick<ProcessorAccount, 'organizationId' | 'environment' | 'processor'>;
 
@@ -11,7 +12,7 @@ export async function findCandidates(
   { db }: Pick<Dependencies, 'db'>,
   account: Account,
   theirs: readonly ListedRefund[],
-): Promise<Refund[]> {
+): Promise<RefundWithWork[]> {
   const voids = theirs.filter(({ id, transactionIds }) => transactionIds.includes(id)).map(({ id }) => id);
   return await db.refund.findMany({
     where: {
@@ -19,9 +20,10 @@ export async function findCandidates(
       OR: [
         { externalRefundId: { in: theirs.map(({ id }) => id) } },
         { id: { in: theirs.flatMap(({ refundId }) => refundId ?? []) } },
-        { transactionId: { in: voids }, externalRefundId: null, unknownSince: { not: null } },
+        { transactionId: { in: voids }, externalRefundId: null, work: { unknownSince: { not: null } } },
       ],
     },
+    include: { work: true },
   });
 }
 
@@ -31,7 +33,7 @@ export async function findRecordedPayments(
   account: Account,
   transactionIds: readonly string[],
 ): Promise<Set<string>> {
-  const rows = await db.transaction.findMany({
+  const rows = await db.payment.findMany({
     where: { ...scopeOf(account), transactionId: { in: [...transactionIds] } },
     select: { transactionId: true },
   });

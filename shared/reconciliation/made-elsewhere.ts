@@ -1,7 +1,8 @@
+import { serviceTime } from '../db.ts';
 import { formatAmount } from '../money.ts';
+import { remainingOf } from '../payments/payment.ts';
+import { recordPayment } from '../payments/record-payment.ts';
 import { isLive, type ListedRefund } from '../processors/processor.ts';
-import { recordTransaction } from '../transactions/record-transaction.ts';
-import { remainingOf } from '../transactions/reservation.ts';
 import { recordFinding } from './act.ts';
 import { askPatiently, type RunContext } from './ask-patiently.ts';
 import { findRecordedPayments } from './find-ours.ts';
@@ -84,9 +85,9 @@ export class MadeElsewhere {
 
 async function readPayment(context: RunContext, transactionId: string): Promise<string | null> {
   const { deps, account, processor } = context;
-  const readAt = deps.clock.now();
+  const readAt = await serviceTime(deps.db);
   const answer = await askPatiently(context, (options) => processor.getTransaction(transactionId, options));
   if (answer.kind === 'not-found') return null;
-  const payment = await recordTransaction(deps, { ...account, transactionId }, answer.value, readAt);
+  const payment = await recordPayment(deps.db, { ...account, transactionId }, answer.value, readAt);
   return formatAmount(remainingOf(payment) ?? 0n, payment.currency ?? answer.value.currency);
 }

@@ -1,4 +1,4 @@
-import type { DatabaseTransaction, Refund } from '../db.ts';
+import type { DatabaseTransaction, RefundWork } from '../db.ts';
 import { keptEvent } from '../refunds/person-decisions.ts';
 import type { Difference } from './compare.ts';
 
@@ -16,7 +16,7 @@ export type NamedProblem = Pick<Difference, 'kind' | 'externalRefundId'>;
 /** What a refund's flag is about; null when it is not for what the processor has of a refund that has ended here. */
 export async function nameProblem(
   tx: DatabaseTransaction,
-  { id: refundId, flagReason, extraRefundId }: Pick<Refund, 'id' | 'flagReason' | 'extraRefundId'>,
+  { refundId, flagReason, extraRefundId }: Pick<RefundWork, 'refundId' | 'flagReason' | 'extraRefundId'>,
 ): Promise<NamedProblem | null> {
   if (extraRefundId !== null) return { kind: 'extra_refund', externalRefundId: extraRefundId };
   const flagged = await tx.refundEvent.findFirst({

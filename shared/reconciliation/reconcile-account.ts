@@ -1,6 +1,5 @@
-import { clearMisconfigured, markMisconfigured } from '../accounts/account-trouble.ts';
-import { isUnusableCredentials } from '../accounts/connect.ts';
-import type { ProcessorAccount, ReconciliationRun } from '../db.ts';
+import { type AccountName, isUnusableCredentials, withoutCredentials } from '../accounts/connect.ts';
+import { type ProcessorAccount, type ReconciliationRun, serviceTime } from '../db.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { ListedRefund, Processor, ProcessorRefund, RefundWindow } from '../processors/processor.ts';
 import { referenceTo } from '../refunds/reference.ts';
@@ -37,7 +36,10 @@ export async function reconcileAccount(
   const tally: Tally = { comparedCount: 0, sameIds: new Set() };
   try {
     // The caller may have learnt of the account long ago: its credentials may be others by now.
-    const account = await deps.db.processorAccount.findUniqueOrThrow({ where: { id } });
+    const account = await deps.db.processorAccount.findUniqueOrThrow({
+      where: { id },
+      omit: withoutCredentials,
+    });
     const processor = await connect(deps, account);
     await compareAll({ deps, account, processor, run, signal }, window, tally);
   } catch (error) {
@@ -54,12 +56,11 @@ interface Tally {
   sameIds: Set<string>;
 }
 
-async function connect(deps: Dependencies, account: ProcessorAccount): Promise<Processor> {
+async function connect(deps: Dependencies, account: AccountName): Promise<Processor> {
   try {
-    return deps.connections.connect(account);
+    return await deps.connections.connect(account);
   } catch (error) {
     if (!isUnusableCredentials(error)) throw error;
-    await markMisconfigured(deps, account, { code: 'credentials_unusable', message: error.message });
     throw new RunStoppedError(`The account cannot be used: ${error.message}`);
   }
 }
@@ -82,7 +83,6 @@ async function giveUp(
 async function compareAll(context: RunContext, window: RefundWindow, tally: Tally): Promise<void> {
   const elsewhere = new MadeElsewhere(context);
   for await (const page of listPages(context, window)) await comparePage(context, page, elsewhere, tally);
-  await clearMisconfigured(context.deps, context.account);
   for await (const batch of acceptedWithin(context.deps, context.account, window)) {
     for (const ours of batch) {
       if (tally.sameIds.has(ours.id)) continue;
@@ -136,7 +136,7 @@ async function comparePair(
   tally: Tally,
 ): Promise<void> {
   if (ours.externalRefundId === null || ours.externalRefundId === theirs.id) tally.sameIds.add(ours.id);
-  if (compare(theirs, ours, context.deps.clock.now()) === null) return;
+  if (compare(theirs, ours, await serviceTime(context.deps.db)) === null) return;
   const difference = await confirm(context, ours.id, theirs.id);
   if (difference === null) return;
   // No reservation stands for the other one, so it has to count as refunded elsewhere.
@@ -154,12 +154,15 @@ async function confirm(
   externalRefundId: string,
 ): Promise<Difference | null> {
   const { deps, processor } = context;
-  const ours = await deps.db.refund.findUniqueOrThrow({ where: { id: refundId } });
+  const ours = await deps.db.refund.findUniqueOrThrow({
+    where: { id: refundId },
+    include: { work: true },
+  });
   const answer = await askPatiently(context, (options) =>
     processor.getRefund(externalRefundId, referenceTo(ours), options),
   );
   const theirs: ProcessorRefund | null = answer.kind === 'found' ? answer.value : null;
   // That one of two is gone says nothing about the other.
   if (theirs === null && ours.externalRefundId !== externalRefundId) return null;
-  return compare(theirs, ours, deps.clock.now());
+  return compare(theirs, ours, await serviceTime(deps.db));
 }

@@ -1,7 +1,7 @@
 import type { Refund } from '../db.ts';
 import { formatAmount } from '../money.ts';
 import type { ListedRefund, ProcessorRefund } from '../processors/processor.ts';
-import { isTerminal } from '../refunds/states.ts';
+import { isTerminal } from '../refunds/model/states.ts';
 
 type Ours = Pick<Refund, 'id' | 'processor' | 'externalRefundId' | 'amount' | 'currency' | 'status'>;
 

@@ -1,7 +1,8 @@
-import type { Database, Refund } from '../db.ts';
+import type { Database, Reads, Refund } from '../db.ts';
 import type { Environment } from '../environment.ts';
 import { ServiceError } from '../errors.ts';
-import type { RefundStatus } from './states.ts';
+import type { RefundWithWork } from './lifecycle/flag.ts';
+import type { RefundStatus } from './model/states.ts';
 
 /** Whose refunds are meant; those of another organization or environment do not exist for it. */
 export interface RefundOwner {
@@ -9,15 +10,106 @@ export interface RefundOwner {
   environment: Environment;
 }
 
+/** A refund as far as clients see it, with what an answer about it needs besides. */
+export type ReadRefund = Pick<
+  Refund,
+  | 'id'
+  | 'organizationId'
+  | 'externalRefundId'
+  | 'transactionId'
+  | 'amount'
+  | 'currency'
+  | 'reason'
+  | 'status'
+  | 'processor'
+  | 'metadata'
+  | 'initiatedBy'
+  | 'createdAt'
+  | 'updatedAt'
+>;
+
+const columns = `r.id, r.organization_id AS "organizationId", r.external_refund_id AS "externalRefundId",
+  r.transaction_id AS "transactionId", r.amount, r.currency, r.reason, r.status, r.processor, r.metadata,
+  r.initiated_by AS "initiatedBy", r.created_at AS "createdAt", r.updated_at AS "updatedAt"`;
+
 /**
- * @throws ServiceError not_found for an id that is unknown, malformed or somebody else's, all alike.
+ * Reads a refund for a client. By its id alone, whose index can never be the wrong one, and its owner is checked here.
+ * @throws ServiceError not_found for an id that is unknown, malformed or another owner's, all alike.
  */
-export async function findOwnRefund(db: Database, owner: RefundOwner, id: string): Promise<Refund> {
-  const refund = /^ref_[a-z0-9]{1,64}$/.test(id)
-    ? await db.refund.findFirst({ where: { ...ownerOf(owner), id } })
+export async function readRefund(reads: Reads, owner: RefundOwner, id: string): Promise<ReadRefund> {
+  const [refund] = isRefundId(id)
+    ? await reads.query<ReadRefund & { environment: string }>(
+        `SELECT ${columns}, r.environment FROM refund AS r WHERE r.id = $1`,
+        [id],
+      )
+    : [];
+  if (refund?.organizationId === owner.organizationId && refund.environment === owner.environment)
+    return refund;
+  throw notFound();
+}
+
+/** A refund that somebody waits for. */
+export type WatchedRefund = ReadRefund &
+  Pick<Refund, 'failureCode' | 'failureMessage'> & {
+    /** True while the processor is to be asked to cancel it. */
+    isToBeCancelled: boolean;
+  };
+
+/** Reads refunds that somebody waits for, by their ids. */
+export async function readWatched(reads: Reads, ids: readonly string[]): Promise<WatchedRefund[]> {
+  return await reads.query<WatchedRefund>(
+    `SELECT ${columns}, r.failure_code AS "failureCode", r.failure_message AS "failureMessage",
+       w.cancel_requested_at IS NOT NULL AS "isToBeCancelled"
+     FROM refund AS r LEFT JOIN refund_work AS w ON w.refund_id = r.id WHERE r.id = ANY ($1)`,
+    [ids],
+  );
+}
+
+/** A page of an organization's refunds, newest first. */
+export async function listRefunds(
+  reads: Reads,
+  { organizationId, environment }: RefundOwner,
+  page: {
+    status: RefundStatus | undefined;
+    processor: string | undefined;
+    limit: number;
+    offset: number;
+  },
+): Promise<ReadRefund[]> {
+  const values: unknown[] = [organizationId, environment, page.limit, page.offset];
+  const filters = [
+    ...(page.status === undefined ? [] : [`AND r.status = $${values.push(page.status)}`]),
+    ...(page.processor === undefined ? [] : [`AND r.processor = $${values.push(page.processor)}`]),
+  ];
+  return await reads.query<ReadRefund>(
+    `SELECT ${columns} FROM refund AS r WHERE r.organization_id = $1 AND r.environment = $2 ${filters.join(' ')}
+     ORDER BY r.created_at DESC, r.id DESC LIMIT $3 OFFSET $4`,
+    values,
+  );
+}
+
+/**
+ * Loads a refund with its open work.
+ * @throws ServiceError not_found for an id that is unknown, malformed or another owner's, all alike.
+ */
+export async function findOwnRefund(
+  db: Database,
+  { organizationId, environment }: RefundOwner,
+  id: string,
+): Promise<RefundWithWork> {
+  const refund = isRefundId(id)
+    ? await db.refund.findUnique({ where: { id }, include: { work: true } })
     : null;
-  if (refund === null) throw new ServiceError('not_found', 'No such refund.');
-  return refund;
+  if (refund?.organizationId === organizationId && refund.environment === environment) return refund;
+  throw notFound();
+}
+
+function isRefundId(id: string): boolean {
+  return /^ref_[a-z0-9]{1,64}$/.test(id);
+}
+
+function notFound(): ServiceError {
+  return new ServiceError('not_found', 'No such refund.');
 }
 
 /** In which environment an organization's refunds are, by id; ids that are none of its refunds are left out. */
@@ -33,32 +125,4 @@ export async function findRefundEnvironments(
     select: { id: true, environment: true },
   });
   return new Map(refunds.map(({ id, environment }) => [id, environment]));
-}
-
-/** A page of an organization's refunds, newest first. */
-export async function listRefunds(
-  db: Database,
-  owner: RefundOwner,
-  page: {
-    status: RefundStatus | undefined;
-    processor: string | undefined;
-    limit: number;
-    offset: number;
-  },
-): Promise<Refund[]> {
-  const { status, processor, limit, offset } = page;
-  return await db.refund.findMany({
-    where: {
-      ...ownerOf(owner),
-      ...(status === undefined ? {} : { status }),
-      ...(processor === undefined ? {} : { processor }),
-    },
-    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-    take: limit,
-    skip: offset,
-  });
-}
-
-function ownerOf({ organizationId, environment }: RefundOwner): RefundOwner {
-  return { organizationId, environment };
 }

@@ -1,7 +1,7 @@
 import type { Refund } from '../db.ts';
-import type { ResolvedStatus } from './evidence.ts';
-import { isFlaggedForExtra } from './flag.ts';
-import { canMove, isTerminal } from './states.ts';
+import type { ResolvedStatus } from './lifecycle/evidence.ts';
+import { isFlaggedForExtra, type RefundWithWork } from './lifecycle/flag.ts';
+import { canMove, isTerminal } from './model/states.ts';
 
 /** Every end that a person can give a flagged refund. */
 export const resolvedStatuses = ['completed', 'failed', 'cancelled'] as const satisfies ResolvedStatus[];
@@ -13,6 +13,6 @@ export function canBeResolved({ status: from }: Pick<Refund, 'status'>, to: Reso
 }
 
 /** True when a person may let a flagged refund stand as it is. */
-export function canBeKept(refund: Pick<Refund, 'status' | 'extraRefundId'>): boolean {
-  return isTerminal(refund.status) || isFlaggedForExtra(refund);
+export function canBeKept({ status, work }: Pick<RefundWithWork, 'status' | 'work'>): boolean {
+  return isTerminal(status) || isFlaggedForExtra(work);
 }

@@ -3,8 +3,8 @@ import { ServiceError } from '../errors.ts';
 import { isCurrency } from '../money.ts';
 import { processorNames } from '../processors/registry.ts';
 import type { RefundOwner } from './find-refunds.ts';
-import type { InitiatedBy, RefundReason } from './reasons.ts';
-import type { RefundStatus } from './states.ts';
+import type { InitiatedBy, RefundReason } from './model/reasons.ts';
+import type { RefundStatus } from './model/states.ts';
 
 /** Which of an organization's refunds are meant. Whatever is left out does not restrict; what is given has to hold at once. */
 export interface RefundFilter {
@@ -28,8 +28,13 @@ export interface RefundFilter {
   q?: string | undefined;
 }
 
-/** In the words of the partial index that serves it, refund_needs_person: as a parameter, the status would not match. */
-const needsPersonSql = Prisma.sql`(status = 'pending' OR flagged_at IS NOT NULL)`;
+/** Each kind is looked up in its own partial index, in its own words: as a parameter, the status would not match. */
+function needsPersonSql(owner: RefundOwner): Prisma.Sql {
+  const ofOwner = ownerSql(owner);
+  return Prisma.sql`id = ANY (ARRAY(
+    SELECT id FROM refund WHERE ${ofOwner} AND status = 'pending'
+    UNION SELECT refund_id FROM refund_work WHERE ${ofOwner} AND flagged_at IS NOT NULL))`;
+}
 
 /**
  * The condition of a filter on `refund`, which the owner is always a part of.
@@ -52,7 +57,7 @@ export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sq
       createdTo !== undefined && Prisma.sql`created_at < ${createdTo}`,
       amountFrom !== undefined && Prisma.sql`amount >= ${amountFrom}`,
       amountTo !== undefined && Prisma.sql`amount <= ${amountTo}`,
-      needsPerson === true && needsPersonSql,
+      needsPerson === true && needsPersonSql(owner),
       q !== '' && namedSql(owner, q),
     ].filter((condition) => condition !== false),
     ' AND ',

@@ -1,6 +1,7 @@
-import { type Database, Prisma, type Refund } from '../db.ts';
+import { type Database, Prisma } from '../db.ts';
 import { ServiceError } from '../errors.ts';
 import type { RefundOwner } from './find-refunds.ts';
+import type { RefundWithWork } from './lifecycle/flag.ts';
 import { decodeCursor, encodeCursor, type RefundCursor, type RefundPosition } from './refund-cursor.ts';
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
@@ -9,7 +10,7 @@ const longestPage = 100;
 
 /** A page of refunds, newest first; `next` leads to older ones, `previous` to newer ones, null where there are none. */
 export interface RefundPage {
-  refunds: Refund[];
+  refunds: RefundWithWork[];
   next: string | null;
   previous: string | null;
 }
@@ -106,10 +107,11 @@ export async function loadRefunds(
   db: Database,
   { organizationId, environment }: RefundOwner,
   positions: readonly RefundPosition[],
-): Promise<Refund[]> {
+): Promise<RefundWithWork[]> {
   if (positions.length === 0) return [];
   return await db.refund.findMany({
     where: { organizationId, environment, id: { in: positions.map(({ id }) => id) } },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    include: { work: true },
   });
 }

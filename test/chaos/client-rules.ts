@@ -1,5 +1,5 @@
 import type { IdempotencyKey, Refund } from '../../shared/db.ts';
-import { isTerminal } from '../../shared/refunds/states.ts';
+import { isTerminal } from '../../shared/refunds/model/states.ts';
 import { groupBy } from '../harness/group-by.ts';
 import type { Violation } from '../harness/ledger-rules.ts';
 import { acceptedIdOf, type Page, type Told } from './diary.ts';

@@ -1,5 +1,5 @@
 import { isDatabaseUnavailable } from '../../shared/db.ts';
-import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { sweep } from '../../worker/sweep.ts';
 import type { Mishap } from './combinations.ts';
 import { ProcessKilled } from './killable-process.ts';

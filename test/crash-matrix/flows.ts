@@ -1,7 +1,7 @@
-import { cancelRefund } from '../../shared/refunds/cancel-refund.ts';
-import { requestRefund } from '../../shared/refunds/request-refund.ts';
+import { cancelRefund } from '../../shared/refunds/lifecycle/cancel.ts';
+import { requestRefund } from '../../shared/refunds/lifecycle/create.ts';
 import { requestReview } from '../../shared/refunds/request-review.ts';
-import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { carryOn, settleAtProcessor } from './carry-on.ts';
 import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from './combinations.ts';
 import type { ProcessorCall } from './killable-dependencies.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Refund } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
+import type { TransactionKey } from '../../shared/payments/payment.ts';
 import type { CallOptions, Processor } from '../../shared/processors/processor.ts';
-import type { TransactionKey } from '../../shared/transactions/reservation.ts';
 import type { TestOrganization, TestService } from '../harness/service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 import type { MovedRefund } from '../sandbox/clients.ts';

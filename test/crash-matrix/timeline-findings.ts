@@ -1,5 +1,5 @@
 import type { Refund, RefundEvent } from '../../shared/db.ts';
-import { isTerminal } from '../../shared/refunds/states.ts';
+import { isTerminal } from '../../shared/refunds/model/states.ts';
 
 /** A promise that was looked at: null when it is kept, else what is wrong. */
 export type Finding = string | null;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, loadSettings } from '../../shared/config.ts';
 import { formatAmount } from '../../shared/money.ts';
-import type { PublicRefund } from '../../shared/refunds/refund.ts';
+import type { PublicRefund } from '../../shared/refunds/model/public-refund.ts';
 import type { DevFile } from './dev-file.ts';
 import { startStack } from './stack.ts';
 import { StartError } from './start-error.ts';

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import type { Prisma, Refund } from '../../shared/db.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
-import { refundStatuses } from '../../shared/refunds/states.ts';
+import { refundStatuses } from '../../shared/refunds/model/states.ts';
 import { type DashboardStage, policies, type Visitor } from './dashboard-stage.ts';
 import { newPayment } from './payments.ts';
 import { unknownRefundId } from './refund-records.ts';

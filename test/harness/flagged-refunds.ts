@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
 import { requestReview } from '../../shared/refunds/request-review.ts';
-import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { newPayment } from './payments.ts';
 import { rowOf } from './refund-records.ts';
 import type { TestService } from './service.ts';

@@ -1,5 +1,5 @@
 import type { Refund, RefundEvent } from '../../shared/db.ts';
-import { canMove } from '../../shared/refunds/states.ts';
+import { canMove } from '../../shared/refunds/model/states.ts';
 import { groupBy } from './group-by.ts';
 import { type Ledger, type Movement, ownerOf } from './ledger.ts';
 

@@ -1,4 +1,4 @@
-import type { RefundStatus } from '../../shared/refunds/states.ts';
+import type { RefundStatus } from '../../shared/refunds/model/states.ts';
 
 // The lifecycle of refunds as it is promised, and nothing of how it is done: what clients, people, processors and time do
 // to it. What a job does is in `lifecycle-job-model.ts`.

@@ -5,7 +5,7 @@ import type { Environment } from '../../shared/environment.ts';
 import type { RefundWindow } from '../../shared/processors/processor.ts';
 import { reconcileAccount } from '../../shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '../../shared/reconciliation/schedule.ts';
-import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { newPayment } from './payments.ts';
 import { rowOf } from './refund-records.ts';
 import type { TestService } from './service.ts';

@@ -3,7 +3,7 @@ import type { Refund } from '../../shared/db.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { createUser } from '../../shared/people/users.ts';
-import { approveRefund, rejectRefund } from '../../shared/refunds/approve-refund.ts';
+import { approveRefund, rejectRefund } from '../../shared/refunds/lifecycle/approve.ts';
 import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
 import { auditOf } from '../harness/audit-log.ts';
 import { expectInvariants } from '../harness/invariants.ts';

@@ -4,11 +4,11 @@ import { markMisconfigured } from '../../shared/accounts/account-trouble.ts';
 import { loadAccount } from '../../shared/accounts/connect.ts';
 import type { Refund } from '../../shared/db.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
-import { cancelRefund } from '../../shared/refunds/cancel-refund.ts';
-import { recheckRefund } from '../../shared/refunds/recheck-refund.ts';
-import { forgetTransactions } from '../../shared/transactions/forget-transactions.ts';
-import { readTransaction } from '../../shared/transactions/read-transaction.ts';
-import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { forgetTransactions } from '../../shared/payments/doubt-payments.ts';
+import { readTransaction } from '../../shared/payments/read-payment.ts';
+import { cancelRefund } from '../../shared/refunds/lifecycle/cancel.ts';
+import { recheckRefund } from '../../shared/refunds/lifecycle/recheck.ts';
+import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
 import { auditOf } from '../harness/audit-log.ts';
 import {

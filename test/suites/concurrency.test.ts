@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { claimRefund } from '../../shared/refunds/lease.ts';
-import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { claimRefund } from '../../shared/refunds/lifecycle/lease.ts';
+import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { setPolicies } from '../../shared/organizations/policies.ts';
-import { requestRefund } from '../../shared/refunds/request-refund.ts';
+import { requestRefund } from '../../shared/refunds/lifecycle/create.ts';
 import { noteComplaints } from '../harness/browser.ts';
 import { parseCsv } from '../harness/csv.ts';
 import { addPerson, signInAt, useDashboardBrowser } from '../harness/dashboard-browser.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
-import { type RefundRequest, requestRefund } from '../../shared/refunds/request-refund.ts';
-import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { type RefundRequest, requestRefund } from '../../shared/refunds/lifecycle/create.ts';
+import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { auditOf } from '../harness/audit-log.ts';
 import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
 import {

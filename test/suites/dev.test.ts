@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { settingNames } from '../../shared/config.ts';
-import type { PublicRefund } from '../../shared/refunds/refund.ts';
+import type { PublicRefund } from '../../shared/refunds/model/public-refund.ts';
 import { type DevFile, readDevFile } from '../dev/dev-file.ts';
 import { type KeptProgram, keepRunning } from '../dev/program.ts';
 import { startSandbox } from '../dev/start-sandbox.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { setPolicies } from '../../shared/organizations/policies.ts';
-import { isTerminal } from '../../shared/refunds/states.ts';
+import { isTerminal } from '../../shared/refunds/model/states.ts';
 import {
   type LifecycleCommand,
   type LifecycleRun,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
-import { reserve } from '../../shared/transactions/reservation.ts';
+import { reserve } from '../../shared/payments/payment.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Settings } from '../../shared/config.ts';
 import type { Refund } from '../../shared/db.ts';
-import { lookupConclusiveAt } from '../../shared/refunds/lookup-proof.ts';
+import { lookupConclusiveAt } from '../../shared/refunds/model/lookup-proof.ts';
 
 const second = 1_000;
 const timeoutMs = 20 * second;

@@ -6,7 +6,7 @@ import { type Database, openDatabase, type Refund } from '../../shared/db.ts';
 import { type Overview, readOverview } from '../../shared/insights/overview.ts';
 import { completionBoundsMs } from '../../shared/insights/overview-queries.ts';
 import type { RefundOwner } from '../../shared/refunds/find-refunds.ts';
-import { type RefundStatus, refundStatuses } from '../../shared/refunds/states.ts';
+import { type RefundStatus, refundStatuses } from '../../shared/refunds/model/states.ts';
 import { useDatabase } from '../harness/database.ts';
 import { query, withClient } from '../harness/database-client.ts';
 import { completedRefund, flagAtOnce, reviewed } from '../harness/flagged-refunds.ts';

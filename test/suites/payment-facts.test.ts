@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
+import { forgetTransactions } from '../../shared/payments/doubt-payments.ts';
+import { readTransaction } from '../../shared/payments/read-payment.ts';
+import { resolveRefund } from '../../shared/refunds/lifecycle/resolve.ts';
 import { requestReview } from '../../shared/refunds/request-review.ts';
-import { resolveRefund } from '../../shared/refunds/resolve-refund.ts';
-import { forgetTransactions } from '../../shared/transactions/forget-transactions.ts';
-import { readTransaction } from '../../shared/transactions/read-transaction.ts';
-import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { createdRefund } from '../harness/flagged-refunds.ts';
 import { newPayment } from '../harness/payments.ts';
 import { leftToRefund } from '../harness/reconciliation.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import type { PolicyInput } from '../../shared/policies/policy.ts';
-import { approveRefund } from '../../shared/refunds/approve-refund.ts';
+import { approveRefund } from '../../shared/refunds/lifecycle/approve.ts';
 import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { startService, type TestService } from '../harness/service.ts';

@@ -3,8 +3,8 @@ import { readAttention } from '../../api/admin/refund-attention.ts';
 import type { Refund } from '../../shared/db.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { needsPerson } from '../../shared/reconciliation/act.ts';
+import { keepRefund } from '../../shared/refunds/lifecycle/resolve.ts';
 import { requestReview } from '../../shared/refunds/request-review.ts';
-import { keepRefund } from '../../shared/refunds/resolve-refund.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import {
   completedRefund,

@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
-import { contradictionOf, type Evidence, type ResolvedStatus } from '../../shared/refunds/evidence.ts';
-import { keepRefund, type Resolution, resolveRefund } from '../../shared/refunds/resolve-refund.ts';
-import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import {
+  contradictionOf,
+  type Evidence,
+  type ResolvedStatus,
+} from '../../shared/refunds/lifecycle/evidence.ts';
+import { keepRefund, type Resolution, resolveRefund } from '../../shared/refunds/lifecycle/resolve.ts';
+import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { auditOf } from '../harness/audit-log.ts';
 import {
   completedRefund,

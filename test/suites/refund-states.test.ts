@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/backoff.ts';
-import { nextStep, type RefundSituation } from '../../shared/refunds/next-step.ts';
+import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/model/backoff.ts';
 import {
   canMove,
   holdsReservation,
@@ -10,7 +9,8 @@ import {
   type RefundStatus,
   refundStatuses,
   transitions,
-} from '../../shared/refunds/states.ts';
+} from '../../shared/refunds/model/states.ts';
+import { nextStep, type RefundSituation } from '../../shared/refunds/next-step.ts';
 
 describe('the state table', () => {
   test('leads only to statuses that exist', () => {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import type { PolicyInput } from '../../shared/policies/policy.ts';
-import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { completedRefund, createdRefund } from '../harness/flagged-refunds.ts';
 import { leftToRefund } from '../harness/reconciliation.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
-import { advanceRefund } from '../../worker/jobs/advance-refund.ts';
+import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';

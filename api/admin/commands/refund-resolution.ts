@@ -1,8 +1,12 @@
 import { type Command, Option } from 'commander';
-import type { ResolvedStatus } from '../../../shared/refunds/evidence.ts';
+import type { ResolvedStatus } from '../../../shared/refunds/lifecycle/evidence.ts';
+import { recheckRefund } from '../../../shared/refunds/lifecycle/recheck.ts';
+import {
+  keepRefund,
+  type ResolutionOutcome,
+  resolveRefund,
+} from '../../../shared/refunds/lifecycle/resolve.ts';
 import { resolvedStatuses } from '../../../shared/refunds/possible-resolutions.ts';
-import { recheckRefund } from '../../../shared/refunds/recheck-refund.ts';
-import { keepRefund, type ResolutionOutcome, resolveRefund } from '../../../shared/refunds/resolve-refund.ts';
 import { examples } from '../options.ts';
 import { explain } from '../output.ts';
 import { loadRefund } from '../refund-report.ts';

@@ -1,5 +1,9 @@
 import type { Command } from 'commander';
-import { approveRefund, type DecisionOutcome, rejectRefund } from '../../../shared/refunds/approve-refund.ts';
+import {
+  approveRefund,
+  type DecisionOutcome,
+  rejectRefund,
+} from '../../../shared/refunds/lifecycle/approve.ts';
 import { examples, jsonOption } from '../options.ts';
 import { explain } from '../output.ts';
 import { listAttention } from '../refund-attention.ts';

@@ -1,4 +1,4 @@
-import type { RefundStatus } from '../../../shared/refunds/states.ts';
+import type { RefundStatus } from '../../../shared/refunds/model/states.ts';
 
 /** What a state means for whoever looks: done, under way, asks for somebody, gone wrong, of no matter. */
 export type Tone = 'good' | 'wait' | 'warn' | 'bad' | 'quiet';

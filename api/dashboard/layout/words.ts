@@ -1,5 +1,5 @@
 import { processorKinds } from '../../../shared/processors/registry.ts';
-import type { InitiatedBy, RefundReason } from '../../../shared/refunds/reasons.ts';
+import type { InitiatedBy, RefundReason } from '../../../shared/refunds/model/reasons.ts';
 
 /** Reasons in words for people. */
 export const reasonWords: Record<RefundReason, string> = {

@@ -1,14 +1,11 @@
 import { z } from 'zod';
-import type { Refund } from '../../../shared/db.ts';
 import { ServiceError } from '../../../shared/errors.ts';
-import { findOwnRefund } from '../../../shared/refunds/find-refunds.ts';
-import { toPublicRefund } from '../../../shared/refunds/refund.ts';
+import { toPublicRefund } from '../../../shared/refunds/model/public-refund.ts';
 import { callerOf } from '../../authenticate.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
-import type { Answer } from '../../idempotency.ts';
-import { answerOnce } from '../../idempotency-header.ts';
+import { readIdempotencyKey } from '../../idempotency-header.ts';
 import { readWaitPreference } from '../../prefer.ts';
-import { cancelAndWait } from '../../refund-cancellation.ts';
+import { type CancelVerdict, cancelAndWait } from '../../refund-cancellation.ts';
 import type { Api } from '../../route.ts';
 import { errorResponses } from '../../schemas/error.ts';
 import { idempotentHeadersSchema } from '../../schemas/headers.ts';
@@ -39,7 +36,6 @@ export function cancelRefundRoute(app: Api, deps: ApiDependencies): void {
           ...errorResponses(
             'not_found',
             'refund_not_cancellable',
-            'idempotency_in_progress',
             'payload_too_large',
             'unsupported_media_type',
             'idempotency_key_reused',
@@ -50,31 +46,26 @@ export function cancelRefundRoute(app: Api, deps: ApiDependencies): void {
     async (request, reply) => {
       const { CANCEL_WAIT_MS, MAX_WAIT_MS } = deps.settings;
       const { waitMs, applied } = readWaitPreference(request.headers.prefer, CANCEL_WAIT_MS, MAX_WAIT_MS);
-      const caller = callerOf(request);
-      const { status, body } = await answerOnce(deps, request, reply, async () => {
-        const refund = await findOwnRefund(deps.db, caller, request.params.id);
-        return await answerFor(deps, refund, `key:${caller.id}`, waitMs);
-      });
+      const { id: apiKeyId, organizationId, environment } = callerOf(request);
+      const asked = {
+        refundId: request.params.id,
+        organizationId,
+        environment,
+        actor: `key:${apiKeyId}`,
+        idempotencyKey: readIdempotencyKey(request),
+      };
+      const verdict = await cancelAndWait(deps, asked, waitMs);
+      if (verdict.isReplayed) reply.header('idempotent-replayed', 'true');
       if (applied !== null) reply.header('preference-applied', applied);
-      return reply.code(status as 200).send(body as { data: z.output<typeof refundSchema> });
+      if (verdict.kind === 'cancelled') return { data: toPublicRefund(verdict.refund) };
+      throw new ServiceError('refund_not_cancellable', messageFor(verdict));
     },
   );
 }
 
-async function answerFor(
-  deps: ApiDependencies,
-  refund: Refund,
-  actor: string,
-  waitMs: number,
-): Promise<Answer> {
-  const verdict = await cancelAndWait(deps, refund, actor, waitMs);
-  if (verdict.kind === 'cancelled') return { status: 200, body: { data: toPublicRefund(verdict.refund) } };
-  throw new ServiceError('refund_not_cancellable', messageFor(verdict.refund));
-}
-
-function messageFor({ status, cancelRequestedAt }: Refund): string {
+function messageFor({ kind, refund: { status } }: CancelVerdict): string {
   if (status !== 'processing') return `The refund is ${status} and cannot be cancelled any more.`;
-  return cancelRequestedAt === null
+  return kind === 'refused'
     ? 'The refund is processing and the processor does not take it back; get it to see how it ends.'
     : 'The refund is processing; the processor was asked and has not confirmed yet. Get the refund to see how it ends.';
 }

@@ -1,13 +1,12 @@
-import type { z } from 'zod';
 import type { Refund } from '../../../shared/db.ts';
 import { ServiceError } from '../../../shared/errors.ts';
-import { asCreated, toPublicRefund } from '../../../shared/refunds/refund.ts';
-import { nothingLeft } from '../../../shared/refunds/refusals.ts';
-import { type RefundRequest, requestRefund } from '../../../shared/refunds/request-refund.ts';
+import type { WatchedRefund } from '../../../shared/refunds/find-refunds.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import { asCreated, type PublicRefund, toPublicRefund } from '../../../shared/refunds/model/public-refund.ts';
+import { nothingLeft } from '../../../shared/refunds/model/refusals.ts';
 import { callerOf } from '../../authenticate.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
-import type { Answer } from '../../idempotency.ts';
-import { answerOnce } from '../../idempotency-header.ts';
+import { fingerprintOf, readIdempotencyKey } from '../../idempotency-header.ts';
 import { readWaitPreference } from '../../prefer.ts';
 import type { Api } from '../../route.ts';
 import { errorResponses } from '../../schemas/error.ts';
@@ -38,7 +37,6 @@ export function createRefundRoute(app: Api, deps: ApiDependencies): void {
           ...errorResponses(
             'policy_denied',
             'refund_already_processed',
-            'idempotency_in_progress',
             'payload_too_large',
             'unsupported_media_type',
             'idempotency_key_reused',
@@ -50,7 +48,10 @@ export function createRefundRoute(app: Api, deps: ApiDependencies): void {
     async (request, reply) => {
       const { id: apiKeyId, organizationId, environment } = callerOf(request);
       const { amount, currency, metadata = null, processor, ...rest } = request.body;
-      const asked: RefundRequest = {
+      const key = readIdempotencyKey(request);
+      const { CREATE_WAIT_MS, MAX_WAIT_MS } = deps.settings;
+      const preference = readWaitPreference(request.headers.prefer, CREATE_WAIT_MS, MAX_WAIT_MS);
+      const { refund, isReplayed } = await createRefund(deps, {
         ...rest,
         organizationId,
         environment,
@@ -61,32 +62,41 @@ export function createRefundRoute(app: Api, deps: ApiDependencies): void {
         currency: currency.toLowerCase(),
         processor,
         metadata,
-      };
-      const { CREATE_WAIT_MS, MAX_WAIT_MS } = deps.settings;
-      const preference = readWaitPreference(request.headers.prefer, CREATE_WAIT_MS, MAX_WAIT_MS);
-      const { status, body } = await answerOnce(deps, request, reply, async (bind) =>
-        answerFor(deps, await requestRefund(deps, asked, bind), preference.waitMs),
-      );
+        idempotency: key === null ? null : { key, fingerprint: fingerprintOf(operation, request.body) },
+      });
+      if (isReplayed) reply.header('idempotent-replayed', 'true');
       if (preference.applied !== null) reply.header('preference-applied', preference.applied);
-      return reply.code(status as 200).send(body as { data: z.output<typeof refundSchema> });
+      return { data: await answerFor(deps, refund, preference.waitMs, isReplayed) };
     },
   );
 }
 
+/** What keys are bound to, besides the body. */
+const operation = 'POST /v1/refunds';
+
 /** Waits for the verdict and answers it; an outcome that is not known yet is no error. */
-async function answerFor(deps: ApiDependencies, created: Refund, waitMs: number): Promise<Answer> {
-  if (created.status === 'pending') return { status: 200, body: { data: toPublicRefund(created) } };
-  const latest = (await deps.watcher.waitFor(created.id, hasVerdict, waitMs)) ?? created;
-  if (latest.status === 'failed') throw rejectionOf(latest);
-  return { status: 200, body: { data: asCreated(latest) } };
+async function answerFor(
+  deps: ApiDependencies,
+  created: Refund,
+  waitMs: number,
+  isReplayed: boolean,
+): Promise<PublicRefund> {
+  const waits = created.status === 'processing' && created.externalRefundId === null;
+  const latest = (waits ? await deps.watcher.waitFor(created.id, hasVerdict, waitMs) : null) ?? created;
+  if (latest.status === 'failed' && latest.externalRefundId === null) throw rejectionOf(latest);
+  // Whoever repeats a request wants to know where the refund stands by now.
+  return isReplayed || latest.status === 'pending' ? toPublicRefund(latest) : asCreated(latest);
 }
 
-function hasVerdict(refund: Refund): boolean {
+function hasVerdict(refund: WatchedRefund): boolean {
   return refund.externalRefundId !== null || refund.status !== 'processing';
 }
 
-/** What a client is told whose refund failed while it waited. */
-function rejectionOf({ failureCode, failureMessage }: Refund): ServiceError {
+/** What a client is told whose refund failed while it was created. */
+function rejectionOf({
+  failureCode,
+  failureMessage,
+}: Pick<Refund, 'failureCode' | 'failureMessage'>): ServiceError {
   const message = failureMessage ?? 'The processor rejected the refund.';
   switch (failureCode) {
     case 'already_refunded':

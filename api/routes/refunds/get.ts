@@ -1,7 +1,6 @@
-import type { Refund } from '../../../shared/db.ts';
-import { findOwnRefund } from '../../../shared/refunds/find-refunds.ts';
-import { toPublicRefund } from '../../../shared/refunds/refund.ts';
-import { isTerminal } from '../../../shared/refunds/states.ts';
+import { type ReadRefund, readRefund } from '../../../shared/refunds/find-refunds.ts';
+import { toPublicRefund } from '../../../shared/refunds/model/public-refund.ts';
+import { isTerminal } from '../../../shared/refunds/model/states.ts';
 import { callerOf } from '../../authenticate.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import { readWaitPreference } from '../../prefer.ts';
@@ -31,7 +30,7 @@ export function getRefundRoute(app: Api, deps: ApiDependencies): void {
       },
     },
     async (request, reply) => {
-      const refund = await findOwnRefund(deps.db, callerOf(request), request.params.id);
+      const refund = await readRefund(deps.reads, callerOf(request), request.params.id);
       const { waitMs, applied } = readWaitPreference(request.headers.prefer, 0, deps.settings.MAX_WAIT_MS);
       if (applied !== null) reply.header('preference-applied', applied);
       return { data: toPublicRefund(await whenChanged(deps, refund, waitMs)) };
@@ -39,8 +38,8 @@ export function getRefundRoute(app: Api, deps: ApiDependencies): void {
   );
 }
 
-async function whenChanged(deps: ApiDependencies, refund: Refund, waitMs: number): Promise<Refund> {
+async function whenChanged(deps: ApiDependencies, refund: ReadRefund, waitMs: number): Promise<ReadRefund> {
   if (isTerminal(refund.status)) return refund;
-  const hasChanged = (latest: Refund) => latest.status !== refund.status;
+  const hasChanged = (latest: ReadRefund) => latest.status !== refund.status;
   return (await deps.watcher.waitFor(refund.id, hasChanged, waitMs)) ?? refund;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listRefunds } from '../../../shared/refunds/find-refunds.ts';
-import { toPublicRefund } from '../../../shared/refunds/refund.ts';
+import { toPublicRefund } from '../../../shared/refunds/model/public-refund.ts';
 import { callerOf } from '../../authenticate.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import type { Api } from '../../route.ts';
@@ -29,7 +29,7 @@ export function listRefundsRoute(app: Api, deps: ApiDependencies): void {
     async (request) => {
       const { status, processor, limit, offset } = request.query;
       const page = { status, processor, limit, offset };
-      const refunds = await listRefunds(deps.db, callerOf(request), page);
+      const refunds = await listRefunds(deps.reads, callerOf(request), page);
       return { data: refunds.map(toPublicRefund) };
     },
   );

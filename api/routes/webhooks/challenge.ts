@@ -21,7 +21,9 @@ function challengeRoute(app: Api, deps: ApiDependencies, processor: string, para
       const account = await findAccount(deps.db, processor, request.params.accountId);
       const challenge = (request.query as Record<string, unknown>)[parameter];
       const answer =
-        typeof challenge === 'string' ? deps.connections.connect(account).answerChallenge(challenge) : null;
+        typeof challenge === 'string'
+          ? (await deps.connections.connect(account)).answerChallenge(challenge)
+          : null;
       if (answer === null) {
         throw new ServiceError('validation_error', `${parameter}: send the challenge of ${processor}, once.`);
       }

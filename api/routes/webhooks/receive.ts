@@ -33,9 +33,8 @@ function receiveWebhookRoute(scope: Api, deps: ApiDependencies, processor: strin
     { schema: { hide: true, params: accountParamsSchema } },
     async (request) => {
       const account = await findAccount(deps.db, processor, request.params.accountId);
-      const verdict = await deps.connections
-        .connect(account)
-        .verifyWebhook({ body: bodyOf(request), headers: request.headers });
+      const connection = await deps.connections.connect(account);
+      const verdict = await connection.verifyWebhook({ body: bodyOf(request), headers: request.headers });
       const { id: accountId } = account;
       if (verdict.kind === 'not-verified') {
         request.log.warn({ accountId, reason: verdict.reason }, 'a webhook was not verified');

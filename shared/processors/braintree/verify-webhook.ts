@@ -14,6 +14,7 @@ const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 
 const transactionBody = z.object({
   id,
+  status: z.string().max(100).nullish(),
   type: z.string().nullish(),
   orderId: z.string().nullish(),
   refundedTransactionId: id.nullish(),
@@ -70,6 +71,8 @@ function subjectOf(type: string, transaction: unknown): WebhookSubject | null {
   return {
     refundId: orderId != null && isId('ref', orderId) ? orderId : null,
     externalRefundId: credit.id,
+    processorStatus: credit.status ?? null,
+    refundedAmount: null,
     transactionIds: saleId == null ? [] : [saleId],
   };
 }

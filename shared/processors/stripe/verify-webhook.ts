@@ -2,6 +2,7 @@ import Stripe from 'stripe';
 import { z } from 'zod';
 import { isId } from '../../ids.ts';
 import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../processor.ts';
+import { fromStripeAmount } from './amounts.ts';
 
 const id = z.string().regex(/^[A-Za-z0-9_]{1,255}$/);
 /** Left out, null, or in a shape of another version of Stripe's API: not named. */
@@ -20,9 +21,15 @@ const refundBody = z.object({
   metadata: z.object({ refund_id: z.string().optional() }).nullish().catch(null),
   charge: optionalId,
   payment_intent: optionalId,
+  status: z.string().max(100).nullish().catch(null),
 });
 
-const chargeBody = z.object({ id, payment_intent: optionalId });
+const chargeBody = z.object({
+  id,
+  payment_intent: optionalId,
+  amount_refunded: z.int().nonnegative().nullish().catch(null),
+  currency: z.string().toLowerCase().nullish().catch(null),
+});
 
 /**
  * Verifies an event of Stripe: the SDK compares the signature with that of the raw body, and refuses one that was made
@@ -53,19 +60,37 @@ export function verifyWebhook(secret: string | null, { body, headers }: WebhookR
 /** @throws ZodError for a refund or charge that is not one. */
 function subjectOf(type: string, object: { object: string }): WebhookSubject | null {
   if (object.object === 'refund') {
-    const { id: externalRefundId, metadata, charge, payment_intent: intent } = refundBody.parse(object);
+    const {
+      id: externalRefundId,
+      metadata,
+      charge,
+      payment_intent: intent,
+      status,
+    } = refundBody.parse(object);
     const refundId = metadata?.refund_id;
     return {
       refundId: refundId !== undefined && isId('ref', refundId) ? refundId : null,
       externalRefundId,
+      processorStatus: status ?? 'unknown',
+      refundedAmount: null,
       transactionIds: [charge, intent].filter((each) => typeof each === 'string'),
     };
   }
   // Says of a payment that something of it was refunded, and not by which refund.
   if (type !== 'charge.refunded') return null;
-  const { id: charge, payment_intent: intent } = chargeBody.parse(object);
+  const { id: charge, payment_intent: intent, amount_refunded: amount, currency } = chargeBody.parse(object);
   const transactionIds = [charge, intent].filter((each) => typeof each === 'string');
-  return { refundId: null, externalRefundId: null, transactionIds };
+  const refundedAmount = amount == null || currency == null ? null : minorUnits(amount, currency);
+  return { refundId: null, externalRefundId: null, processorStatus: null, refundedAmount, transactionIds };
+}
+
+/** Null for an amount that cannot be read: the payment is read then. */
+function minorUnits(amount: number, currency: string): bigint | null {
+  try {
+    return fromStripeAmount(amount, currency);
+  } catch {
+    return null;
+  }
 }
 
 /** The SDK has several classes for what it refuses; the message of any other than this one may quote the body. */

@@ -1,6 +1,6 @@
 import type { Overview, StatusCounts } from '../../../../shared/insights/overview.ts';
 import { completionBoundsMs } from '../../../../shared/insights/overview-queries.ts';
-import type { InitiatedBy } from '../../../../shared/refunds/reasons.ts';
+import type { InitiatedBy } from '../../../../shared/refunds/model/reasons.ts';
 import type { Context } from '../../access.ts';
 import { ShareBar } from '../../charts/share-bar.tsx';
 import { StackedBars } from '../../charts/stacked-bars.tsx';

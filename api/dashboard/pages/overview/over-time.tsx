@@ -1,5 +1,5 @@
 import type { Overview } from '../../../../shared/insights/overview.ts';
-import { type RefundStatus, refundStatuses } from '../../../../shared/refunds/states.ts';
+import { type RefundStatus, refundStatuses } from '../../../../shared/refunds/model/states.ts';
 import type { Context } from '../../access.ts';
 import { StackedBars } from '../../charts/stacked-bars.tsx';
 import { statusWords } from '../../layout/badge.tsx';

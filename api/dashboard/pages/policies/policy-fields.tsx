@@ -1,5 +1,5 @@
 import { processorNames } from '../../../../shared/processors/registry.ts';
-import { refundReasons } from '../../../../shared/refunds/reasons.ts';
+import { refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { processorWord, reasonWords } from '../../layout/words.ts';
 import { MetadataFields } from './metadata-fields.tsx';
 import {

@@ -1,6 +1,6 @@
 import { countOf } from '../../../../shared/policies/explain.ts';
 import type { Policy } from '../../../../shared/policies/policy.ts';
-import type { InitiatedBy } from '../../../../shared/refunds/reasons.ts';
+import type { InitiatedBy } from '../../../../shared/refunds/model/reasons.ts';
 import { inMoney } from '../../layout/numbers.ts';
 import { processorWord, reasonWords } from '../../layout/words.ts';
 

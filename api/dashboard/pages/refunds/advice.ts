@@ -1,6 +1,5 @@
-import type { Refund } from '../../../../shared/db.ts';
-import { isFlaggedForExtra } from '../../../../shared/refunds/flag.ts';
-import { isTerminal } from '../../../../shared/refunds/states.ts';
+import { isFlaggedForExtra, type RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
+import { isTerminal } from '../../../../shared/refunds/model/states.ts';
 
 const byFailureCode: Readonly<Record<string, string>> = {
   already_refunded: 'The payment has been refunded in full already. Nothing is left to do.',
@@ -22,7 +21,10 @@ const byFailureCode: Readonly<Record<string, string>> = {
  * What to do about a refund that has failed.
  * @param isDoubted true when the processor has told otherwise, whether a person has dealt with that or not.
  */
-export function failureAdvice({ failureCode }: Pick<Refund, 'failureCode'>, isDoubted: boolean): string {
+export function failureAdvice(
+  { failureCode }: Pick<RefundWithWork, 'failureCode'>,
+  isDoubted: boolean,
+): string {
   if (isDoubted) {
     return 'The processor has told otherwise since: do not refund it again before it is certain that the customer has no money.';
   }
@@ -34,8 +36,8 @@ export function failureAdvice({ failureCode }: Pick<Refund, 'failureCode'>, isDo
 }
 
 /** What to do about a refund that is flagged. */
-export function flagAdvice(refund: Refund): string {
-  if (isFlaggedForExtra(refund)) {
+export function flagAdvice(refund: RefundWithWork): string {
+  if (isFlaggedForExtra(refund.work)) {
     return (
       'Find out at the processor who made the other refund, and whether the customer has the money twice. Then ' +
       `${refund.status === 'pending' ? 'reject this one, or ' : ''}let it stand as it is.`

@@ -1,5 +1,5 @@
+import type { KnownPayment } from '../../../../shared/payments/payment.ts';
 import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
-import type { KnownTransaction } from '../../../../shared/transactions/read-transaction.ts';
 import type { Context } from '../../access.ts';
 import { CsrfField } from '../../layout/form.tsx';
 import { Frame } from '../../layout/frame.tsx';
@@ -14,20 +14,20 @@ export interface CreateCheckProps {
   entered: EnteredRefund;
   entry: RefundEntry;
   formKey: string;
-  transaction: KnownTransaction;
+  payment: KnownPayment;
   verdict: PolicyVerdict;
 }
 
 /** The second step: the payment and what the policies say, before any money moves. */
 export function CreateCheck(props: CreateCheckProps) {
-  const { context, entry, transaction, verdict } = props;
+  const { context, entry, payment, verdict } = props;
   return (
     <Frame context={context} title="Confirm the refund" room="refunds">
       <div class="stack">
         <Verdict verdict={verdict} />
         <div class="columns">
           <Asked entry={entry} />
-          <PaymentFacts payment={transaction} />
+          <PaymentFacts payment={payment} />
         </div>
         <Metadata metadata={entry.metadata} />
         <Steps {...props} />

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { currencies } from '../../../../shared/money.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
-import { type RefundReason, refundReasons } from '../../../../shared/refunds/reasons.ts';
+import { type RefundReason, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { checkMetadata } from '../../../schemas/metadata.ts';
 import { jsonProblem } from '../../../strict-json.ts';
 import { readAmount } from '../../entered-amount.ts';

@@ -1,6 +1,6 @@
 import { currencies } from '../../../../shared/money.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
-import { refundReasons } from '../../../../shared/refunds/reasons.ts';
+import { refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import type { Context } from '../../access.ts';
 import type { FormProblems } from '../../forms.ts';
 import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';

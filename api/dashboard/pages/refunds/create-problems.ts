@@ -1,27 +1,27 @@
 import { ServiceError } from '../../../../shared/errors.ts';
 import { formatAmount } from '../../../../shared/money.ts';
+import { remainingOf } from '../../../../shared/payments/payment.ts';
 import type { PaymentExamination } from '../../../../shared/policies/check-policy.ts';
 import { processorKind } from '../../../../shared/processors/registry.ts';
-import { remainingOf } from '../../../../shared/transactions/reservation.ts';
 import { type FormProblems, problemsOf } from '../../forms.ts';
 import { entryFields, type RefundEntry } from './create-entry.ts';
 
 /** What the payment has against the refund, for the form; null when nothing. */
 export function paymentProblems(
   entry: RefundEntry,
-  { transaction }: Pick<PaymentExamination, 'transaction'>,
+  { payment }: Pick<PaymentExamination, 'payment'>,
 ): FormProblems | null {
-  if (transaction === null) {
+  if (payment === null) {
     return {
       transactionId:
         'No processor account of this environment knows this payment. Check the id, and whether it was made in test or live.',
     };
   }
-  const { currency, processor } = transaction;
+  const { currency, processor } = payment;
   if (entry.currency !== currency) {
     return { currency: `The payment was made in ${currency.toUpperCase()}; choose that.` };
   }
-  const left = remainingOf(transaction) ?? 0n;
+  const left = remainingOf(payment) ?? 0n;
   if (left <= 0n)
     return { form: 'The payment has been refunded in full already, or its refunds are on their way.' };
   if (entry.amount > left)
@@ -33,8 +33,6 @@ export function paymentProblems(
 const words: Partial<Record<ServiceError['code'], string>> = {
   idempotency_key_reused:
     'This form was sent before with other values, and that has made a refund or was refused. Nothing was changed now. Look at the list of refunds before you send it again.',
-  idempotency_in_progress:
-    'This form is being worked on already. Send it again in a moment; it is not carried out twice.',
 };
 
 /**

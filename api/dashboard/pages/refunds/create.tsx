@@ -68,13 +68,10 @@ async function check(
   const request = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
   try {
     const question = { ...form.context.owner, transactionId, processor, request };
-    const { transaction, verdict } = await examinePayment(deps, question);
-    const problems = paymentProblems(entry, { transaction });
-    if (problems !== null || transaction === null) return showForm(reply.code(400), form, problems ?? {});
-    return sendPage(
-      reply,
-      <CreateCheck {...form} entry={entry} transaction={transaction} verdict={verdict} />,
-    );
+    const { payment, verdict } = await examinePayment(deps, question);
+    const problems = paymentProblems(entry, { payment });
+    if (problems !== null || payment === null) return showForm(reply.code(400), form, problems ?? {});
+    return sendPage(reply, <CreateCheck {...form} entry={entry} payment={payment} verdict={verdict} />);
   } catch (error) {
     return showForm(reply.code(400), form, refusalProblems(error));
   }

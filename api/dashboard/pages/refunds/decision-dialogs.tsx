@@ -1,5 +1,5 @@
 import { mayAct } from '../../../../shared/people/roles.ts';
-import { mayBeCancelled } from '../../../../shared/refunds/cancel-refund.ts';
+import { mayBeCancelled } from '../../../../shared/refunds/lifecycle/cancel.ts';
 import { Confirm } from '../../layout/dialog.tsx';
 import { Amount } from '../../layout/values.tsx';
 import { processorWord } from '../../layout/words.ts';
@@ -14,7 +14,8 @@ interface AllDecisionsProps extends DecisionsProps {
 /** What a person can decide about a refund as it is now; nothing for those who may only look. */
 export function Decisions({ context, refund, unfinished, isOwnRequest }: AllDecisionsProps) {
   if (!mayAct(context.role, 'operator')) return null;
-  const { status, flaggedAt } = refund;
+  const { status, work } = refund;
+  const flaggedAt = work?.flaggedAt ?? null;
   const isPending = status === 'pending';
   const isCancellable = !isPending && mayBeCancelled(refund);
   if (!isPending && !isCancellable && flaggedAt === null) return null;

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Refund } from '../../../../shared/db.ts';
+import { findOwnRefund } from '../../../../shared/refunds/find-refunds.ts';
 import {
   approveRefund,
   type DecisionOutcome,
   rejectRefund,
-} from '../../../../shared/refunds/approve-refund.ts';
-import { findOwnRefund } from '../../../../shared/refunds/find-refunds.ts';
-import { recheckRefund } from '../../../../shared/refunds/recheck-refund.ts';
+} from '../../../../shared/refunds/lifecycle/approve.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
+import { recheckRefund } from '../../../../shared/refunds/lifecycle/recheck.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import { type CancelVerdict, cancelAndWait } from '../../../refund-cancellation.ts';
 import type { Api } from '../../../route.ts';
@@ -27,7 +27,7 @@ const paramsSchema = z.object({ id: z.string() });
 
 /** A decision about one refund, by somebody who may decide. */
 interface DecisionRequest {
-  refund: Refund;
+  refund: RefundWithWork;
   /** For the timeline and the audit log. */
   actor: string;
   /** What was entered in a field. */
@@ -108,7 +108,12 @@ function ofDecision({ kind, refund }: DecisionOutcome, word: DoneWord): Decision
 }
 
 async function cancel(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
-  const verdict = await cancelAndWait(deps, refund, actor, deps.settings.CANCEL_WAIT_MS);
+  const { organizationId, environment } = refund;
+  const verdict = await cancelAndWait(
+    deps,
+    { refundId: refund.id, organizationId, environment, actor, idempotencyKey: null },
+    deps.settings.CANCEL_WAIT_MS,
+  );
   if (verdict.kind === 'cancelled') return { kind: 'done', word: 'cancelled' };
   if (verdict.kind === 'undecided') return { kind: 'done', word: 'cancel-asked' };
   return { kind: 'too-late', message: whyNotCancelled(verdict) };

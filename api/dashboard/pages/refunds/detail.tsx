@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { z } from 'zod';
-import type { Transaction } from '../../../../shared/db.ts';
+import type { Payment } from '../../../../shared/db.ts';
+import { remainingOf } from '../../../../shared/payments/payment.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
-import { mayApprove } from '../../../../shared/refunds/approve-refund.ts';
-import type { RefundEventType } from '../../../../shared/refunds/event-types.ts';
-import { isTerminal } from '../../../../shared/refunds/states.ts';
-import { remainingOf } from '../../../../shared/transactions/reservation.ts';
+import { mayApprove } from '../../../../shared/refunds/lifecycle/approve.ts';
+import type { RefundEventType } from '../../../../shared/refunds/model/event-types.ts';
+import { isTerminal } from '../../../../shared/refunds/model/states.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Api } from '../../../route.ts';
 import { type Context, contextOf } from '../../access.ts';
@@ -88,9 +88,9 @@ function State({ context, detail, unfinished }: StateProps) {
   const { refund, payment, events, names } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
-  const isDoubted = refund.flaggedAt !== null || isDoubtedIn(events);
+  const isDoubted = refund.work?.flaggedAt != null || isDoubtedIn(events);
   // One that has ended moves again when it is to be read once more.
-  const isMoving = !isTerminal(refund.status) || refund.reviewDueAt !== null;
+  const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
@@ -115,7 +115,7 @@ function State({ context, detail, unfinished }: StateProps) {
   );
 }
 
-function RefundMore({ context, payment }: { context: Context; payment: Transaction }) {
+function RefundMore({ context, payment }: { context: Context; payment: Payment }) {
   const left = remainingOf(payment);
   if (left === null || left <= 0n || !mayAct(context.role, 'operator')) return null;
   const { transactionId, processor, currency } = payment;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { currencies } from '../../../../shared/money.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
-import { initiators, refundReasons } from '../../../../shared/refunds/reasons.ts';
+import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
+import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
 import type { RefundFilter } from '../../../../shared/refunds/refund-filter.ts';
-import { refundStatuses } from '../../../../shared/refunds/states.ts';
 import { readAmount } from '../../entered-amount.ts';
 import { type FormProblems, type FormReading, readForm } from '../../forms.ts';
 

@@ -1,5 +1,5 @@
 import type { RefundEvent } from '../../../../shared/db.ts';
-import type { RefundEventType } from '../../../../shared/refunds/event-types.ts';
+import type { RefundEventType } from '../../../../shared/refunds/model/event-types.ts';
 import type { Tone } from '../../layout/badge.tsx';
 
 interface EventWords {

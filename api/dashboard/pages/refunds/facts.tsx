@@ -1,6 +1,7 @@
-import type { Refund, Transaction } from '../../../../shared/db.ts';
-import { isTerminal, type RefundStatus } from '../../../../shared/refunds/states.ts';
-import { remainingOf } from '../../../../shared/transactions/reservation.ts';
+import type { Payment } from '../../../../shared/db.ts';
+import { remainingOf } from '../../../../shared/payments/payment.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
+import { isTerminal, type RefundStatus } from '../../../../shared/refunds/model/states.ts';
 import { StatusBadge } from '../../layout/badge.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { Amount, Copyable, Moment } from '../../layout/values.tsx';
@@ -8,8 +9,9 @@ import { initiatorWords, processorWord, reasonWords } from '../../layout/words.t
 import { failureAdvice, flagAdvice } from './advice.ts';
 
 /** What stands out about a refund: that it failed, needs a person, or is about to be cancelled, and what to do. */
-export function Alerts({ refund, isDoubted }: { refund: Refund; isDoubted: boolean }) {
-  const { status, failureCode, failureMessage, flaggedAt, flagReason, cancelRequestedAt } = refund;
+export function Alerts({ refund, isDoubted }: { refund: RefundWithWork; isDoubted: boolean }) {
+  const { status, failureCode, failureMessage, work } = refund;
+  const { flaggedAt = null, flagReason = null, cancelRequestedAt = null } = work ?? {};
   return (
     <>
       {status === 'pending' ? (
@@ -39,7 +41,7 @@ export function Alerts({ refund, isDoubted }: { refund: Refund; isDoubted: boole
 }
 
 /** The public fields of a refund. */
-export function RefundFacts({ refund, who }: { refund: Refund; who: string | null }) {
+export function RefundFacts({ refund, who }: { refund: RefundWithWork; who: string | null }) {
   const { id, externalRefundId, amount, currency, reason, status, initiatedBy, createdAt, updatedAt } =
     refund;
   return (
@@ -93,7 +95,7 @@ export function PaymentFacts({
   payment,
   children,
 }: {
-  payment: Transaction;
+  payment: Payment;
   children?: preact.ComponentChildren;
 }) {
   const { transactionId, processor, amount, currency, chargedAt, reserved, refundedOutside } = payment;
@@ -129,7 +131,7 @@ export function PaymentFacts({
   );
 }
 
-interface BalanceProps extends Pick<Transaction, 'reserved' | 'refundedOutside'> {
+interface BalanceProps extends Pick<Payment, 'reserved' | 'refundedOutside'> {
   amount: bigint;
   currency: string;
   left: bigint;

@@ -1,7 +1,7 @@
 import { currencies } from '../../../../shared/money.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
-import { initiators, refundReasons } from '../../../../shared/refunds/reasons.ts';
-import { refundStatuses } from '../../../../shared/refunds/states.ts';
+import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
+import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
 import type { FormProblems } from '../../forms.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import { Field, inputProps } from '../../layout/form.tsx';

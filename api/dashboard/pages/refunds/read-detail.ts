@@ -1,14 +1,15 @@
-import type { Refund, RefundEvent, Transaction } from '../../../../shared/db.ts';
+import type { Payment, RefundEvent } from '../../../../shared/db.ts';
+import { wherePayment } from '../../../../shared/payments/payment.ts';
 import { nameActors } from '../../../../shared/people/name-actors.ts';
 import { findOwnRefund } from '../../../../shared/refunds/find-refunds.ts';
-import { whereTransaction } from '../../../../shared/transactions/reservation.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import type { Context } from '../../access.ts';
 
 /** All that the page of one refund shows. */
 export interface RefundDetail {
-  refund: Refund;
-  payment: Transaction;
+  refund: RefundWithWork;
+  payment: Payment;
   /** The oldest first. */
   events: readonly RefundEvent[];
   /** The actors of the events in words. */
@@ -24,7 +25,7 @@ export async function readDetail(
   const owner = context.owner;
   const refund = await findOwnRefund(db, owner, id);
   const [payment, events] = await Promise.all([
-    db.transaction.findUniqueOrThrow({ where: whereTransaction(refund) }),
+    db.payment.findUniqueOrThrow({ where: wherePayment(refund) }),
     db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } }),
   ]);
   const names = await nameActors(

@@ -1,5 +1,5 @@
-import type { Refund } from '../../../../shared/db.ts';
-import type { ResolvedStatus } from '../../../../shared/refunds/evidence.ts';
+import type { ResolvedStatus } from '../../../../shared/refunds/lifecycle/evidence.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
 import {
   canBeKept,
   canBeResolved,
@@ -45,7 +45,7 @@ export function ResolveDialog({ context, refund, unfinished }: DecisionsProps) {
   );
 }
 
-function offeredEnds(refund: Refund): (ResolvedStatus | 'keep')[] {
+function offeredEnds(refund: RefundWithWork): (ResolvedStatus | 'keep')[] {
   const statuses = resolvedStatuses.filter((status) => canBeResolved(refund, status));
   return canBeKept(refund) ? [...statuses, 'keep'] : statuses;
 }
@@ -75,7 +75,7 @@ function ProcessorRefundField({
   refund,
   unfinished,
 }: {
-  refund: Refund;
+  refund: RefundWithWork;
   unfinished: UnfinishedDecision | null;
 }) {
   const name = 'processorRefund';

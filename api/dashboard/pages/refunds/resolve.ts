@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Refund } from '../../../../shared/db.ts';
 import { ServiceError } from '../../../../shared/errors.ts';
-import { resolvedStatuses } from '../../../../shared/refunds/possible-resolutions.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
 import {
   keepRefund,
   type ResolutionOutcome,
   resolveRefund,
-} from '../../../../shared/refunds/resolve-refund.ts';
+} from '../../../../shared/refunds/lifecycle/resolve.ts';
+import { resolvedStatuses } from '../../../../shared/refunds/possible-resolutions.ts';
 import type { ApiDependencies } from '../../../dependencies.ts';
 import { type FormProblems, problemsOf, readForm } from '../../forms.ts';
 import { statusWords } from '../../layout/badge.tsx';
@@ -22,7 +22,7 @@ const formSchema = z.object({
 /** Ends a flagged refund by a person's decision, or lets it stand; the rules are those of the command line. */
 export async function resolve(
   deps: ApiDependencies,
-  { refund, actor, field }: { refund: Refund; actor: string; field: (name: string) => string },
+  { refund, actor, field }: { refund: RefundWithWork; actor: string; field: (name: string) => string },
 ): Promise<DecisionResult> {
   const form = readForm(formSchema, {
     end: field('end'),

@@ -1,5 +1,5 @@
-import type { Refund } from '../../../../shared/db.ts';
-import { isTerminal } from '../../../../shared/refunds/states.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
+import { isTerminal } from '../../../../shared/refunds/model/states.ts';
 import type { Context } from '../../access.ts';
 import { Badge, StatusBadge } from '../../layout/badge.tsx';
 import { Live } from '../../layout/live.tsx';
@@ -10,7 +10,7 @@ import { type EnteredFilter, filterQuery } from './entered-filter.ts';
 
 /** A refund of the list, and by whom it was asked for. */
 export interface ListedRefund {
-  refund: Refund;
+  refund: RefundWithWork;
   who: string | null;
 }
 
@@ -73,8 +73,7 @@ const columns: readonly Column[] = [
 ];
 
 function rowOf(list: string, { refund, who }: ListedRefund): TableRow {
-  const { id, createdAt, amount, currency, status, flaggedAt, transactionId, processor, initiatedBy } =
-    refund;
+  const { id, createdAt, amount, currency, status, work, transactionId, processor, initiatedBy } = refund;
   const requester = who === null ? initiatorWords[initiatedBy] : `${initiatorWords[initiatedBy]}, ${who}`;
   return {
     key: id,
@@ -89,7 +88,7 @@ function rowOf(list: string, { refund, who }: ListedRefund): TableRow {
       <Amount amount={amount} currency={currency} key="amount" />,
       <span class="row" key="status">
         <StatusBadge status={status} />
-        {flaggedAt === null ? null : <Badge tone="warn">Flagged</Badge>}
+        {work?.flaggedAt == null ? null : <Badge tone="warn">Flagged</Badge>}
       </span>,
       <code class="clipped" title={transactionId} key="transaction">
         {transactionId}

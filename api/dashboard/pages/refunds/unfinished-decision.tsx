@@ -1,4 +1,4 @@
-import type { Refund } from '../../../../shared/db.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
 import type { Context } from '../../access.ts';
 import type { FormProblems } from '../../forms.ts';
 import { Field, inputProps } from '../../layout/form.tsx';
@@ -15,13 +15,13 @@ export interface UnfinishedDecision {
 
 export interface DecisionsProps {
   context: Context;
-  refund: Refund;
+  refund: RefundWithWork;
   /** Shown again, to be mended. */
   unfinished: UnfinishedDecision | null;
 }
 
 /** Where a decision about a refund is sent. */
-export function decisionUrl({ base }: Context, { id }: Refund, decision: string): string {
+export function decisionUrl({ base }: Context, { id }: Pick<RefundWithWork, 'id'>, decision: string): string {
   return `${base}/refunds/${id}/${decision}`;
 }
 

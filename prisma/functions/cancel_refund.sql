@@ -1,0 +1,88 @@
+-- Cancels a refund that is surely not at its processor, or asks for that. Never waits for another session.
+--
+-- asked: {refund_id, organization_id, environment, actor, key, event_id, audit_id}; key is the request's idempotency key,
+-- audit_id is null for programs, whose requests the timeline tells.
+--
+-- outcome:
+--   cancelled  done now, the processor never hears of it
+--   asked      the processor has it or may have it: a worker finds out
+--   refused    it has ended already
+--   replayed   the key cancelled it, or asked for that, before
+--   reused     the key belongs to another request
+--   missing    no such refund of this organization and environment
+--   locked     nothing was done; ask again
+CREATE OR REPLACE FUNCTION cancel_refund(asked jsonb, OUT outcome text, OUT refund jsonb)
+LANGUAGE plpgsql AS $$
+DECLARE
+  moment timestamptz := service_time();
+  held refund;
+  work refund_work;
+BEGIN
+  SELECT * INTO held FROM refund AS r WHERE r.id = asked->>'refund_id';
+  IF held.organization_id IS DISTINCT FROM asked->>'organization_id'
+    OR held.environment::text IS DISTINCT FROM asked->>'environment' THEN
+    outcome := 'missing'; RETURN;
+  END IF;
+  refund := to_jsonb(held);
+  IF held.cancel_key = asked->>'key' THEN
+    outcome := 'replayed'; RETURN;
+  END IF;
+  IF asked->>'key' IS NOT NULL AND EXISTS (
+    SELECT FROM refund AS r WHERE r.organization_id = held.organization_id AND r.environment = held.environment
+      AND (r.idempotency_key = asked->>'key' OR r.cancel_key = asked->>'key')) THEN
+    outcome := 'reused'; RETURN;
+  END IF;
+  IF held.status NOT IN ('pending', 'processing') THEN
+    outcome := 'refused'; RETURN;
+  END IF;
+
+  PERFORM FROM payment AS p
+  WHERE p.organization_id = held.organization_id AND p.environment = held.environment
+    AND p.processor = held.processor AND p.transaction_id = held.transaction_id
+  FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    outcome := 'locked'; RETURN;
+  END IF;
+  IF held.status = 'processing' THEN
+    SELECT * INTO work FROM refund_work AS w WHERE w.refund_id = held.id FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+      outcome := 'locked'; RETURN;
+    END IF;
+  END IF;
+  -- Again under the lock, because it may have moved meanwhile.
+  IF NOT EXISTS (SELECT FROM refund AS r WHERE r.id = held.id AND r.status = held.status) THEN
+    outcome := 'locked'; RETURN;
+  END IF;
+  SELECT * INTO held FROM refund AS r WHERE r.id = held.id;
+
+  -- An attempt writes unknown_since before it starts, so a running one shows here, whatever became of its worker.
+  IF held.external_refund_id IS NULL AND work.unknown_since IS NULL AND work.resync_requested_at IS NULL THEN
+    held := move_refund(held.id, held.status, 'cancelled',
+      jsonb_strip_nulls(jsonb_build_object('cancel_key', asked->>'key')),
+      asked->>'event_id', 'refund.cancelled', asked->>'actor', '{"sent": false}', moment);
+    IF held.id IS NULL THEN
+      outcome := 'locked'; RETURN;
+    END IF;
+    IF work.refund_id IS NOT NULL THEN
+      PERFORM continue_refund_work(work, held, NULL, NULL, NULL, true, true, '{}', moment);
+    END IF;
+    outcome := 'cancelled';
+  ELSE
+    outcome := 'asked';
+    IF asked->>'key' IS NOT NULL THEN
+      UPDATE refund AS r SET cancel_key = asked->>'key' WHERE r.id = held.id RETURNING * INTO held;
+    END IF;
+    IF work.cancel_requested_at IS NULL THEN
+      UPDATE refund_work AS w SET cancel_requested_at = moment, due_at = LEAST(w.due_at, moment), enqueued_at = moment
+      WHERE w.refund_id = held.id;
+      PERFORM append_refund_event(
+        asked->>'event_id', held, NULL, 'cancel.requested', asked->>'actor', '{}', moment);
+    END IF;
+  END IF;
+  refund := to_jsonb(held);
+  IF asked->>'audit_id' IS NOT NULL THEN
+    INSERT INTO audit_log (id, organization_id, actor, action, target, detail, created_at)
+    VALUES (asked->>'audit_id', held.organization_id, asked->>'actor', 'refund.cancel_requested', held.id, '{}', moment);
+  END IF;
+END
+$$;

@@ -1,0 +1,122 @@
+-- Puts refunds on record, each as a whole or not at all: replays its idempotency key, or reserves its amount and inserts the
+-- refund, its work and the first entry of its timeline. Requests that arrive together share one call, so an item never
+-- waits for another session: what it needs and somebody else holds makes it 'locked', and the caller asks again.
+--
+-- items: a JSON array of objects with the columns named in the SELECT below.
+--   status            'processing', or 'pending' for a refund that awaits approval
+--   payment           the facts as just read from the processor, '{}' when it could not be asked, null when the row exists
+--   limits            bounds of an enforced policy that concurrent refunds could pass together; null without any
+--   is_repeated       true when the outcome of an earlier call with this very item is not known
+--
+-- outcome, one row per item:
+--   created           the refund is on record
+--   replayed          the key made this refund before, with the same request
+--   reused            the key made or cancelled another refund
+--   refused           the payment does not allow it; payment says what it is now
+--   limited           a limit was passed meanwhile
+--   locked            nothing was done; ask again
+CREATE OR REPLACE FUNCTION create_refunds(items jsonb)
+RETURNS TABLE (item int, outcome text, refund jsonb, payment jsonb)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  moment timestamptz := service_time();
+  asked record;
+  paid payment;
+  made refund;
+BEGIN
+  FOR asked IN
+    SELECT each.ordinality::int - 1 AS item, a.*
+    FROM jsonb_array_elements(items) WITH ORDINALITY AS each(value, ordinality)
+    CROSS JOIN LATERAL jsonb_to_record(each.value) AS a(
+      id text, organization_id text, environment environment, processor text, transaction_id text, amount bigint,
+      currency text, reason refund_reason, metadata jsonb, initiated_by initiated_by, api_key_id text, actor text,
+      status refund_status, event_id text, event_type text, event_detail jsonb, audit_id text,
+      idempotency_key text, fingerprint bytea, payment jsonb, limits jsonb, is_repeated boolean)
+    -- One order for all calls, in which payments are inserted.
+    ORDER BY a.organization_id, a.environment, a.processor, a.transaction_id, each.ordinality
+  LOOP
+    item := asked.item;
+    refund := NULL;
+    payment := NULL;
+
+    made := NULL;
+    IF asked.idempotency_key IS NOT NULL THEN
+      IF NOT pg_try_advisory_xact_lock(hashtextextended(
+        concat_ws('/', 'key', asked.organization_id, asked.environment, asked.idempotency_key), 0)) THEN
+        outcome := 'locked'; RETURN NEXT; CONTINUE;
+      END IF;
+      SELECT * INTO made FROM refund AS r
+      WHERE r.organization_id = asked.organization_id AND r.environment = asked.environment
+        AND r.idempotency_key = asked.idempotency_key;
+      IF made.id IS NULL AND EXISTS (
+        SELECT FROM refund AS r
+        WHERE r.organization_id = asked.organization_id AND r.environment = asked.environment
+          AND r.cancel_key = asked.idempotency_key) THEN
+        outcome := 'reused'; RETURN NEXT; CONTINUE;
+      END IF;
+    ELSIF asked.is_repeated THEN
+      SELECT * INTO made FROM refund AS r WHERE r.id = asked.id;
+    END IF;
+    IF made.id IS NOT NULL THEN
+      outcome := CASE
+        WHEN made.id = asked.id THEN 'created'
+        WHEN made.fingerprint = asked.fingerprint THEN 'replayed'
+        ELSE 'reused' END;
+      refund := to_jsonb(made);
+      RETURN NEXT; CONTINUE;
+    END IF;
+
+    IF asked.payment IS NOT NULL THEN
+      INSERT INTO payment (organization_id, environment, processor, transaction_id,
+        amount, currency, charged_at, refunded_outside, fetched_at, created_at)
+      VALUES (asked.organization_id, asked.environment, asked.processor, asked.transaction_id,
+        (asked.payment->>'amount')::bigint, asked.payment->>'currency', (asked.payment->>'charged_at')::timestamptz,
+        coalesce((asked.payment->>'refunded_outside')::bigint, 0), (asked.payment->>'fetched_at')::timestamptz, moment)
+      ON CONFLICT DO NOTHING;
+    END IF;
+    SELECT * INTO paid FROM payment AS p
+    WHERE p.organization_id = asked.organization_id AND p.environment = asked.environment
+      AND p.processor = asked.processor AND p.transaction_id = asked.transaction_id
+    FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+      outcome := 'locked'; RETURN NEXT; CONTINUE;
+    END IF;
+
+    -- Without the payment's amount there is no limit yet: it is read before anything is sent.
+    IF paid.currency <> asked.currency OR paid.reserved + paid.refunded_outside + asked.amount > paid.amount THEN
+      outcome := 'refused'; payment := to_jsonb(paid); RETURN NEXT; CONTINUE;
+    END IF;
+    outcome := CASE WHEN asked.limits IS NULL THEN NULL
+      ELSE exceeded_limit(asked.limits, paid, asked.amount, asked.currency, moment) END;
+    IF outcome IS NOT NULL THEN
+      RETURN NEXT; CONTINUE;
+    END IF;
+
+    UPDATE payment AS p SET reserved = p.reserved + asked.amount
+    WHERE p.organization_id = asked.organization_id AND p.environment = asked.environment
+      AND p.processor = asked.processor AND p.transaction_id = asked.transaction_id;
+    INSERT INTO refund (id, organization_id, transaction_id, amount, currency, reason, status, processor, metadata,
+      initiated_by, created_at, updated_at, environment, api_key_id, idempotency_key, fingerprint)
+    VALUES (asked.id, asked.organization_id, asked.transaction_id, asked.amount, asked.currency, asked.reason, asked.status,
+      asked.processor, asked.metadata, asked.initiated_by, moment, moment, asked.environment, asked.api_key_id,
+      asked.idempotency_key, asked.fingerprint)
+    RETURNING * INTO made;
+    IF made.status = 'processing' THEN
+      INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at, enqueued_at)
+      VALUES (made.id, made.organization_id, made.environment, made.processor, moment, moment);
+    END IF;
+    INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at)
+    VALUES (asked.event_id, made.id, 1, asked.event_type, asked.actor, made.status, asked.event_detail, moment);
+    IF asked.audit_id IS NOT NULL THEN
+      INSERT INTO audit_log (id, organization_id, actor, action, target, detail, created_at)
+      VALUES (asked.audit_id, made.organization_id, asked.actor, 'refund.created', made.id,
+        jsonb_build_object('environment', made.environment, 'transactionId', made.transaction_id,
+          'amount', made.amount, 'currency', made.currency), moment);
+    END IF;
+    outcome := 'created';
+    refund := to_jsonb(made);
+    RETURN NEXT;
+  END LOOP;
+END
+$$;

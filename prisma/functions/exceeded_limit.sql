@@ -1,0 +1,41 @@
+-- Whether one more refund of a payment passes a bound of an enforced policy; the caller holds the payment's row. Refunds of
+-- the organization are counted behind a lock of their own, one creation after the other.
+--
+-- limits: max_taken (minor units of the payment, all refunds together), max_refunds (of the payment), day_count and
+-- day_amount (of the organization in 24 hours, the amount in the payment's currency); what is left out does not limit.
+-- Answers with 'limited', with 'locked' when it cannot be counted now, or with NULL.
+CREATE OR REPLACE FUNCTION exceeded_limit(
+  limits jsonb, paid payment, asked_amount bigint, asked_currency text, moment timestamptz
+) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  made_count bigint;
+  made_amount numeric;
+BEGIN
+  IF paid.reserved + paid.refunded_outside + asked_amount > (limits->>'max_taken')::bigint THEN
+    RETURN 'limited';
+  END IF;
+  IF limits ? 'max_refunds' THEN
+    SELECT count(*) INTO made_count FROM refund
+    WHERE organization_id = paid.organization_id AND environment = paid.environment AND processor = paid.processor
+      AND transaction_id = paid.transaction_id AND status IN ('pending', 'processing', 'completed');
+    IF made_count >= (limits->>'max_refunds')::bigint THEN
+      RETURN 'limited';
+    END IF;
+  END IF;
+  IF limits ? 'day_count' OR limits ? 'day_amount' THEN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended(
+      concat_ws('/', 'policies', paid.organization_id, paid.environment), 0)) THEN
+      RETURN 'locked';
+    END IF;
+    SELECT count(*), coalesce(sum(amount) FILTER (WHERE currency = asked_currency), 0) INTO made_count, made_amount
+    FROM refund
+    WHERE organization_id = paid.organization_id AND environment = paid.environment
+      AND created_at > moment - interval '24 hours' AND status IN ('pending', 'processing', 'completed');
+    IF made_count >= (limits->>'day_count')::bigint OR made_amount + asked_amount > (limits->>'day_amount')::bigint THEN
+      RETURN 'limited';
+    END IF;
+  END IF;
+  RETURN NULL;
+END
+$$;

@@ -1,0 +1,89 @@
+import DataLoader from 'dataloader';
+import { isDatabaseUnavailable } from '../db.ts';
+
+/** Runs an item, together with those of other requests that arrive at the same time. */
+export type SharedStatement<Item, Result> = (item: Item) => Promise<Result>;
+
+/** Items that one statement takes at most. */
+const maxItems = 100;
+
+/**
+ * Lets concurrent requests share a statement: what arrives while one is under way goes into the next one. Nothing waits when
+ * none is under way. An item that makes its statement fail fails alone: the others are run once more, each by itself.
+ * @param run takes items and answers with a result for each, in their order; what one of them fails with is thrown.
+ * @param lanes statements that may be under way at the same time.
+ */
+export function shareStatement<Item, Result>(
+  run: (items: readonly Item[]) => Promise<readonly Result[]>,
+  lanes = 1,
+): SharedStatement<Item, Result> {
+  const waiting: (() => void)[] = [];
+  let underWay = 0;
+  const startNext = () => {
+    if (underWay >= lanes) return;
+    const start = waiting.shift();
+    if (start === undefined) return;
+    underWay += 1;
+    start();
+  };
+  const loader = new DataLoader<Item, Result>(
+    async (items) => {
+      try {
+        return await runTogether(run, items);
+      } finally {
+        underWay -= 1;
+        startNext();
+      }
+    },
+    {
+      cache: false,
+      maxBatchSize: maxItems,
+      batchScheduleFn(start) {
+        waiting.push(start);
+        setImmediate(startNext);
+      },
+    },
+  );
+  return (item) => loader.load(item);
+}
+
+async function runTogether<Item, Result>(
+  run: (items: readonly Item[]) => Promise<readonly Result[]>,
+  items: readonly Item[],
+): Promise<ArrayLike<Result | Error>> {
+  try {
+    return await run(items);
+  } catch (error) {
+    // A database that is gone is gone for each of them, and what it did before is not known of any.
+    if (items.length === 1 || isDatabaseUnavailable(error)) return items.map(() => asError(error));
+  }
+  const results: (Result | Error)[] = [];
+  for (const item of items) {
+    results.push(
+      await run([item]).then(
+        ([result]) => result as Result,
+        (error: unknown) => asError(error),
+      ),
+    );
+  }
+  return results;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/**
+ * The same for reads by key: a key that several requests ask for at the same moment is read once. A read that is under way is
+ * not joined, because it may be older than the question.
+ * @param read takes different keys and answers with what there is, by key.
+ */
+export function shareRead<Result>(
+  read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Result>>,
+  lanes = 2,
+): SharedStatement<string, Result | undefined> {
+  return shareStatement(async (keys) => {
+    const found = await read([...new Set(keys)]);
+    return keys.map((key) => found.get(key));
+  }, lanes);
+}

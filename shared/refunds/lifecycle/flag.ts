@@ -1,0 +1,42 @@
+import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '../../db.ts';
+import { noteOnRefund, type TimelineEntry } from './move.ts';
+
+type Flagged = Pick<RefundWork, 'flaggedAt' | 'extraRefundId'> | null;
+
+/** True while a refund is flagged for something of its own, which ends when the processor agrees again. */
+export function hasOwnFlag(work: Flagged): boolean {
+  return work !== null && work.flaggedAt !== null && work.extraRefundId === null;
+}
+
+/**
+ * True while a refund is flagged for another one that the processor has under its name. Only a person ends such a flag, and
+ * whatever else is wrong is flagged after it.
+ */
+export function isFlaggedForExtra(work: Flagged): boolean {
+  return work !== null && work.extraRefundId !== null;
+}
+
+/**
+ * Flags a refund for another one that the processor has under its name, unless it is flagged for one already.
+ * @returns false when the refund has moved meanwhile or is flagged so, and nothing was changed.
+ */
+export async function flagExtraRefund(
+  tx: DatabaseTransaction,
+  refund: Pick<Refund, 'id' | 'status'>,
+  { reason, extraRefundId }: { reason: string; extraRefundId: string },
+  entry: TimelineEntry,
+): Promise<boolean> {
+  const flagged = await tx.$executeRaw`
+    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, flagged_at, flag_reason, extra_refund_id)
+    SELECT id, organization_id, environment, processor, service_time(), ${reason}, ${extraRefundId} FROM refund
+    WHERE id = ${refund.id} AND status = ${refund.status}::refund_status
+    ON CONFLICT (refund_id) DO UPDATE
+    SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason, extra_refund_id = excluded.extra_refund_id
+    WHERE w.extra_refund_id IS NULL`;
+  if (flagged === 0) return false;
+  await noteOnRefund(tx, refund, entry);
+  return true;
+}
+
+/** A refund with its open work, if there is any. */
+export type RefundWithWork = Prisma.RefundGetPayload<{ include: { work: true } }>;

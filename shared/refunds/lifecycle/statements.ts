@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../db.ts';
+import { ServiceError } from '../../errors.ts';
+import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
+import type { RowJson } from '../model/rows.ts';
+
+/** An answer of one of the core's functions about one item; each function's file says what its outcomes mean. */
+export interface Answer {
+  outcome: string;
+  refund?: RowJson | null;
+  payment?: RowJson | null;
+  woken?: string[];
+}
+
+/** A refund that was claimed, as `claim_refunds` answers. */
+export interface ClaimRow {
+  step: string;
+  now: string;
+  refund: RowJson;
+  work: RowJson;
+  attempt: RowJson;
+  account: RowJson;
+}
+
+/**
+ * The statements that change refunds on their way, one call each: requests of a process that arrive together share them.
+ * Items are objects with the columns that the function's file in prisma/functions names.
+ */
+export interface RefundStatements {
+  create: SharedStatement<object, Answer>;
+  claim: SharedStatement<{ refund_id: string; event_id: string }, ClaimRow | null>;
+  record: SharedStatement<object, Answer>;
+  cancel: (asked: object) => Promise<Answer>;
+  receive: SharedStatement<object, Answer>;
+}
+
+/** @param leaseMs how long a claimed refund belongs to its worker. */
+export function openRefundStatements(db: Database, leaseMs: number): RefundStatements {
+  return {
+    create: untilUnlocked(
+      shareStatement(async (items) => {
+        const rows = await db.$queryRaw<ItemAnswer[]>`SELECT * FROM create_refunds(${asJson(items)}::jsonb)`;
+        return inOrder(rows, items.length);
+      }),
+    ),
+    claim: shareStatement(async (items) => {
+      const rows = await db.$queryRaw<{ refund_id: string; claim: ClaimRow }[]>`
+        SELECT * FROM claim_refunds(${asJson(items)}::jsonb, ${leaseMs}::int)`;
+      const claims = new Map(rows.map(({ refund_id, claim }) => [refund_id, claim]));
+      return items.map(({ refund_id }) => {
+        const claim = claims.get(refund_id) ?? null;
+        // Asked for twice at once, it is claimed once.
+        claims.delete(refund_id);
+        return claim;
+      });
+    }),
+    record: untilUnlocked(
+      shareStatement(async (items) => {
+        const rows = await db.$queryRaw<ItemAnswer[]>`SELECT * FROM record_refunds(${asJson(items)}::jsonb)`;
+        return inOrder(rows, items.length);
+      }),
+    ),
+    cancel: untilUnlocked(async (asked) => {
+      const rows = await db.$queryRaw<Answer[]>`SELECT * FROM cancel_refund(${asJson(asked)}::jsonb)`;
+      return inOrder(
+        rows.map((row) => ({ ...row, item: 0 })),
+        1,
+      )[0] as Answer;
+    }),
+    receive: untilUnlocked(
+      shareStatement(async (items) => {
+        const rows = await db.$queryRaw<ItemAnswer[]>`
+          SELECT * FROM receive_processor_events(${asJson(items)}::jsonb)`;
+        return inOrder(rows, items.length);
+      }),
+    ),
+  };
+}
+
+type ItemAnswer = Answer & { item: number };
+
+function asJson(items: unknown): string {
+  return JSON.stringify(items, (_name, value: unknown) =>
+    typeof value === 'bigint' ? Number(value) : value,
+  );
+}
+
+function inOrder(rows: readonly ItemAnswer[], count: number): Answer[] {
+  const answers: (Answer | undefined)[] = Array.from({ length: count });
+  for (const row of rows) answers[row.item] = row;
+  return answers.map((answer) => {
+    if (answer === undefined) throw new Error('A statement has left an item out.');
+    return answer;
+  });
+}
+
+/** How long an item is asked again while another session holds what it needs. */
+const lockWaitMs = 5_000;
+
+/**
+ * Asks again while another session holds what an item needs. The statement itself never waits for a lock, so that the items
+ * beside it, and the connection, are free meanwhile.
+ * @throws ServiceError service_unavailable when it stays locked; nothing was changed.
+ */
+function untilUnlocked<Item>(ask: (item: Item) => Promise<Answer>): (item: Item) => Promise<Answer> {
+  return async (item) => {
+    const since = performance.now();
+    for (let pauseMs = 2; ; pauseMs = Math.min(50, pauseMs * 2)) {
+      const answer = await ask(item);
+      if (answer.outcome !== 'locked') return answer;
+      if (performance.now() - since > lockWaitMs) {
+        throw new ServiceError('service_unavailable', 'The payment is locked. Repeat in a few seconds.', {
+          retryAfterSeconds: 2,
+        });
+      }
+      await sleep(pauseMs * (0.5 + Math.random()));
+    }
+  };
+}

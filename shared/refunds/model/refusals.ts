@@ -1,0 +1,32 @@
+import { ServiceError } from '../../errors.ts';
+import { formatAmount } from '../../money.ts';
+import type { ProcessorFailure } from '../../processors/processor.ts';
+
+/** 409: the payment has been refunded in full. */
+export function nothingLeft(): ServiceError {
+  return new ServiceError('refund_already_processed', 'The transaction has already been refunded in full.');
+}
+
+/** 400: less is left than was asked for; the message names it. */
+export function tooLittleLeft(remaining: bigint, currency: string): ServiceError {
+  return new ServiceError(
+    'validation_error',
+    `amount: ${remaining} (${formatAmount(remaining, currency)}) is left to refund; ask for that or less.`,
+  );
+}
+
+/** 400: the payment was made in another currency; the message names it. */
+export function currencyMismatch(currency: string): ServiceError {
+  return new ServiceError(
+    'validation_error',
+    `currency: the transaction is in ${currency.toUpperCase()}; pass "currency": "${currency}".`,
+  );
+}
+
+/** 502: nobody can be asked about the payment until the organization's account has other credentials. */
+export function refusedCredentials(processor: string, { message }: ProcessorFailure): ServiceError {
+  return new ServiceError(
+    'processor_error',
+    `${processor} refuses the credentials of the organization's account; set new ones. It said: ${message}`,
+  );
+}
