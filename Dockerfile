@@ -11,7 +11,7 @@ COPY prisma prisma
 COPY shared shared
 COPY api api
 COPY worker worker
-RUN npx tsx prisma/generate.ts && npm run build
+RUN npx prisma generate --no-hints && npm run build
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
@@ -25,8 +25,8 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json ./
-COPY prisma/schema.prisma prisma/schema.prisma
 COPY prisma/migrations prisma/migrations
+COPY prisma/functions prisma/functions
 COPY --from=build /app/dist dist
 USER node
 EXPOSE 3000

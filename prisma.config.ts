@@ -1,7 +1,7 @@
 import { defineConfig } from 'prisma/config';
 
-// Before most commands the CLI looks for its native schema engine and would download it, even when the command never
-// runs it. It only checks that the file exists; migrations use the WebAssembly build (prisma/schema-engine.ts).
+// Before most commands the CLI downloads its native schema engine if it is missing, even when the command never runs it.
+// It only checks that the file exists.
 process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= process.execPath;
 
 const databaseUrl = process.env.DATABASE_URL;

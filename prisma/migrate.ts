@@ -1,53 +1,47 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { type Migration, migrationsPath, readMigrations } from './migrations-folder.ts';
-import { noFilters, openSchemaEngine } from './schema-engine.ts';
-import { WholeScriptPg } from './whole-script-pg.ts';
+import { prismaFolder, readFunctions, readMigrations, type SqlFile } from './migrations-folder.ts';
 
 /** The database could not be brought up to date; `message` says why and holds no password. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
 
-/** Applying what is written takes no models, so that a deployment needs the folder of migrations and nothing else. */
-const noModels = 'datasource db {\n  provider = "postgresql"\n}\n';
-
-/** Prisma's code for a public schema that has tables, but no history of migrations. */
-const notEmptyCode = 'P3005';
-
 export interface MigrateOptions {
-  /** Told in a line when the migration has to wait or to clean up; silent by default. */
+  /** Receives a line when another process is migrating the database; silent by default. */
   log?: (line: string) => void;
+  /** Where `migrations/` and `functions/` are; the project's own by default. */
+  folder?: string;
 }
 
-/** Any constant will do, as long as nobody else locks it: Prisma itself uses 72707369. */
+/** Any constant that nothing else locks; Prisma itself uses 72707369. */
 const lockKey = 724_366_101;
 
 /**
- * Applies the migrations that the database has not seen. Several processes may call it at the same time: one works,
- * the others wait for it and find nothing left to do.
+ * Applies the migrations that the database has not seen, then creates or replaces every function. Several processes may
+ * call it at the same time: one works, the others wait for it and find nothing left to do.
  *
- * Every migration is one transaction that also records it as finished, so it is there as a whole or not at all, and
- * the next run goes on from there by itself. Hence no migration may contain what PostgreSQL refuses inside a
- * transaction, such as CREATE INDEX CONCURRENTLY.
+ * Every migration is one transaction that also adds its row to Prisma's history, so it is applied as a whole or not at
+ * all. Hence no migration may contain what PostgreSQL refuses inside a transaction, such as CREATE INDEX CONCURRENTLY.
  *
  * @param databaseUrl postgresql://...
  * @returns names of the migrations that were applied now, oldest first.
- * @throws MigrationError when the database cannot be opened, a migration fails, or one that is applied was edited.
+ * @throws MigrationError when the database cannot be opened, a script fails, or a migration was edited after it was applied.
  */
 export async function migrate(
   databaseUrl: string,
-  { log = () => {} }: MigrateOptions = {},
+  { log = () => {}, folder = prismaFolder }: MigrateOptions = {},
 ): Promise<string[]> {
+  const migrations = readMigrations(folder);
+  const functions = readFunctions(folder);
   const client = await connect(databaseUrl);
   try {
     await lock(client, log);
-    const interrupted = await forgetUnfinished(client);
-    for (const name of interrupted)
-      log(`Migration ${name} was interrupted and left nothing behind; it runs again.`);
-    const migrations = readMigrations();
-    await refuseEdited(client, migrations);
-    return await apply(databaseUrl, migrations, client);
+    await openHistory(client);
+    const missing = await findMissing(client, migrations);
+    for (const migration of missing) await apply(client, [migration], recordMigration);
+    await apply(client, functions);
+    return missing.map(({ name }) => name);
   } finally {
     // Closing the connection also gives back the lock.
     await client.end().catch(() => {});
@@ -74,83 +68,101 @@ async function connect(databaseUrl: string): Promise<pg.Client> {
 }
 
 async function lock(client: pg.Client, log: (line: string) => void): Promise<void> {
-  const { rows } = await client.query('select pg_try_advisory_lock($1) as locked', [lockKey]);
+  const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS locked', [lockKey]);
   if (rows[0].locked) return;
   log('Another process is migrating this database; waiting for it.');
-  await client.query(`set lock_timeout = '10min'`);
+  await client.query(`SET lock_timeout = '10min'`);
   try {
-    await client.query('select pg_advisory_lock($1)', [lockKey]);
+    await client.query('SELECT pg_advisory_lock($1)', [lockKey]);
   } catch (error) {
     throw new MigrationError(
       `Another process has been migrating this database for too long: ${reasonOf(error)}`,
     );
   }
+  await client.query('RESET lock_timeout');
 }
 
-/** A migration is recorded as finished by its own transaction: whatever is not finished has not happened. */
-async function forgetUnfinished(client: pg.Client): Promise<string[]> {
-  if (!(await hasHistory(client))) return [];
-  const { rows } = await client.query<{ migration_name: string }>(
-    `update _prisma_migrations set rolled_back_at = now()
-     where finished_at is null and rolled_back_at is null returning migration_name`,
+/** The table is Prisma's own, so that `prisma migrate deploy` understands the history. */
+async function openHistory(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS has_history,
+            EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema()) AS has_tables`,
   );
-  return rows.map((row) => row.migration_name);
+  if (rows[0].has_history) return;
+  if (rows[0].has_tables) {
+    throw new MigrationError(
+      'The database contains tables of another application. Create a database for this service alone.',
+    );
+  }
+  await client.query(
+    `CREATE TABLE _prisma_migrations (
+       id VARCHAR(36) PRIMARY KEY,
+       checksum VARCHAR(64) NOT NULL,
+       finished_at TIMESTAMPTZ,
+       migration_name VARCHAR(255) NOT NULL,
+       logs TEXT,
+       rolled_back_at TIMESTAMPTZ,
+       started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+       applied_steps_count INTEGER NOT NULL DEFAULT 0
+     )`,
+  );
 }
 
-async function refuseEdited(client: pg.Client, migrations: readonly Migration[]): Promise<void> {
-  if (!(await hasHistory(client))) return;
+async function findMissing(client: pg.Client, migrations: readonly SqlFile[]): Promise<SqlFile[]> {
   const { rows } = await client.query<{ migration_name: string; checksum: string }>(
-    'select migration_name, checksum from _prisma_migrations where finished_at is not null and rolled_back_at is null',
+    `SELECT migration_name, checksum FROM _prisma_migrations
+     WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`,
   );
   const applied = new Map(rows.map((row) => [row.migration_name, row.checksum]));
-  for (const { name, script } of migrations) {
-    const checksum = applied.get(name);
-    if (checksum === undefined || checksum === createHash('sha256').update(script).digest('hex')) continue;
+  const edited = migrations.find(
+    (file) => applied.has(file.name) && applied.get(file.name) !== checksum(file),
+  );
+  if (edited !== undefined) {
     throw new MigrationError(
-      `Migration ${name} was edited after this database had applied it, so the database is not what it seems. ` +
-        'Restore the file and write a new migration; a development database can be thrown away instead.',
+      `Migration ${edited.name} was edited after it was applied to this database. ` +
+        'Restore the file and write a new migration, or recreate the database if it is for development only.',
+    );
+  }
+  return migrations.filter(({ name }) => !applied.has(name));
+}
+
+/**
+ * Runs scripts in one transaction; when one fails, the caller ends the connection and with it the transaction.
+ * @param record runs after each script, in the same transaction.
+ */
+async function apply(
+  client: pg.Client,
+  files: readonly SqlFile[],
+  record?: (client: pg.Client, file: SqlFile) => Promise<void>,
+): Promise<void> {
+  let current = '';
+  try {
+    await client.query('BEGIN');
+    for (const file of files) {
+      current = file.name;
+      await client.query(file.sql);
+      await record?.(client, file);
+    }
+    await client.query('COMMIT');
+  } catch (error) {
+    throw new MigrationError(
+      `${current} failed: ${reasonOf(error)}. It is applied completely or not at all: ` +
+        'fix the cause and run the migration again.',
     );
   }
 }
 
-async function hasHistory(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query(`select to_regclass('_prisma_migrations') is not null as present`);
-  return rows[0].present;
+async function recordMigration(client: pg.Client, file: SqlFile): Promise<void> {
+  await client.query(
+    `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+     VALUES ($1, $2, $3, clock_timestamp(), 1)`,
+    [randomUUID(), checksum(file), file.name],
+  );
 }
 
-async function apply(databaseUrl: string, migrations: Migration[], client: pg.Client): Promise<string[]> {
-  const database = new WholeScriptPg(databaseUrl, new Set(migrations.map(({ script }) => script)));
-  const engine = await openSchemaEngine(noModels, database);
-  try {
-    const { appliedMigrationNames } = await engine.applyMigrations({
-      migrationsList: asMigrationList(migrations),
-      filters: noFilters,
-    });
-    return appliedMigrationNames;
-  } catch (error) {
-    if ((error as { code?: string }).code === notEmptyCode) {
-      throw new MigrationError(
-        'The database holds tables of something else; the service needs a database of its own.',
-      );
-    }
-    const [name = 'The migration'] = await forgetUnfinished(client).catch(() => []);
-    throw new MigrationError(`${name} failed and changed nothing: ${reasonOf(database.failure ?? error)}`);
-  } finally {
-    engine.free();
-    await database.close();
-  }
-}
-
-function asMigrationList(migrations: readonly Migration[]) {
-  return {
-    baseDir: migrationsPath,
-    lockfile: { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' },
-    shadowDbInitScript: '',
-    migrationDirectories: migrations.map(({ name, script }) => ({
-      path: name,
-      migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: script } },
-    })),
-  };
+/** As Prisma computes it. */
+function checksum({ sql }: SqlFile): string {
+  return createHash('sha256').update(sql).digest('hex');
 }
 
 /** One line. A connection that was tried on several addresses has an empty message and only a code. */

@@ -1,52 +1,40 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** One folder of `prisma/migrations`. */
-export interface Migration {
-  /** `<yyyymmddhhmmss>_<name>`; migrations are applied in the order of their names. */
+/** A migration or a file of functions. */
+export interface SqlFile {
+  /** Files are applied in the order of their names. That of a migration is `<yyyymmddhhmmss>_<name>`. */
   name: string;
-  /** The content of its migration.sql. */
-  script: string;
+  sql: string;
 }
-
-/** The schema as it was when the migration was written; the next migration is the difference from it. */
-export const snapshotFile = 'schema.snapshot.prisma';
 
 /** The same folder for the sources and for what is compiled to dist/, because both lie below one package.json. */
-export const packageRoot = findPackageRoot(import.meta.dirname);
-
-export const schemaPath = join(packageRoot, 'prisma', 'schema.prisma');
-
-export const migrationsPath = join(packageRoot, 'prisma', 'migrations');
+export const prismaFolder = join(findPackageRoot(import.meta.dirname), 'prisma');
 
 /**
- * Reads every migration, oldest first.
- * @throws Error when the folder, or the script of a migration, is not there: a deployment without its migrations
- * must not pass for a database that is up to date.
+ * Reads `migrations/<name>/migration.sql` of every migration, oldest first.
+ * @throws Error when the folder or a script is missing: a deployment without its migrations is not up to date.
  */
-export function readMigrations(): Migration[] {
-  if (!existsSync(migrationsPath)) throw new Error(`There are no migrations in ${migrationsPath}.`);
-  return readdirSync(migrationsPath, { withFileTypes: true })
+export function readMigrations(folder = prismaFolder): SqlFile[] {
+  const migrations = join(folder, 'migrations');
+  return readdirSync(migrations, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
-    .map((entry) => entry.name)
-    .sort()
-    .map((name) => ({ name, script: readFileSync(join(migrationsPath, name, 'migration.sql'), 'utf8') }));
+    .map(({ name }) => ({ name, sql: readFileSync(join(migrations, name, 'migration.sql'), 'utf8') }))
+    .sort(byName);
 }
 
-/**
- * The folder of a new migration: when it is written, and what it does.
- * @param what words of letters, digits, `-` and `_`.
- * @returns null for words that no folder can be named after.
- */
-export function newMigrationName(what: string, writtenAt: Date): string | null {
-  if (!/^[a-z0-9_-]+$/i.test(what)) return null;
-  const stamp = writtenAt.toISOString().replaceAll(/[-T:]|\..*$/g, '');
-  return `${stamp}_${what.toLowerCase().replaceAll('-', '_')}`;
+/** Reads `functions/*.sql`; none when the folder does not exist. */
+export function readFunctions(folder = prismaFolder): SqlFile[] {
+  const functions = join(folder, 'functions');
+  if (!existsSync(functions)) return [];
+  return readdirSync(functions)
+    .filter((name) => name.endsWith('.sql'))
+    .map((name) => ({ name, sql: readFileSync(join(functions, name), 'utf8') }))
+    .sort(byName);
 }
 
-/** Reads the schema that a migration leads to. */
-export function readSnapshot(migrationName: string): string {
-  return readFileSync(join(migrationsPath, migrationName, snapshotFile), 'utf8');
+function byName(a: SqlFile, b: SqlFile): number {
+  return a.name < b.name ? -1 : 1;
 }
 
 function findPackageRoot(from: string): string {

@@ -1,42 +1,92 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../prisma/migrate.ts';
-import { newMigrationName, readMigrations, schemaPath } from '../../prisma/migrations-folder.ts';
-import { schemaDifference } from '../../prisma/schema-difference.ts';
-import { readCatalog } from '../harness/catalog.ts';
+import { prismaFolder, readMigrations } from '../../prisma/migrations-folder.ts';
+import { schemaDifference, withSchemaEngine } from '../dev/schema-engine.ts';
 import { startProcess } from '../harness/child-process.ts';
 import { useDatabase, useEmptyDatabase } from '../harness/database.ts';
 import { query, withClient } from '../harness/database-client.ts';
 import { freePort } from '../harness/free-port.ts';
+import { useTemporaryFolder } from '../harness/temporary-folder.ts';
+import { waitForLock } from '../harness/wait-for-lock.ts';
 
 const everyMigration = readMigrations().map(({ name }) => name);
 
 describe('the migrations', () => {
-  const migratedUrl = useEmptyDatabase();
-  const describedUrl = useEmptyDatabase();
+  const url = useEmptyDatabase();
+  const schema = readFileSync(join(prismaFolder, 'schema.prisma'), 'utf8');
 
-  beforeAll(() => migrate(migratedUrl()));
+  beforeAll(() => migrate(url()));
 
-  test('lead to exactly the database that schema.prisma describes', async () => {
-    const script = await schemaDifference(null, readFileSync(schemaPath, 'utf8'));
-    await query(describedUrl(), script);
-    const described = await withClient(describedUrl(), readCatalog);
-    const migrated = await withClient(migratedUrl(), readCatalog);
-    expect(migrated).toEqual(described);
-    for (const lines of Object.values(migrated)) expect(lines).not.toEqual([]);
+  test('lead to the database that schema.prisma describes', async () => {
+    expect(await schemaDifference(url(), schema)).toBe('');
   });
 
   test('change nothing in a database that has them all', async () => {
-    expect(await migrate(migratedUrl())).toEqual([]);
+    expect(await migrate(url())).toEqual([]);
+  });
+
+  test('leave a history that Prisma finds complete', async () => {
+    const migrationsList = {
+      baseDir: join(prismaFolder, 'migrations'),
+      lockfile: { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' },
+      shadowDbInitScript: '',
+      migrationDirectories: readMigrations().map(({ name, sql }) => ({
+        path: name,
+        migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: sql } },
+      })),
+    };
+    const filters = { externalTables: [], externalEnums: [] };
+    const pool = new pg.Pool({ connectionString: url() });
+    const history = await withSchemaEngine(new PrismaPg(pool), schema, (engine) =>
+      engine.diagnoseMigrationHistory({ migrationsList, optInToShadowDatabase: false, filters }),
+    ).finally(() => pool.end());
+    expect(history).toMatchObject({
+      hasMigrationsTable: true,
+      history: null,
+      failedMigrationNames: [],
+      editedMigrationNames: [],
+    });
   });
 });
 
-test('a new migration is named after the words that a person gives it, also with hyphens', () => {
-  const writtenAt = new Date('2026-11-21T05:11:31.123Z');
-  expect(newMigrationName('what-changes', writtenAt)).toBe('20261121051131_what_changes');
-  expect(newMigrationName('Add_extra2', writtenAt)).toBe('20261121051131_add_extra2');
-  for (const words of ['', '../up', 'two words', 'a/b'])
-    expect(newMigrationName(words, writtenAt)).toBeNull();
+describe('the difference between a database and a schema', () => {
+  const url = useEmptyDatabase();
+  const schema = `
+    datasource db {
+      provider = "postgresql"
+    }
+    model item {
+      id     Int @id
+      amount Int
+    }`;
+
+  test('does not include what Prisma cannot express', async () => {
+    await query(
+      url(),
+      `CREATE TABLE item (id INT PRIMARY KEY, amount INT NOT NULL CHECK (amount > 0));
+       CREATE UNIQUE INDEX one_large_item ON item (amount) WHERE amount > 100;
+       CREATE FUNCTION refuse() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+       CREATE TRIGGER keep BEFORE DELETE ON item FOR EACH ROW EXECUTE FUNCTION refuse()`,
+    );
+    expect(await schemaDifference(url(), schema)).toBe('');
+  });
+
+  test('is the SQL that makes the database match', async () => {
+    await query(url(), 'ALTER TABLE item DROP COLUMN amount; CREATE TABLE old (id INT PRIMARY KEY)');
+    const sql = await schemaDifference(url(), schema);
+    expect(sql).toContain('ADD COLUMN     "amount" INTEGER NOT NULL');
+    expect(sql).toContain('DROP TABLE "old"');
+    await query(url(), sql);
+    expect(await schemaDifference(url(), schema)).toBe('');
+  });
+
+  test('cannot be computed for a schema that is not valid', async () => {
+    await expect(schemaDifference(url(), `${schema}\nmodel {`)).rejects.toThrow('Error validating');
+  });
 });
 
 describe('two processes that migrate at the same time', () => {
@@ -57,71 +107,95 @@ describe('two processes that migrate at the same time', () => {
 
 describe('a migration that fails', () => {
   const url = useEmptyDatabase();
+  const { folder, write } = useProject();
 
-  test('leaves nothing behind, says what PostgreSQL said, and runs again once the cause is gone', async () => {
-    // In the way of the last part of the first migration.
-    await query(
-      url(),
-      `create function refuse_change_of_history() returns trigger language plpgsql as 'begin end'`,
+  test('is rolled back with its record, and keeps those before it', async () => {
+    write('migrations/1_first/migration.sql', 'CREATE TABLE first (id INT)');
+    write('migrations/2_second/migration.sql', 'CREATE TABLE second (id INT); SELECT 1 / 0');
+    await expect(migrate(url(), { folder: folder() })).rejects.toThrow(
+      /^2_second failed: division by zero\./,
     );
-    await expect(migrate(url())).rejects.toThrow(
-      /failed and changed nothing: function "refuse_change_of_history" already exists/,
-    );
-    expect(await tablesOf(url())).toEqual(['_prisma_migrations']);
+    expect(await tablesOf(url())).toEqual(['_prisma_migrations', 'first']);
+  });
 
-    await query(url(), 'drop function refuse_change_of_history');
-    expect(await migrate(url())).toEqual(everyMigration);
+  test('is applied by the next run once its cause is fixed', async () => {
+    write('migrations/2_second/migration.sql', 'CREATE TABLE second (id INT)');
+    expect(await migrate(url(), { folder: folder() })).toEqual(['2_second']);
+    expect(await migrate(url(), { folder: folder() })).toEqual([]);
+  });
+
+  test('has changed nothing when its connection ends halfway', async () => {
+    write('migrations/3_third/migration.sql', 'CREATE TABLE third (id INT); LOCK TABLE first');
+    await withClient(url(), async (client) => {
+      await client.query('BEGIN; LOCK TABLE first');
+      const outcome = migrate(url(), { folder: folder() }).catch(String);
+      await waitForLock(client);
+      await client.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'migrate'`,
+      );
+      expect(await outcome).toMatch(/3_third failed: /);
+      await client.query('COMMIT');
+    });
+    expect(await tablesOf(url())).toEqual(['_prisma_migrations', 'first', 'second']);
+    expect(await migrate(url(), { folder: folder() })).toEqual(['3_third']);
   });
 });
 
-describe('a database that holds the tables of something else', () => {
+describe('functions', () => {
+  const url = useEmptyDatabase();
+  const { folder, write, remove } = useProject();
+  const answer = async () => (await query(url(), 'SELECT answer()'))[0].answer;
+
+  test('are created after the migrations whose tables they read', async () => {
+    write('migrations/1_first/migration.sql', 'CREATE TABLE first AS SELECT 41 AS number');
+    write('functions/answer.sql', answerFunction('SELECT number FROM first'));
+    expect(await migrate(url(), { folder: folder() })).toEqual(['1_first']);
+    expect(await answer()).toBe(41);
+  });
+
+  test('are replaced when their file changes, without a migration', async () => {
+    write('functions/answer.sql', answerFunction('SELECT number + 1 FROM first'));
+    expect(await migrate(url(), { folder: folder() })).toEqual([]);
+    expect(await answer()).toBe(42);
+  });
+
+  test('stay as they were when one of them fails, and its file is named', async () => {
+    write('functions/answer.sql', answerFunction('SELECT 0'));
+    write('functions/broken.sql', answerFunction('SELECT number FROM missing'));
+    await expect(migrate(url(), { folder: folder() })).rejects.toThrow(
+      /^broken.sql failed: relation "missing" does not exist\./,
+    );
+    expect(await answer()).toBe(42);
+  });
+
+  test('need not exist', async () => {
+    remove('functions');
+    expect(await migrate(url(), { folder: folder() })).toEqual([]);
+  });
+});
+
+describe('a database with tables of another application', () => {
   const url = useEmptyDatabase();
 
   test('is refused and left as it was', async () => {
-    await query(url(), 'create table somebody_elses (id int)');
-    await expect(migrate(url())).rejects.toThrow('needs a database of its own');
-    expect(await tablesOf(url())).toEqual(['somebody_elses']);
+    await query(url(), 'CREATE TABLE other (id INT)');
+    await expect(migrate(url())).rejects.toThrow('contains tables of another application');
+    expect(await tablesOf(url())).toEqual(['other']);
   });
 
-  test('is welcome when they are in another schema, as those of the queues are', async () => {
-    await query(url(), 'create schema bullmq; alter table somebody_elses set schema bullmq');
+  test('is accepted when they are in another schema, as those of the queues are', async () => {
+    await query(url(), 'CREATE SCHEMA bullmq; ALTER TABLE other SET SCHEMA bullmq');
     expect(await migrate(url())).toEqual(everyMigration);
   });
 });
 
-describe('a migration whose process was killed', () => {
-  const url = useEmptyDatabase();
-
-  test('is run again, because what it had done was never committed', async () => {
-    await migrate(url());
-    // What is then left: the migration as begun, and none of its tables.
-    await query(
-      url(),
-      `create schema kept;
-       alter table _prisma_migrations set schema kept;
-       drop schema public cascade;
-       create schema public;
-       alter table kept._prisma_migrations set schema public;
-       update _prisma_migrations set finished_at = null, applied_steps_count = 0`,
-    );
-    const lines: string[] = [];
-    expect(await migrate(url(), { log: (line) => lines.push(line) })).toEqual(everyMigration);
-    expect(lines[0]).toContain('was interrupted and left nothing behind');
-  });
-
-  test('is not run again when it was killed after the commit', async () => {
-    // The engine counts the step in a statement of its own, after the migration.
-    await query(url(), 'update _prisma_migrations set applied_steps_count = 0');
-    expect(await migrate(url())).toEqual([]);
-  });
-});
-
-describe('a migration that was edited after it had been applied', () => {
+describe('a migration that was edited after it was applied', () => {
   const url = useDatabase();
 
   test('stops everything, because the database is not what the files say', async () => {
-    await query(url(), `update _prisma_migrations set checksum = 'that of another text'`);
-    await expect(migrate(url())).rejects.toThrow('was edited after this database had applied it');
+    await query(url(), `UPDATE _prisma_migrations SET checksum = 'that of another text'`);
+    await expect(migrate(url())).rejects.toThrow('was edited after it was applied to this database');
   });
 });
 
@@ -142,7 +216,22 @@ describe('a database that cannot be opened', () => {
   });
 });
 
+/** A folder with migrations and functions of its own. */
+function useProject() {
+  const inFolder = useTemporaryFolder();
+  const write = (file: string, sql: string) => {
+    mkdirSync(dirname(inFolder(file)), { recursive: true });
+    writeFileSync(inFolder(file), sql);
+  };
+  const remove = (name: string) => rmSync(inFolder(name), { recursive: true });
+  return { folder: () => inFolder(), write, remove };
+}
+
+function answerFunction(body: string): string {
+  return `CREATE OR REPLACE FUNCTION answer() RETURNS INT LANGUAGE sql AS $$ ${body} $$`;
+}
+
 async function tablesOf(url: string): Promise<string[]> {
-  const rows = await query(url, `select tablename from pg_tables where schemaname = 'public' order by 1`);
+  const rows = await query(url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
   return rows.map((row) => row.tablename);
 }

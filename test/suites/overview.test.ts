@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { migrationsPath, readMigrations } from '../../prisma/migrations-folder.ts';
+import { readMigrations } from '../../prisma/migrations-folder.ts';
 import { type Database, openDatabase, type Refund } from '../../shared/db.ts';
 import { type Overview, readOverview } from '../../shared/insights/overview.ts';
 import { completionBoundsMs } from '../../shared/insights/overview-queries.ts';
@@ -240,9 +238,8 @@ describe('the moment of completion', () => {
     const before = await completedRefund(service, 'stripe');
     const { completedAt } = before;
     await db.refund.update({ where: { id: before.id }, data: { completedAt: null } });
-    const { name } = readMigrations().find((migration) => migration.name.endsWith('_search')) ?? { name: '' };
-    const script = readFileSync(join(migrationsPath, name, 'migration.sql'), 'utf8');
-    await db.$executeRawUnsafe(script.slice(script.indexOf('UPDATE "refund"')));
+    const { sql } = readMigrations().find(({ name }) => name.endsWith('_search')) ?? { sql: '' };
+    await db.$executeRawUnsafe(sql.slice(sql.indexOf('UPDATE "refund"')));
     expect(await rowOf(service, before.id)).toMatchObject({ completedAt });
     expect(completedAt).not.toBeNull();
   });

@@ -424,7 +424,6 @@ ALTER TABLE "policy" ADD CONSTRAINT "policy_organization_id_fkey" FOREIGN KEY ("
 -- AddForeignKey
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_fkey" FOREIGN KEY ("organization_id") REFERENCES "organization"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
--- Below this line: written by hand, kept by `npm run db:diff -- --amend`.
 
 -- The last line of defence: code that is wrong fails here instead of moving money twice or forgetting it.
 

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import {
+  bindMigrationAwareSqlAdapterFactory,
+  type ColumnType,
+  ColumnTypeEnum,
+  type SqlMigrationAwareDriverAdapterFactory,
+} from '@prisma/driver-adapter-utils';
+import * as glue from '@prisma/schema-engine-wasm/schema_engine_bg';
+import pg from 'pg';
+
+/**
+ * The SQL that leads from a database to a Prisma schema. What Prisma cannot express (functions, triggers, CHECK
+ * constraints, partial indexes) is no difference.
+ * @param schema text of the Prisma schema.
+ * @returns an empty string when nothing differs.
+ * @throws Error with Prisma's explanation when the schema is not valid.
+ */
+export async function schemaDifference(databaseUrl: string, schema: string): Promise<string> {
+  const files = [{ path: 'schema.prisma', content: schema }];
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { exitCode, stdout } = await withSchemaEngine(catalogAdapter(client), schema, (engine) =>
+      engine.diff({
+        from: { tag: 'schemaDatasource', files, configDir: '.' },
+        to: { tag: 'schemaDatamodel', files },
+        script: true,
+        exitCode: true,
+        filters: { externalTables: [], externalEnums: [] },
+      }),
+    );
+    return exitCode === 0 ? '' : (stdout ?? '');
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Opens Prisma's schema engine for as long as the work takes. It is compiled to WebAssembly, so that nothing has to be
+ * downloaded. Its version in package.json belongs to that of `prisma`: update both together.
+ * @param adapter how it reaches the database; the caller closes the connections.
+ * @param schema text of the Prisma schema.
+ */
+export async function withSchemaEngine<T>(
+  adapter: SqlMigrationAwareDriverAdapterFactory,
+  schema: string,
+  work: (engine: glue.SchemaEngine) => Promise<T>,
+): Promise<T> {
+  loadOnce();
+  const engine = await glue.SchemaEngine.new(
+    { datamodels: [['schema.prisma', schema]] },
+    () => {},
+    bindMigrationAwareSqlAdapterFactory(adapter),
+  );
+  try {
+    return await work(engine);
+  } finally {
+    engine.free();
+  }
+}
+
+/** Reads the system catalogs. @prisma/adapter-pg cannot: it does not know their type "char". */
+function catalogAdapter(client: pg.Client): SqlMigrationAwareDriverAdapterFactory {
+  const names = { provider: 'postgres', adapterName: 'catalog' } as const;
+  const refuse = () => Promise.reject(new Error('The schema engine only reads.'));
+  return {
+    ...names,
+    connect: async () => ({
+      ...names,
+      queryRaw: async ({ sql, args }) => {
+        const { fields, rows } = await client.query({ text: sql, values: args, rowMode: 'array' });
+        return {
+          columnNames: fields.map(({ name }) => name),
+          columnTypes: fields.map(({ dataTypeID }) => columnTypes[dataTypeID] ?? ColumnTypeEnum.Text),
+          rows,
+        };
+      },
+      executeRaw: refuse,
+      executeScript: refuse,
+      startTransaction: refuse,
+      getConnectionInfo: () => ({ schemaName: 'public', supportsRelationJoins: true }),
+      dispose: async () => {},
+    }),
+    connectToShadowDb: refuse,
+  };
+}
+
+/** By the object ids of PostgreSQL's types; the catalogs' other columns are text. */
+const columnTypes: Record<number, ColumnType> = {
+  16: ColumnTypeEnum.Boolean,
+  18: ColumnTypeEnum.Character,
+  20: ColumnTypeEnum.Int64,
+  21: ColumnTypeEnum.Int32,
+  23: ColumnTypeEnum.Int32,
+  26: ColumnTypeEnum.Int64,
+  1009: ColumnTypeEnum.TextArray,
+};
+
+let loaded = false;
+
+/** The package's own entry imports the .wasm file as a module, which Node only does behind a flag. */
+function loadOnce(): void {
+  if (loaded) return;
+  const gluePath = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
+  const binary = readFileSync(gluePath.replace(/\.js$/, '.wasm'));
+  const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi };
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(binary), {
+    './schema_engine_bg.js': { ...glue },
+  });
+  glue.__wbg_set_wasm(exports);
+  exports.__wbindgen_start();
+  loaded = true;
+}
+
+/** As far as it is used here: TypeScript only knows it together with the rest of a browser. */
+interface WebAssemblyApi {
+  Module: new (binary: Uint8Array) => object;
+  Instance: new (module: object, imports: object) => { exports: { __wbindgen_start(): void } };
+}
