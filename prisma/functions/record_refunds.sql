@@ -18,14 +18,14 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   moment timestamptz := service_time();
-  found record;
+  finding record;
   work refund_work;
   moved refund;
   held refund;
   move record;
   last_move int;
 BEGIN
-  FOR found IN
+  FOR finding IN
     SELECT each.ordinality::int - 1 AS item, f.*
     FROM jsonb_array_elements(items) WITH ORDINALITY AS each(value, ordinality)
     CROSS JOIN LATERAL jsonb_to_record(each.value) AS f(
@@ -34,9 +34,9 @@ BEGIN
       flag jsonb, unless_resync boolean)
     ORDER BY f.refund_id
   LOOP
-    item := found.item;
-    SELECT * INTO held FROM refund AS r WHERE r.id = found.refund_id;
-    IF found.moves @? '$[*] ? (@.to == "failed" || @.to == "cancelled")' THEN
+    item := finding.item;
+    SELECT * INTO held FROM refund AS r WHERE r.id = finding.refund_id;
+    IF finding.moves @? '$[*] ? (@.to == "failed" || @.to == "cancelled")' THEN
       -- The payment before the refund, in the order in which everybody locks.
       PERFORM FROM payment AS p
       WHERE p.organization_id = held.organization_id AND p.environment = held.environment
@@ -46,42 +46,42 @@ BEGIN
         outcome := 'locked'; RETURN NEXT; CONTINUE;
       END IF;
     END IF;
-    SELECT * INTO work FROM refund_work AS w WHERE w.refund_id = found.refund_id FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND AND EXISTS (SELECT FROM refund_work AS w WHERE w.refund_id = found.refund_id) THEN
+    SELECT * INTO work FROM refund_work AS w WHERE w.refund_id = finding.refund_id FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND AND EXISTS (SELECT FROM refund_work AS w WHERE w.refund_id = finding.refund_id) THEN
       outcome := 'locked'; RETURN NEXT; CONTINUE;
     END IF;
-    IF work.lease_token IS DISTINCT FROM found.lease_token THEN
+    IF work.lease_token IS DISTINCT FROM finding.lease_token THEN
       -- Who only puts it off has learnt nothing.
-      IF found.moves <> '[]' THEN
-        PERFORM request_resync(found.refund_id);
+      IF finding.moves <> '[]' THEN
+        PERFORM request_resync(finding.refund_id);
       END IF;
       outcome := 'lost'; RETURN NEXT; CONTINUE;
     END IF;
-    IF found.unless_resync AND work.resync_requested_at IS NOT NULL THEN
-      UPDATE refund_work AS w SET leased_until = NULL, due_at = moment WHERE w.refund_id = found.refund_id;
+    IF finding.unless_resync AND work.resync_requested_at IS NOT NULL THEN
+      UPDATE refund_work AS w SET leased_until = NULL, due_at = moment WHERE w.refund_id = finding.refund_id;
       outcome := 'news'; RETURN NEXT; CONTINUE;
     END IF;
 
     -- The refund is read under its lock: the copy above may be older than the lease.
-    SELECT * INTO moved FROM refund AS r WHERE r.id = found.refund_id;
-    IF found.attempt_outcome IS NOT NULL THEN
+    SELECT * INTO moved FROM refund AS r WHERE r.id = finding.refund_id;
+    IF finding.attempt_outcome IS NOT NULL THEN
       UPDATE refund_attempt AS a
-      SET ended_at = moment, outcome = found.attempt_outcome, key_spent = coalesce(found.key_spent, false)
-      WHERE a.refund_id = found.refund_id AND a.ended_at IS NULL
-        AND a.number = (SELECT max(last.number) FROM refund_attempt AS last WHERE last.refund_id = found.refund_id);
+      SET ended_at = moment, outcome = finding.attempt_outcome, key_spent = coalesce(finding.key_spent, false)
+      WHERE a.refund_id = finding.refund_id AND a.ended_at IS NULL
+        AND a.number = (SELECT max(last.number) FROM refund_attempt AS last WHERE last.refund_id = finding.refund_id);
     END IF;
-    last_move := jsonb_array_length(found.moves);
+    last_move := jsonb_array_length(finding.moves);
     FOR move IN
-      SELECT m.* FROM ROWS FROM (jsonb_to_recordset(found.moves)
+      SELECT m.* FROM ROWS FROM (jsonb_to_recordset(finding.moves)
         AS ("to" refund_status, event_id text, type text, detail jsonb)) WITH ORDINALITY AS m("to", event_id, type, detail, place)
       ORDER BY m.place
     LOOP
-      moved := move_refund(found.refund_id, moved.status, move."to",
-        CASE WHEN move.place = last_move THEN found.change END,
+      moved := move_refund(finding.refund_id, moved.status, move."to",
+        CASE WHEN move.place = last_move THEN finding.change END,
         move.event_id, move.type, 'worker', move.detail, moment);
     END LOOP;
-    PERFORM continue_refund_work(work, moved, found.due_in_ms, found.retrying, found.consecutive_failures,
-      found.is_known, found.ends_cancel, found.flag, moment);
+    PERFORM continue_refund_work(work, moved, finding.due_in_ms, finding.retrying, finding.consecutive_failures,
+      finding.is_known, finding.ends_cancel, finding.flag, moment);
     outcome := 'recorded';
     RETURN NEXT;
   END LOOP;

@@ -30,7 +30,7 @@ runMain(async () => {
     const url = await createDatabase(postgres.url, 'bench');
     await migrate(url);
     await fill(url, Number(values.refunds));
-    const db = openDatabase(url, 5);
+    const db = openDatabase(url, { poolSize: 5 });
     const works = await worksOf(db);
     const rows: Record<string, Measurement> = {};
     for (const [name, work] of Object.entries(works)) {

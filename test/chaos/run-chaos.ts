@@ -55,7 +55,7 @@ async function runOn(deployment: Deployment, options: ChaosOptions): Promise<Ver
   // Every client that waits listens to it.
   setMaxListeners(0, givingUp.signal);
   const load = new Load({ deployment, diary, random: randomFor(seed, 'load'), signal: givingUp.signal });
-  const db = openDatabase(deployment.postgres.url, 2);
+  const db = openDatabase(deployment.postgres.url, { poolSize: 2 });
   try {
     const faults = await disturb(deployment, options, load);
     say(`faults are over, ${diary.acceptedCount} refunds are accepted`);

@@ -14,7 +14,7 @@ export interface WebhookConnection {
 /** Has the sandbox tell the API of what becomes of refunds, as the processors do. */
 export async function connectWebhooks(connection: WebhookConnection): Promise<void> {
   const { databaseUrl, organizationId, sandboxUrl, apiUrl } = connection;
-  const db = openDatabase(databaseUrl, 1);
+  const db = openDatabase(databaseUrl, { poolSize: 1 });
   try {
     const accounts = await db.processorAccount.findMany({ where: { organizationId } });
     const webhooks = accounts.flatMap(({ id, environment, processor }): WebhookEndpoint[] => {

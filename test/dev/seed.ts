@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../shared/clock.ts';
 import { openDatabase } from '../../shared/db.ts';
 import type { Environment } from '../../shared/environment.ts';
-import { createApiKey, findApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts';
+import { createApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { HashingTurns } from '../../shared/people/hashing-turns.ts';
 import { createUser } from '../../shared/people/users.ts';
@@ -28,7 +28,7 @@ const organizationName = 'Development';
 /** Makes sure that there are an organization, its keys, its owner and its accounts at the sandbox. */
 export async function seed(options: SeedOptions): Promise<Seed> {
   const { databaseUrl, encryptionKey, sandboxUrl, remembered } = options;
-  const db = openDatabase(databaseUrl, 2);
+  const db = openDatabase(databaseUrl, { poolSize: 2 });
   const deps = {
     db,
     clock: systemClock,
@@ -65,10 +65,9 @@ async function ensureKey(
   const request = { organizationId, environment, actor };
   const plaintext = remembered?.keys[environment];
   if (plaintext === undefined) return (await createApiKey(deps, request)).plaintext;
-  const known = await findApiKey(deps.db, plaintext);
-  if (known?.organizationId === organizationId) return plaintext;
-  const isTaken = (await deps.db.apiKey.count({ where: { hash: hashApiKey(plaintext) } })) > 0;
-  return (await createApiKey(deps, isTaken ? request : { ...request, plaintext })).plaintext;
+  const known = await deps.db.apiKey.findUnique({ where: { hash: hashApiKey(plaintext) } });
+  if (known?.organizationId === organizationId && known.revokedAt === null) return plaintext;
+  return (await createApiKey(deps, known === null ? { ...request, plaintext } : request)).plaintext;
 }
 
 async function ensureOwner(

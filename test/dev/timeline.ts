@@ -2,7 +2,7 @@ import { openDatabase, type RefundEvent } from '../../shared/db.ts';
 
 /** What happened to a refund, a line per event with the time since the first. */
 export async function readTimeline(databaseUrl: string, refundId: string): Promise<string[]> {
-  const db = openDatabase(databaseUrl, 1);
+  const db = openDatabase(databaseUrl, { poolSize: 1 });
   try {
     const events = await db.refundEvent.findMany({ where: { refundId }, orderBy: { seq: 'asc' } });
     const startedAt = events[0]?.createdAt.getTime() ?? 0;

@@ -94,14 +94,16 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
         `refund-${status}`,
         {
           arrive: async (page) =>
-            page.goto(`${stage.base}/refunds/${(await anyRefund(service, { status, flaggedAt: null })).id}`),
+            page.goto(
+              `${stage.base}/refunds/${(await anyRefund(service, { status, OR: [{ work: null }, { work: { flaggedAt: null } }] })).id}`,
+            ),
         } satisfies Visit,
       ]),
     ),
     'refund-flagged': {
       arrive: async (page) =>
         page.goto(
-          `${stage.base}/refunds/${(await anyRefund(service, { status: 'processing', flaggedAt: { not: null } })).id}`,
+          `${stage.base}/refunds/${(await anyRefund(service, { status: 'processing', work: { flaggedAt: { not: null } } })).id}`,
         ),
     },
     'refund-approve': {
@@ -109,7 +111,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       arrive: (page) => openDialog(page, { status: 'pending', initiatedBy: { not: 'dashboard' } }, 'Approve'),
     },
     'refund-reject': { arrive: (page) => openDialog(page, { status: 'pending' }, 'Reject') },
-    'refund-decide': { arrive: (page) => openDialog(page, { flaggedAt: { not: null } }, 'Decide') },
+    'refund-decide': { arrive: (page) => openDialog(page, { work: { flaggedAt: { not: null } } }, 'Decide') },
     'refund-reject-unfinished': {
       status: 400,
       arrive: async (page) => {

@@ -49,8 +49,7 @@ function exposed(service: TestService): ExposedService {
     rowCounts: async () => ({
       refund: await db.refund.count(),
       refundEvent: await db.refundEvent.count(),
-      transaction: await db.transaction.count(),
-      idempotencyKey: await db.idempotencyKey.count(),
+      payment: await db.payment.count(),
     }),
   };
 }

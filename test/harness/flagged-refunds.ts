@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
-import type { Refund } from '../../shared/db.ts';
-import { requestReview } from '../../shared/refunds/request-review.ts';
+import { requestResync } from '../../shared/refunds/lifecycle/resync.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { newPayment } from './payments.ts';
-import { rowOf } from './refund-records.ts';
+import { type RefundRecord, rowOf } from './refund-records.ts';
 import type { TestService } from './service.ts';
 
 const hourMs = 3_600_000;
@@ -24,7 +23,7 @@ export async function createdRefund(
   service: TestService,
   processor: string,
   body: { transactionId?: string; amount?: number } = {},
-): Promise<Refund> {
+): Promise<RefundRecord> {
   const transactionId = body.transactionId ?? (await newPayment(service, { processor }));
   const answer = await service.call('POST', '/v1/refunds', {
     body: { amount: 2_500, reason: 'other', processor, ...body, transactionId },
@@ -34,12 +33,12 @@ export async function createdRefund(
   return await rowOf(service, answer.body.data.id);
 }
 
-/** One whose only attempt got no answer, in a service whose horizon is over at once: it is flagged. */
+/** One whose only attempt got no answer, in a service whose retry deadline is over at once: it is flagged. */
 export async function flaggedUnknown(
   service: TestService,
   processor: string,
   kind: 'reset' | 'reset-after-apply',
-): Promise<Refund> {
+): Promise<RefundRecord> {
   await service.sandbox.fault({ processor, operation: 'refund.create', kind });
   const { id } = await createdRefund(service, processor);
   await advanceRefund(service.deps, id);
@@ -49,14 +48,14 @@ export async function flaggedUnknown(
 }
 
 /** Reads a refund again as a worker does when it is told of news. */
-export async function reviewed(service: TestService, id: string): Promise<Refund> {
-  await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, { id }));
+export async function reviewed(service: TestService, id: string): Promise<RefundRecord> {
+  await requestResync(service.deps.db, { id });
   await advanceRefund(service.deps, id);
   return await rowOf(service, id);
 }
 
 /** One that the processor has completed, here and there. */
-export async function completedRefund(service: TestService, processor: string): Promise<Refund> {
+export async function completedRefund(service: TestService, processor: string): Promise<RefundRecord> {
   const { id } = await createdRefund(service, processor);
   await advanceRefund(service.deps, id);
   const { externalRefundId } = await rowOf(service, id);

@@ -1,7 +1,8 @@
-import type { Refund, RefundEvent } from '../../shared/db.ts';
+import type { RefundEvent } from '../../shared/db.ts';
 import { canMove } from '../../shared/refunds/model/states.ts';
 import { groupBy } from './group-by.ts';
 import { type Ledger, type Movement, ownerOf } from './ledger.ts';
+import type { RefundRecord } from './refund-records.ts';
 
 /** A promise that was broken. */
 export interface Violation {
@@ -14,14 +15,14 @@ export interface Violation {
 /**
  * Holds our records against the processors' ledger, refund by refund: at most one movement per refund asked, completed
  * here means moved there with the same amount, failed or cancelled here means not moved, what is reserved is the sum of
- * the live refunds, timelines have no gaps and end where the refund stands, and who asks for a person says why.
+ * the live refunds, timelines have no gaps and end where the refund stands, and what is processing is always due.
  */
 export function ledgerViolations(ledger: Ledger): Violation[] {
   return [
     ...movementViolations(ledger),
     ...reservationViolations(ledger),
     ...timelineViolations(ledger),
-    ...flagViolations(ledger),
+    ...workViolations(ledger),
   ];
 }
 
@@ -45,7 +46,7 @@ function movementViolations({ refunds, movements }: Ledger): Violation[] {
   return refunds.flatMap((refund) => violationsOf(refund, byOwner.get(refund.id) ?? []));
 }
 
-function violationsOf(refund: Refund, entries: Movement[]): Violation[] {
+function violationsOf(refund: RefundRecord, entries: Movement[]): Violation[] {
   const standing = entries.filter((entry) => !unmoved.has(entry.status) && !isVoidedCredit(entry));
   const against = `${refund.status}, ${refund.amount} ${refund.currency}, against ${JSON.stringify(entries)}`;
   const violations: Violation[] = [];
@@ -68,24 +69,24 @@ function isVoidedCredit({ status, id, transactionId }: Movement): boolean {
   return status === 'voided' && id !== transactionId;
 }
 
-function isWhatWasAsked({ amount, currency }: Movement, refund: Refund): boolean {
+function isWhatWasAsked({ amount, currency }: Movement, refund: RefundRecord): boolean {
   return BigInt(amount) === refund.amount && currency === refund.currency;
 }
 
-function reservationViolations({ transactions, refunds }: Ledger): Violation[] {
+function reservationViolations({ payments, refunds }: Ledger): Violation[] {
   const byPayment = groupBy(refunds, paymentOf);
-  return transactions.flatMap((transaction) => {
-    const live = (byPayment.get(paymentOf(transaction)) ?? []).filter(
+  return payments.flatMap((payment) => {
+    const live = (byPayment.get(paymentOf(payment)) ?? []).filter(
       ({ status }) => status !== 'failed' && status !== 'cancelled',
     );
     const sum = live.reduce((total, { amount }) => total + amount, 0n);
-    if (transaction.reserved === sum) return [];
-    const { transactionId, reserved } = transaction;
+    if (payment.reserved === sum) return [];
+    const { transactionId, reserved } = payment;
     return [wrong(null, `${reserved} reserved of ${transactionId}, its live refunds are ${sum}`)];
   });
 }
 
-type PaymentKey = Pick<Refund, 'organizationId' | 'environment' | 'processor' | 'transactionId'>;
+type PaymentKey = Pick<RefundRecord, 'organizationId' | 'environment' | 'processor' | 'transactionId'>;
 
 function paymentOf({ organizationId, environment, processor, transactionId }: PaymentKey): string {
   return `${organizationId} ${environment} ${processor} ${transactionId}`;
@@ -118,10 +119,15 @@ function timelineProblem(timeline: readonly RefundEvent[]): string | null {
   return timeline.length === 0 ? 'is empty' : null;
 }
 
-function flagViolations({ refunds }: Ledger): Violation[] {
+/** A refund in processing is always due at some time, so that the sweep finds it; one that awaits approval never is. */
+function workViolations({ refunds }: Ledger): Violation[] {
   return refunds
-    .filter(({ flaggedAt, flagReason }) => flaggedAt !== null && !flagReason)
-    .map(({ id }) => wrong(id, 'is flagged without a reason'));
+    .filter(({ status, dueAt }) =>
+      status === 'processing' ? dueAt === null : status === 'pending' && dueAt !== null,
+    )
+    .map(({ id, status, dueAt }) =>
+      wrong(id, `is ${status} and due at ${dueAt?.toISOString() ?? 'no time'}`),
+    );
 }
 
 function wrong(refundId: string | null, what: string): Violation {

@@ -1,6 +1,7 @@
-import type { Database, Refund, RefundEvent, Transaction } from '../../shared/db.ts';
+import type { Database, Payment, RefundEvent } from '../../shared/db.ts';
 import type { Environment } from '../../shared/environment.ts';
 import type { MovedRefund, SandboxControl } from '../sandbox/clients.ts';
+import { type RefundRecord, recordsOf } from './refund-records.ts';
 
 /** A refund that a processor has accepted, whatever became of it. */
 export interface Movement extends MovedRefund {
@@ -10,8 +11,8 @@ export interface Movement extends MovedRefund {
 
 /** Both sides of the books: what we have on record, and what the processors did. */
 export interface Ledger {
-  refunds: Refund[];
-  transactions: Transaction[];
+  refunds: RefundRecord[];
+  payments: Payment[];
   /** In the order of each timeline. */
   events: RefundEvent[];
   movements: Movement[];
@@ -24,8 +25,8 @@ const processors = ['stripe', 'braintree'] as const;
 export async function readLedger(db: Database, sandbox: SandboxControl): Promise<Ledger> {
   const ours = await db.$transaction(
     async (tx) => ({
-      refunds: await tx.refund.findMany({ orderBy: { id: 'asc' } }),
-      transactions: await tx.transaction.findMany(),
+      refunds: await recordsOf(tx),
+      payments: await tx.payment.findMany(),
       events: await tx.refundEvent.findMany({ orderBy: [{ refundId: 'asc' }, { seq: 'asc' }] }),
     }),
     { isolationLevel: 'RepeatableRead' },
@@ -48,7 +49,7 @@ async function readMovements(sandbox: SandboxControl): Promise<Movement[]> {
  * no name of ours, so it is known by the payment that it ended: it is that of the refund that claims it, or else of one
  * that was sent for the whole amount, and then rather of one whose outcome is open.
  */
-export function ownerOf(movement: Movement, refunds: readonly Refund[]): Refund | null {
+export function ownerOf(movement: Movement, refunds: readonly RefundRecord[]): RefundRecord | null {
   const here = refunds.filter((refund) => isOfPayment(refund, movement));
   // One that was made past the service has no name, but a person may have said whose it is.
   const named = here.find(({ id, externalRefundId }) =>
@@ -63,7 +64,7 @@ export function ownerOf(movement: Movement, refunds: readonly Refund[]): Refund 
   return sent.find(({ status }) => status === 'processing') ?? sent[0] ?? null;
 }
 
-function isOfPayment(refund: Refund, movement: Movement): boolean {
+function isOfPayment(refund: RefundRecord, movement: Movement): boolean {
   return (
     refund.transactionId === movement.transactionId &&
     refund.processor === movement.processor &&

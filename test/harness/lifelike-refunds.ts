@@ -20,19 +20,24 @@ export async function fillLifelikeRefunds(client: pg.Client, refunds: LifelikeRe
   await client.query('begin');
   await client.query(
     `create temp table drawn (like refund including defaults, n int, story text, requester text, decider text,
-       took interval, paid bigint) on commit drop`,
+       took interval, paid bigint, attempt_count int, last_outcome attempt_outcome, due_at timestamptz,
+       unknown_since timestamptz, flagged_at timestamptz, flag_reason text, extra_refund_id text) on commit drop`,
   );
   await client.query(drawRefunds, [organizationId, environment, count, now, days]);
   await client.query(insertPayments);
   await client.query(`insert into refund (${columns}) select ${columns} from drawn`);
+  await client.query(insertWork);
+  await client.query(insertAttempts);
   await client.query(insertTimelines);
   await client.query('commit');
 }
 
 const columns = `id, organization_id, environment, transaction_id, processor, amount, currency, reason, status, initiated_by,
-  api_key_id, external_refund_id, failure_code, failure_message, metadata, attempt_count, last_outcome, last_sent_at,
-  next_action_at, unknown_since, processor_status, accepted_at, flagged_at, flag_reason, extra_refund_id,
+  api_key_id, external_refund_id, failure_code, failure_message, metadata, processor_status, accepted_at,
   created_at, updated_at, completed_at`;
+
+/** What the other tables of a refund are made from. */
+const drawnColumns = `${columns}, attempt_count, last_outcome, due_at, unknown_since, flagged_at, flag_reason, extra_refund_id`;
 
 const failures = `(values
   (0, 'insufficient_funds', 'Your account does not have enough available funds to cover this refund.'),
@@ -73,7 +78,7 @@ const drawRefunds = `
       (select 'user:' || user_id from membership where organization_id = $1 order by user_id limit 1) as person
     from told
   )
-  insert into drawn (${columns}, n, story, requester, decider, took, paid)
+  insert into drawn (${drawnColumns}, n, story, requester, decider, took, paid)
   select 'ref_01' || substr(digest, 1, 24), $1, $2::environment,
     case processor when 'stripe' then 'ch_3' || payment_digest else substr(payment_digest, 1, 8) end,
     processor,
@@ -86,34 +91,44 @@ const drawRefunds = `
     case story when 'declined' then failure.message when 'reversed' then 'The bank of the customer sent the money back.' end,
     case when n % 3 > 0 then jsonb_build_object('order', 'A-' || 20000 + n, 'channel',
       (array['shop', 'app', 'support'])[1 + ${chance('n', 12, 3)}]) end,
-    case when story in ('waiting', 'rejected') then 0 when story in ('retried', 'lost') then 2 else 1 end,
-    (case when story in ('waiting', 'rejected') then 'none' when story = 'unknown' then 'unknown'
-      when story = 'declined' then 'rejected' else 'accepted' end)::submission_outcome,
-    case when story not in ('waiting', 'rejected') then created_at + interval '1 second' end,
-    case when status = 'processing' then $4::timestamptz + interval '12 hours' end,
-    case when story = 'unknown' then created_at + interval '4 seconds' end,
     case when status = 'completed' then case processor when 'stripe' then 'succeeded' else 'settled' end
       when story = 'settling' then case processor when 'stripe' then 'pending' else 'submitted_for_settlement' end end,
     case when story not in ('waiting', 'rejected', 'unknown', 'declined') then created_at + interval '2 seconds' end,
+    created_at, case when story = 'waiting' then created_at else created_at + took end,
+    case when status = 'completed' or story = 'reversed' then created_at + took end,
+    case when story in ('waiting', 'rejected') then 0 when story in ('retried', 'lost') then 2 else 1 end,
+    (case when story = 'unknown' then 'unknown' when story = 'declined' then 'rejected' else 'accepted' end)::attempt_outcome,
+    case when status = 'processing' then $4::timestamptz + interval '12 hours' end,
+    case when story = 'unknown' then created_at + interval '4 seconds' end,
     case when story in ('unknown', 'extra') then created_at + took end,
     case story when 'unknown' then 'The processor has not said for a day whether it has this refund.'
       when 'extra' then 'The processor has another refund under the name of this one.' end,
     case when story = 'extra' then 're_3' || md5(digest) end,
-    created_at, case when story = 'waiting' then created_at else created_at + took end,
-    case when status = 'completed' or story = 'reversed' then created_at + took end,
     n, story, case initiated_by when 'dashboard' then coalesce(person, 'cli:seed')
       else coalesce('key:' || key_id, 'cli:seed') end,
     coalesce(person, 'cli:seed'), took, paid
   from timed join ${failures} on failure.number = ${chance('n', 11, 5)}`;
 
 const insertPayments = `
-  insert into transaction (organization_id, environment, processor, transaction_id, amount, currency, charged_at, reserved,
+  insert into payment (organization_id, environment, processor, transaction_id, amount, currency, charged_at, reserved,
     fetched_at, created_at)
   select organization_id, environment, processor, transaction_id, min(paid), min(currency),
     min(created_at) - interval '3 days', coalesce(sum(amount) filter (where status not in ('failed', 'cancelled')), 0),
     min(created_at), min(created_at)
   from drawn
   group by organization_id, environment, processor, transaction_id`;
+
+const insertWork = `
+  insert into refund_work (refund_id, organization_id, environment, processor, due_at, unknown_since, flagged_at,
+    flag_reason, extra_refund_id)
+  select id, organization_id, environment, processor, due_at, unknown_since, flagged_at, flag_reason, extra_refund_id
+  from drawn where due_at is not null or flagged_at is not null`;
+
+const insertAttempts = `
+  insert into refund_attempt (refund_id, number, key_version, started_at, ended_at, outcome)
+  select id, number, 1, created_at + number * interval '1 second', created_at + (number + 1) * interval '1 second',
+    case when number = attempt_count then last_outcome else 'unavailable' end
+  from drawn cross join lateral generate_series(1, attempt_count) as number`;
 
 /** Each line: whose story it belongs to, what happens, who does it, from which status to which, what is told, and when. */
 const steps = `(values

@@ -27,12 +27,13 @@ export async function fillRefunds(client: pg.Client, refunds: ManyRefunds): Prom
     [organizationId, environment, now],
   );
   await client.query(
-    `insert into transaction (organization_id, environment, processor, transaction_id)
+    `insert into payment (organization_id, environment, processor, transaction_id)
      select $1, $2::environment, ${processorOf('payment')}, ${transactionOf('payment')}
      from generate_series(0, $3::int / 2) as payment`,
     [organizationId, environment, count],
   );
   await client.query(insertRefunds, [organizationId, environment, count, now, days * 86_400_000]);
+  await client.query(insertWork, [organizationId, environment]);
 }
 
 /** A number from 0 below the limit that only depends on the row and what it is for. */
@@ -60,7 +61,7 @@ const insertRefunds = `
     from drawn
   )
   insert into refund (id, organization_id, environment, transaction_id, processor, amount, currency, reason, status,
-    initiated_by, external_refund_id, failure_code, failure_message, metadata, next_action_at, flagged_at, flag_reason,
+    initiated_by, external_refund_id, failure_code, failure_message, metadata,
     created_at, updated_at, completed_at)
   select 'ref_' || md5($1 || $2 || n), $1, $2::environment, ${transactionOf('payment')}, ${processorOf('payment')},
     1 + ${chance('n', 5, 20_000)}, (array['usd', 'usd', 'usd', 'eur', 'jpy', 'kwd'])[1 + ${chance('n', 6, 6)}],
@@ -70,9 +71,18 @@ const insertRefunds = `
     case when status = 'failed' then (array['card_declined', 'expired', 'insufficient_funds'])[1 + ${chance('n', 8, 3)}] end,
     case when status = 'failed' then 'The processor said no.' end,
     case when n % 3 = 0 then jsonb_build_object('order', n) end,
-    case when status = 'processing' then created_at end,
-    case when ${chance('n', 9, 50)} = 0 then created_at + interval '1 hour' end,
-    case when ${chance('n', 9, 50)} = 0 then 'The outcome is unknown.' end,
     created_at, created_at + interval '2 hours',
     case when status = 'completed' then created_at + ${chance('n', 10, 3_600_000)} * interval '1 millisecond' end
   from decided`;
+
+/** What is processing is due, and one refund in fifty is flagged, whatever became of it. */
+const insertWork = `
+  with drawn as (
+    select *, hashtextextended(id, 9) % 50 = 0 as is_flagged from refund
+    where organization_id = $1 and environment = $2::environment
+  )
+  insert into refund_work (refund_id, organization_id, environment, processor, due_at, flagged_at, flag_reason)
+  select id, organization_id, environment, processor, case when status = 'processing' then created_at end,
+    case when is_flagged then created_at + interval '1 hour' end,
+    case when is_flagged then 'The outcome is unknown.' end
+  from drawn where status = 'processing' or is_flagged`;

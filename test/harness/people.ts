@@ -48,7 +48,7 @@ export function usePeople(): TestPeople {
 
 function peopleOf(databaseUrl: string): TestPeople {
   const time = stoppedClock();
-  const db = openDatabase(databaseUrl, 10);
+  const db = openDatabase(databaseUrl, { poolSize: 10 });
   const settings = { ENCRYPTION_KEY: randomBytes(32).toString('base64') };
   const clock = { now: () => new Date(time.ms) };
   const logged: Record<string, unknown>[] = [];

@@ -5,6 +5,7 @@ import {
   type PolicyInput,
   type PolicyVerdict,
   policySchema,
+  summaryOf,
 } from '../../shared/policies/policy.ts';
 
 /** When the payment of `facts` was made. */
@@ -22,14 +23,14 @@ export function policy(rules: Partial<PolicyInput> = {}): Policy {
 /** What differs from the payment of `facts`. */
 export interface Given {
   transaction?: Partial<PolicyFacts['transaction']>;
-  refunds?: PolicyFacts['refunds'];
+  refunds?: Parameters<typeof summaryOf>[0];
   velocity?: PolicyFacts['velocity'];
   request?: Partial<PolicyFacts['request']>;
   now?: Date;
 }
 
 /** 100.00 USD, charged at `charged`, looked at a day later over the API. */
-export function facts({ transaction, request, ...rest }: Given = {}): PolicyFacts {
+export function facts({ transaction, refunds = [], request, ...rest }: Given = {}): PolicyFacts {
   const paid = {
     amount: 10_000n,
     currency: 'usd',
@@ -39,7 +40,7 @@ export function facts({ transaction, request, ...rest }: Given = {}): PolicyFact
   };
   return {
     transaction: { ...paid, ...transaction },
-    refunds: [],
+    refunds: summaryOf(refunds),
     velocity: { refundsInLastDay: 0, amountInLastDay: 0n },
     request: { amount: null, reason: null, metadata: null, initiatedBy: 'api', ...request },
     now: later(charged, 86_400_000),
@@ -48,7 +49,7 @@ export function facts({ transaction, request, ...rest }: Given = {}): PolicyFact
 }
 
 /** The status of a refund. */
-export type Status = PolicyFacts['refunds'][number]['status'];
+export type Status = Parameters<typeof summaryOf>[0][number]['status'];
 /** A refund of the payment. */
 export const refund = (amount: bigint, status: Status = 'completed') => ({
   amount,

@@ -25,7 +25,7 @@ interface PlanNode {
 /** Does the work on a connection of its own, and then has every query that it sent explained and measured once more. */
 export async function plansOf(databaseUrl: string, work: Work): Promise<QueryPlan[]> {
   const recording = recordStatements();
-  const db = openDatabase(databaseUrl, 1);
+  const db = openDatabase(databaseUrl, { poolSize: 1 });
   try {
     await work(db);
   } finally {

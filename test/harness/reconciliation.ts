@@ -1,13 +1,13 @@
 import { expect } from 'vitest';
-import { loadAccount } from '../../shared/accounts/connect.ts';
-import type { ProcessorAccount, ReconciliationFinding, ReconciliationRun, Refund } from '../../shared/db.ts';
+import { type AccountName, loadAccount } from '../../shared/accounts/connect.ts';
+import type { ReconciliationFinding, ReconciliationRun } from '../../shared/db.ts';
 import type { Environment } from '../../shared/environment.ts';
 import type { RefundWindow } from '../../shared/processors/processor.ts';
 import { reconcileAccount } from '../../shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '../../shared/reconciliation/schedule.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { newPayment } from './payments.ts';
-import { rowOf } from './refund-records.ts';
+import { type RefundRecord, rowOf } from './refund-records.ts';
 import type { TestService } from './service.ts';
 
 export type ProcessorName = 'stripe' | 'braintree';
@@ -22,7 +22,7 @@ export async function accountOf(
   { deps, organization }: TestService,
   processor: ProcessorName,
   { organizationId = organization.id, environment = 'test' }: WhichAccount = {},
-): Promise<ProcessorAccount> {
+): Promise<AccountName> {
   return await loadAccount(deps.db, { organizationId, environment, processor });
 }
 
@@ -67,7 +67,7 @@ export async function createRefund(
   service: TestService,
   processor: ProcessorName,
   payment: Record<string, unknown> = {},
-): Promise<Refund> {
+): Promise<RefundRecord> {
   const transactionId = await newPayment(service, { processor, ...payment });
   const { status, body } = await service.call('POST', '/v1/refunds', {
     body: { transactionId, amount: 2_500, reason: 'other', processor },
@@ -78,7 +78,7 @@ export async function createRefund(
 }
 
 /** Makes the refund due, and takes every step that is due. */
-export async function work(service: TestService, { id }: Pick<Refund, 'id'>): Promise<Refund> {
+export async function work(service: TestService, { id }: Pick<Refund, 'id'>): Promise<RefundRecord> {
   await service.deps.db.refund.updateMany({
     where: { id, status: 'processing' },
     data: { nextActionAt: new Date(0) },
@@ -88,7 +88,7 @@ export async function work(service: TestService, { id }: Pick<Refund, 'id'>): Pr
 }
 
 /** Takes the steps that are due by themselves, as a worker does that was woken. */
-export async function workWhatIsDue(service: TestService, { id }: Pick<Refund, 'id'>): Promise<Refund> {
+export async function workWhatIsDue(service: TestService, { id }: Pick<Refund, 'id'>): Promise<RefundRecord> {
   await advanceRefund(service.deps, id);
   return await rowOf(service, id);
 }
@@ -96,7 +96,7 @@ export async function workWhatIsDue(service: TestService, { id }: Pick<Refund, '
 const settledStatus = { stripe: 'succeeded', braintree: 'settled' } as const;
 
 /** A refund that has completed. */
-export async function completedRefund(service: TestService, processor: ProcessorName): Promise<Refund> {
+export async function completedRefund(service: TestService, processor: ProcessorName): Promise<RefundRecord> {
   const accepted = await work(service, await createRefund(service, processor));
   await settle(service, accepted);
   const completed = await work(service, accepted);
@@ -107,7 +107,7 @@ export async function completedRefund(service: TestService, processor: Processor
 /** Lets the processor carry a refund out. */
 export async function settle(
   { sandbox }: TestService,
-  { externalRefundId, processor }: Refund,
+  { externalRefundId, processor }: RefundRecord,
 ): Promise<void> {
   await sandbox.driveRefund(externalRefundId ?? '', { status: settledStatus[processor as ProcessorName] });
 }
@@ -115,7 +115,7 @@ export async function settle(
 /** Lets a refund fail at its processor, whatever it was. */
 export async function letFail(
   { sandbox }: TestService,
-  { externalRefundId, processor }: Refund,
+  { externalRefundId, processor }: RefundRecord,
 ): Promise<void> {
   const status = processor === 'stripe' ? 'failed' : 'settlement_declined';
   await sandbox.driveRefund(externalRefundId ?? '', { status });

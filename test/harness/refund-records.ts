@@ -1,16 +1,75 @@
-import type { Refund } from '../../shared/db.ts';
+import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '../../shared/db.ts';
 import type { TestService } from './service.ts';
 import { waitFor } from './wait-for.ts';
 
 /** An id as ours are, of a refund that is nowhere. */
 export const unknownRefundId = 'ref_01kahw3v6me8fbw6r5k2jdz7qs';
 
-export async function rowOf({ deps }: TestService, refundId: string): Promise<Refund> {
-  return await deps.db.refund.findUniqueOrThrow({ where: { id: refundId } });
+type WorkState = Pick<
+  RefundWork,
+  | 'dueAt'
+  | 'leasedUntil'
+  | 'leaseToken'
+  | 'unknownSince'
+  | 'resyncRequestedAt'
+  | 'cancelRequestedAt'
+  | 'retryingSince'
+  | 'consecutiveFailures'
+  | 'flaggedAt'
+  | 'flagReason'
+  | 'extraRefundId'
+>;
+
+/** All that is on record of a refund: its row, its open work as far as there is any, and its attempts. */
+export type RefundRecord = Refund & {
+  work: RefundWork | null;
+  /** The last one first. */
+  attempts: Prisma.RefundAttemptGetPayload<object>[];
+  attemptCount: number;
+} & WorkState;
+
+const nothingToDo: WorkState = {
+  dueAt: null,
+  leasedUntil: null,
+  leaseToken: null,
+  unknownSince: null,
+  resyncRequestedAt: null,
+  cancelRequestedAt: null,
+  retryingSince: null,
+  consecutiveFailures: 0,
+  flaggedAt: null,
+  flagReason: null,
+  extraRefundId: null,
+};
+
+export async function rowOf({ deps }: Pick<TestService, 'deps'>, refundId: string): Promise<RefundRecord> {
+  const [record] = await recordsOf(deps.db, { id: refundId });
+  if (record === undefined) throw new Error(`There is no refund ${refundId}`);
+  return record;
+}
+
+/** Everything on record of the refunds that a condition selects, in the order of their ids. */
+export async function recordsOf(
+  db: DatabaseTransaction,
+  where: Prisma.RefundWhereInput = {},
+): Promise<RefundRecord[]> {
+  const refunds = await db.refund.findMany({
+    where,
+    include: { work: true, attempts: { orderBy: { number: 'desc' } } },
+    orderBy: { id: 'asc' },
+  });
+  return refunds.map((refund) => {
+    const { refundId: _, organizationId: __, environment: ___, processor: ____, ...work } = refund.work ?? {};
+    return { ...nothingToDo, ...work, ...refund, attemptCount: refund.attempts.length };
+  });
 }
 
 /** Waits until the refund has this status. */
-export async function untilStatus(service: TestService, refundId: string, status: string): Promise<Refund> {
+export async function untilStatus(
+  service: TestService,
+  refundId: string,
+  status: string,
+): Promise<RefundRecord> {
   return await waitFor(`refund ${refundId} to be ${status}`, async () => {
     const refund = await rowOf(service, refundId);
     return refund.status === status ? refund : null;

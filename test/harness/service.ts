@@ -95,8 +95,9 @@ export async function startService(options: ServiceOptions): Promise<TestService
   if (backend.redisUrl === null) await migrateQueueTables(databaseUrl);
   const sandboxServer = await startSandbox({ port: 0 });
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
-  const watcher = new RefundWatcher(deps.db);
-  const dashboardDb = options.overrides?.db ?? openDatabase(databaseUrl, settings.DASHBOARD_POOL_SIZE);
+  const watcher = new RefundWatcher(deps.reads);
+  const dashboardDb =
+    options.overrides?.db ?? openDatabase(databaseUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });
   const app = await buildApp({ ...deps, watcher, dashboardDb });
   const workers: QueueWorker[] = [];
   const startWorker = () => {

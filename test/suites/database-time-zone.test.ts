@@ -9,7 +9,7 @@ let db: Database;
 beforeAll(async () => {
   const name = new URL(databaseUrl()).pathname.slice(1);
   await query(databaseUrl(), `alter database "${name}" set timezone = 'Pacific/Auckland'`);
-  db = openDatabase(databaseUrl(), 1);
+  db = openDatabase(databaseUrl(), { poolSize: 1 });
 });
 afterAll(() => db.$disconnect());
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
       await fillRefunds(client, { ...each, count: 300, now, days: 10 });
     }
   });
-  db = openDatabase(databaseUrl(), 5);
+  db = openDatabase(databaseUrl(), { poolSize: 5 });
 });
 afterAll(() => db.$disconnect());
 

@@ -37,7 +37,7 @@ describe('the overview', () => {
     });
     // Days are those of UTC, wherever the database thinks that it is.
     await query(databaseUrl(), `alter database "${databaseName()}" set timezone = 'Pacific/Auckland'`);
-    db = openDatabase(databaseUrl(), 2);
+    db = openDatabase(databaseUrl(), { poolSize: 2 });
     const [latest, earlier] = await db.refund.findMany({ where: owner, take: 2, orderBy: { id: 'asc' } });
     const edges = [new Date('2026-11-15T00:00:00Z'), new Date('2026-11-14T23:59:59.999Z')];
     for (const [index, refund] of [latest, earlier].entries()) {

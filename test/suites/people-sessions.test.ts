@@ -296,7 +296,7 @@ describe('the audit log', () => {
     const [{ id }, { sid }] = [await start(userId), await start(userId)];
     const { statements, stop } = recordStatements();
     onTestFinished(stop);
-    const db = openDatabase(people.databaseUrl, 1);
+    const db = openDatabase(people.databaseUrl, { poolSize: 1 });
     onTestFinished(() => db.$disconnect());
     await revokeSession({ ...people.deps, db }, { userId, sid, id });
     const written = await people.deps.db.auditLog.count({ where: { target: id, action: 'session.revoked' } });

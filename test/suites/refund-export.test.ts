@@ -20,7 +20,7 @@ beforeAll(async () => {
     await fillRefunds(client, { ...many, count: 1_200, now, days: 10 });
     await fillRefunds(client, { ...one, count: 1, now, days: 1 });
   });
-  db = openDatabase(databaseUrl(), 2);
+  db = openDatabase(databaseUrl(), { poolSize: 2 });
   template = await db.refund.findFirstOrThrow({ where: many });
 });
 afterAll(() => db.$disconnect());

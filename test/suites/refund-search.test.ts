@@ -28,7 +28,7 @@ beforeAll(async () => {
       await fillRefunds(client, { ...owner, count: 150, now, days: 30 });
     }
   });
-  db = openDatabase(databaseUrl(), 3);
+  db = openDatabase(databaseUrl(), { poolSize: 3 });
   everything = await db.refund.findMany();
 });
 afterAll(() => db.$disconnect());
