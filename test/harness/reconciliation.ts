@@ -78,7 +78,7 @@ export async function createRefund(
 }
 
 /** Makes the refund due, and takes every step that is due. */
-export async function work(service: TestService, { id }: Pick<Refund, 'id'>): Promise<RefundRecord> {
+export async function work(service: TestService, { id }: Pick<RefundRecord, 'id'>): Promise<RefundRecord> {
   await service.deps.db.refund.updateMany({
     where: { id, status: 'processing' },
     data: { nextActionAt: new Date(0) },
@@ -88,7 +88,7 @@ export async function work(service: TestService, { id }: Pick<Refund, 'id'>): Pr
 }
 
 /** Takes the steps that are due by themselves, as a worker does that was woken. */
-export async function workWhatIsDue(service: TestService, { id }: Pick<Refund, 'id'>): Promise<RefundRecord> {
+export async function workWhatIsDue(service: TestService, { id }: Pick<RefundRecord, 'id'>): Promise<RefundRecord> {
   await advanceRefund(service.deps, id);
   return await rowOf(service, id);
 }
