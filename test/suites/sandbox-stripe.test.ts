@@ -132,6 +132,17 @@ describe('refusals of a refund', () => {
     });
   });
 
+  test('a disputed charge has a dispute that stops refunds, and others have none', async () => {
+    await card('ch_with_dispute', { status: 'disputed' });
+    await card('ch_without_dispute');
+    const disputesOf = async (charge: string) => (await stripe.disputes.list({ charge })).data;
+    expect(await disputesOf('ch_with_dispute')).toMatchObject([
+      { object: 'dispute', charge: 'ch_with_dispute', status: 'needs_response', is_charge_refundable: false },
+    ]);
+    expect(await disputesOf('ch_without_dispute')).toEqual([]);
+    expect(await failureOf(disputesOf('ch_missing'))).toMatchObject({ code: 'resource_missing' });
+  });
+
   test('a declined refund says that the issuer declined it', async () => {
     const error = await failureOf(stripe.refunds.create({ charge: 'ch_declined_1' }));
     expect(error).toMatchObject({ statusCode: 400, code: 'charge_not_refundable' });

@@ -30,6 +30,23 @@ export function chargeObject(ledger: Ledger, payment: Payment) {
   };
 }
 
+/** A chargeback that waits for an answer. */
+export function disputeObject(payment: Payment) {
+  return {
+    id: `dp_${payment.id.slice(3)}`,
+    object: 'dispute',
+    amount: toStripeUnits(payment.amount, payment.currency),
+    charge: payment.id,
+    created: inSeconds(payment.createdAt),
+    currency: payment.currency,
+    is_charge_refundable: false,
+    livemode: payment.environment === 'live',
+    payment_intent: paymentIntentId(payment),
+    reason: 'general',
+    status: 'needs_response',
+  };
+}
+
 function paymentMethodDetails(payment: Payment) {
   if (payment.paymentMethod === 'customer_balance') return { type: 'customer_balance', customer_balance: {} };
   return { type: 'card', card: { brand: 'visa', last4: '4242' } };
