@@ -2,10 +2,11 @@ import { chooseAccount } from '../accounts/choose-account.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Environment } from '../environment.ts';
 import { ServiceError } from '../errors.ts';
+import type { ProcessorFailure } from '../processors/processor.ts';
 import { refusedCredentials } from '../refunds/refusals.ts';
 import { type KnownTransaction, readTransaction } from '../transactions/read-transaction.ts';
 import { decidePolicy, type PolicyRequest } from './decide.ts';
-import { unknownTransaction } from './evaluate.ts';
+import { unknownTransaction, unrefundableTransaction } from './evaluate.ts';
 import type { PolicyVerdict } from './policy.ts';
 
 /** A question about a refund of a payment that somebody may ask for. */
@@ -18,14 +19,17 @@ export interface PolicyQuestion {
   request: PolicyRequest;
 }
 
-/** The payment and what the policies say; without the payment nobody knows it. */
 export interface PaymentExamination {
+  /** Null when no account has it, or its processor refunds nothing of it. */
   transaction: KnownTransaction | null;
+  /** Why its processor refunds nothing of it; null otherwise. */
+  unrefundable: ProcessorFailure | null;
   verdict: PolicyVerdict;
 }
 
 /**
- * Answers whether a payment may be refunded; nothing is changed. A payment that nobody knows is not eligible.
+ * Answers whether a payment may be refunded; nothing is changed. A payment that nobody knows, or of which its processor
+ * refunds nothing, is not eligible.
  * @throws ServiceError when nothing is stored: service_unavailable while the processor cannot be asked, and processor_error
  * when it refuses the account's credentials; besides what `chooseAccount` throws.
  */
@@ -34,7 +38,8 @@ export async function examinePayment(
   question: PolicyQuestion,
 ): Promise<PaymentExamination> {
   const { organizationId, environment, transactionId, request } = question;
-  const unknown = { transaction: null, verdict: unknownTransaction(transactionId, request.initiatedBy) };
+  const verdict = unknownTransaction(transactionId, request.initiatedBy);
+  const unknown = { transaction: null, unrefundable: null, verdict };
   const account = await chooseAccount(deps, { ...question, processor: question.processor });
   if (account === null) return unknown;
   const { processor } = account;
@@ -42,10 +47,20 @@ export async function examinePayment(
   switch (reading.kind) {
     case 'known': {
       const { transaction } = reading;
-      return { transaction, verdict: await decidePolicy(deps.db, deps.clock, transaction, request) };
+      return {
+        transaction,
+        unrefundable: null,
+        verdict: await decidePolicy(deps.db, deps.clock, transaction, request),
+      };
     }
     case 'not-found':
       return unknown;
+    case 'unrefundable':
+      return {
+        transaction: null,
+        unrefundable: reading.failure,
+        verdict: unrefundableTransaction(transactionId, reading.failure, request.initiatedBy),
+      };
     case 'unreachable':
       throw new ServiceError(
         'service_unavailable',

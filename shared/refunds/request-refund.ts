@@ -82,6 +82,7 @@ async function readPayment(
     case 'unreachable':
       return null;
     case 'not-found':
+    case 'unrefundable':
       throw new ServiceError('processor_error', reading.failure.message);
     case 'misconfigured':
       throw refusedCredentials(processor, reading.failure);

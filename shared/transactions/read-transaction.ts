@@ -10,12 +10,14 @@ import { type TransactionKey, whereTransaction } from './reservation.ts';
  * A payment for somebody who waits.
  * - `known`: as the processor described it, lately.
  * - `not-found`: the processor does not have it.
+ * - `unrefundable`: the processor has it and refunds nothing of it; it is not stored.
  * - `unreachable`: the processor could not be asked and nothing is stored.
  * - `misconfigured`: the processor refuses the account's credentials and nothing is stored.
  */
 export type TransactionReading =
   | { kind: 'known'; transaction: KnownTransaction }
   | { kind: 'not-found'; failure: ProcessorFailure }
+  | { kind: 'unrefundable'; failure: ProcessorFailure }
   | { kind: 'unreachable'; failure: ProcessorFailure }
   | { kind: 'misconfigured'; failure: ProcessorFailure };
 
@@ -40,6 +42,8 @@ export async function readTransaction(deps: Dependencies, key: TransactionKey): 
   switch (answer.kind) {
     case 'found': {
       await clearMisconfigured(deps, account);
+      const { unrefundable } = answer.value;
+      if (unrefundable !== null) return { kind: 'unrefundable', failure: unrefundable };
       const recorded = await recordTransaction(deps, key, answer.value, readAt);
       // The row cannot hold an amount that is less than what is reserved; who waits is told all the same.
       const { amount, currency, chargedAt } = answer.value;

@@ -19,6 +19,8 @@ export const chargeJson = (changes: object = {}) => ({
   captured: true,
   created: 1_700_000_000,
   currency: 'usd',
+  disputed: false,
+  status: 'succeeded',
   ...changes,
 });
 

@@ -224,6 +224,13 @@ describe('what cannot be is told at its field, and what was entered stays', () =
     expect(await refundsOf(transactionId)).toEqual([]);
   });
 
+  test('a payment of which the processor refunds nothing', async () => {
+    const page = await check(await refundOf(await newPayment(service, { status: 'disputed' })));
+    expect(page.status).toBe(400);
+    expect(page.text).toMatch(problem('transactionId'));
+    expect(page.text).toContain('The payment was charged back');
+  });
+
   test('a payment that was refunded elsewhere meanwhile', async () => {
     const transactionId = await newPayment(service);
     const fields = await refundOf(transactionId, { amount: '100' });

@@ -105,6 +105,21 @@ describe('Braintree on the wire', () => {
     expect(seen).toEqual([]);
   });
 
+  test.each([
+    ['settled', null],
+    ['authorized', null],
+    ['voided', null],
+    [
+      'settlement_declined',
+      { code: 'settlement_declined', message: expect.stringContaining('nothing to refund') },
+    ],
+    ['processor_declined', { code: 'processor_declined' }],
+  ])('a payment that is %s says whether it can be refunded', async (status, unrefundable) => {
+    const { url } = await serve((_, response) => xml(response, 200, transactionXml({ status })));
+    const braintree = connect('braintree', braintreeCredentials, url);
+    expect(await braintree.getTransaction('sale1', options)).toMatchObject({ value: { unrefundable } });
+  });
+
   test('a listed refund that cannot be found does not make the payment unknown', async () => {
     const { url } = await serve((call, response) =>
       call.path.endsWith('/sale1')

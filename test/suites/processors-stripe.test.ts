@@ -124,6 +124,60 @@ describe('Stripe on the wire', () => {
   });
 
   test.each([
+    ['is still pending', { status: 'pending' }, null],
+    ['failed', { status: 'failed', captured: false, amount_captured: 0 }, 'charge_failed'],
+    ['was never captured', { captured: false, amount_captured: 0 }, 'charge_uncaptured'],
+  ])('a payment that %s says whether it can be refunded', async (_, changes, code) => {
+    const { url, seen } = await serve((_seen, response) => json(response, 200, chargeJson(changes)));
+    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject({
+      value: { unrefundable: code === null ? null : { code } },
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  const dispute = { status: 'needs_response', is_charge_refundable: false };
+
+  test.each([
+    ['a chargeback', [dispute], 'charge_disputed'],
+    ['a chargeback that was lost', [{ ...dispute, status: 'lost' }], 'charge_disputed'],
+    ['a chargeback that was won', [{ ...dispute, status: 'won' }], null],
+    ['an inquiry', [{ status: 'warning_needs_response', is_charge_refundable: true }], null],
+    ['a chargeback besides another dispute', [{ ...dispute, status: 'won' }, dispute], 'charge_disputed'],
+  ])('a disputed payment says whether it can be refunded, by its dispute: %s', async (_, data, code) => {
+    const { url, seen } = await serve(({ path }, response) =>
+      json(
+        response,
+        200,
+        path.startsWith('/v1/charges')
+          ? chargeJson({ disputed: true })
+          : { object: 'list', data, has_more: false },
+      ),
+    );
+    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject({
+      value: { unrefundable: code === null ? null : { code } },
+    });
+    expect(seen.map(({ path }) => path)).toEqual(['/v1/charges/ch_1', '/v1/disputes?charge=ch_1&limit=100']);
+  });
+
+  test.each([
+    [
+      'a key that may not read disputes leaves the decision to Stripe',
+      403,
+      { kind: 'found', value: { unrefundable: null } },
+    ],
+    ['a payment whose disputes cannot be read now is unavailable', 500, { kind: 'unavailable' }],
+  ])('%s', async (_, status, expected) => {
+    const { url } = await serve(({ path }, response) =>
+      path.startsWith('/v1/charges')
+        ? json(response, 200, chargeJson({ disputed: true }))
+        : json(response, status, { error: { type: 'invalid_request_error', message: 'No.' } }),
+    );
+    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject(
+      expected,
+    );
+  });
+
+  test.each([
     ['and Stripe lists the rest as a refund', [refundJson({ amount: 2_000, status: 'succeeded' })], 5_000n],
     ['and Stripe lists no refund', [], 3_000n],
   ])('of a payment captured in part only that part counts %s', async (_, data, amount) => {

@@ -44,6 +44,13 @@ const chargeReply = z.object({
   captured: z.boolean(),
   created: z.int(),
   currency,
+  disputed: z.boolean(),
+  status: z.string(),
+});
+
+const disputeListReply = z.object({
+  object: z.literal('list'),
+  data: z.array(z.object({ is_charge_refundable: z.boolean(), status: z.string() })),
 });
 
 const paymentIntentReply = z.object({
@@ -104,11 +111,18 @@ export function readLatestCharge(reply: unknown): StripeCharge | string | null {
   return latest === null || typeof latest === 'string' ? latest : readCharge(latest);
 }
 
+/** Whether a list of a charge's disputes holds one that stops refunds: not an inquiry, and not won. */
+export function readIsChargedBack(reply: unknown): boolean {
+  const { data } = readAnswer(disputeListReply, reply);
+  return data.some((dispute) => !dispute.is_charge_refundable && dispute.status !== 'won');
+}
+
 /** A charge and its refunds under the id that the caller knows the payment by. */
 export function toTransaction(
   id: string,
   charge: StripeCharge,
   refunds: ProcessorRefund[],
+  isChargedBack: boolean,
 ): ProcessorTransaction {
   return {
     id,
@@ -116,7 +130,23 @@ export function toTransaction(
     currency: charge.currency,
     chargedAt: new Date(charge.created * 1000),
     refunds,
+    unrefundable: unrefundable(charge, isChargedBack),
   };
+}
+
+/** A charge that is `pending` can be refunded: Stripe holds the refund until the charge has settled. */
+function unrefundable(charge: StripeCharge, isChargedBack: boolean): ProcessorFailure | null {
+  if (charge.status === 'failed') {
+    return processorFailure('charge_failed', 'The payment failed, so there is nothing to refund.');
+  }
+  if (!charge.captured) {
+    const message = 'The payment has not been captured, so there is nothing to refund. Cancel it in Stripe.';
+    return processorFailure('charge_uncaptured', message);
+  }
+  if (!isChargedBack) return null;
+  const message =
+    'The payment was charged back, so Stripe does not refund it. Respond to the dispute in Stripe.';
+  return processorFailure('charge_disputed', message);
 }
 
 /**

@@ -68,8 +68,9 @@ async function check(
   const request = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
   try {
     const question = { ...form.context.owner, transactionId, processor, request };
-    const { transaction, verdict } = await examinePayment(deps, question);
-    const problems = paymentProblems(entry, { transaction });
+    const examination = await examinePayment(deps, question);
+    const { transaction, verdict } = examination;
+    const problems = paymentProblems(entry, examination);
     if (problems !== null || transaction === null) return showForm(reply.code(400), form, problems ?? {});
     return sendPage(
       reply,
