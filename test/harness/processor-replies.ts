@@ -20,6 +20,7 @@ export const chargeJson = (changes: object = {}) => ({
   created: 1_700_000_000,
   currency: 'usd',
   disputed: false,
+  refunded: false,
   status: 'succeeded',
   ...changes,
 });
