@@ -4,6 +4,8 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   // Stripe itself repeats a wrong key with stars in the middle, and its last letters are a part of it all the same.
   [/([sr]k)_(live|test)_[\w*]+/g, '$1_$2_[redacted]'],
   [/whsec_[A-Za-z0-9+/_=-]+/g, 'whsec_[redacted]'],
+  // Client secrets of Stripe: pi_..._secret_...
+  [/_secret_[\w%]+/g, '_secret_[redacted]'],
   [/invite_[\w-]{20,}/g, 'invite_[redacted]'],
   [/\b(Basic|Bearer) +[A-Za-z0-9+/._~=-]{16,}/gi, '$1 [redacted]'],
   // Up to the last @, because a password may hold one.
@@ -13,7 +15,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Masks in a text what must not leave the service by accident: API keys, processors' keys and webhook secrets,
+ * Masks in a text what must not leave the service by accident: API keys, processors' keys, webhook and client secrets,
  * tokens of invitations, credentials of HTTP, passwords in URLs, and card-like numbers.
  */
 export function redact(text: string): string {

@@ -151,6 +151,24 @@ const rows: Row[] = [
       ask: async () => await create(body),
     };
   }),
+  ...(
+    [
+      ['create', async () => await create({ transactionId: 'pi_3abc_secret_9xyz', ...valid })],
+      ['check', async () => await check({ transactionId: 'pi_3abc_secret_9xyz' })],
+    ] as const
+  ).map(([endpoint, ask]): Row => {
+    return {
+      endpoint,
+      condition: 'transactionId is a client secret, which is not repeated',
+      status: 400,
+      code: 'validation_error',
+      ask,
+      expected: ({ body }) =>
+        expect(body.error.message).toMatch(
+          /transactionId: this is a client secret, not a payment id; send the part before _secret_$/,
+        ),
+    };
+  }),
   {
     endpoint: 'create',
     condition: "the currency is not the transaction's, also when it is the default",
