@@ -16,6 +16,8 @@ export interface Payment extends Scope {
   /** The name under which it first appeared, and which the control API reports. */
   registeredAs: string;
   amount: number;
+  /** Stripe: what was captured so far, where it is not all or nothing of the amount. */
+  capturedAmount?: number | undefined;
   currency: string;
   createdAt: number;
   status: string;

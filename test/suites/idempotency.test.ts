@@ -50,7 +50,9 @@ describe('the same request with the same key is answered the same, and carried o
   });
 
   test('for a rejection, which stays although the processor would accept by now', async () => {
-    const [key, transactionId] = [randomUUID(), await payment({ status: 'disputed' })];
+    const [key, transactionId] = [randomUUID(), await payment()];
+    await service.call('POST', '/v1/policies/check', { body: { transactionId } });
+    await service.sandbox.changeTransaction(transactionId, { status: 'disputed' });
     const first = await create(key, bodyFor(transactionId));
     expectCode(first, 502, 'processor_error');
     await service.sandbox.changeTransaction(transactionId, { status: 'succeeded' });

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { currencyExponents } from '../../shared/currencies.ts';
 import { UnexpectedAnswerError } from '../../shared/processors/answer.ts';
 import { amountProblem, fromStripeAmount, toStripeAmount } from '../../shared/processors/stripe/amounts.ts';
+import { isPaymentId } from '../../shared/processors/stripe/ids.ts';
 import { outcomeOf } from '../../shared/processors/stripe/map-error.ts';
 import { mapStatus } from '../../shared/processors/stripe/map-status.ts';
 
@@ -121,6 +122,17 @@ describe('what the status of a Stripe refund means', () => {
   ])('%s is %s', (status, state) => {
     expect(mapStatus(status)).toBe(state);
   });
+});
+
+test.each([
+  ['ch_1', true],
+  ['py_1', true],
+  ['pi_3MtwBwLkdIwHu7ix28a3tqPa', true],
+  ['pi_3MtwBwLkdIwHu7ix28a3tqPa_secret_YrKJUKribcBjcG8HVhfZluoGH', false],
+  ['re_1', false],
+  ['ch_../1', false],
+])('%s is the id of a payment: %s', (id, expected) => {
+  expect(isPaymentId(id)).toBe(expected);
 });
 
 describe('amounts for Stripe', () => {

@@ -1,6 +1,6 @@
 import { fromStripeUnits, stripeStep, toDecimal } from '../currency.ts';
 import type { Payment } from '../ledger.ts';
-import { declinesRefunds, findPayment, scopeOf } from '../payments.ts';
+import { capturedAmount, declinesRefunds, findPayment, scopeOf } from '../payments.ts';
 import { addRefund, randomId, type Sandbox } from '../state.ts';
 import { invalidParameter, noSuch, refundRefused, StripeRefusal } from './errors.ts';
 import type { Form } from './form.ts';
@@ -95,7 +95,8 @@ function refundableAmount(sandbox: Sandbox, payment: Payment): number {
   if (payment.status === 'failed') {
     throw refundRefused('charge_not_refundable', `Charge ${id} failed, so there is nothing to refund.`, id);
   }
-  if (payment.status === 'uncaptured') {
+  const captured = capturedAmount(payment);
+  if (captured === 0) {
     throw refundRefused('charge_not_refundable', `Charge ${id} has not been captured yet.`, id);
   }
   if (payment.status === 'disputed') {
@@ -104,7 +105,7 @@ function refundableAmount(sandbox: Sandbox, payment: Payment): number {
   if (declinesRefunds(payment)) {
     throw refundRefused('charge_not_refundable', `The card issuer declined the refund of charge ${id}.`, id);
   }
-  const left = payment.amount - sandbox.ledger.refundedAmount(payment);
+  const left = captured - sandbox.ledger.refundedAmount(payment);
   if (left <= 0)
     throw refundRefused('charge_already_refunded', `Charge ${id} has already been refunded.`, id);
   return left;
