@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Refund } from '../../../shared/db.ts';
 import { ServiceError } from '../../../shared/errors.ts';
 import { findOwnRefund } from '../../../shared/refunds/find-refunds.ts';
@@ -15,7 +15,7 @@ import { idempotentHeadersSchema } from '../../schemas/headers.ts';
 import { refundParamsSchema, refundSchema } from '../../schemas/refund.ts';
 import { dataResponse } from '../../schemas/response.ts';
 
-/** `POST /v1/refunds/:id/cancel`: cancels a refund, or says why that cannot be. */
+/** `POST /v1/refunds/:id/cancel`: cancels a refund, or says why that cannot be. Its body is ignored by `ignoreBodies`. */
 export function cancelRefundRoute(app: Api, deps: ApiDependencies): void {
   app.post(
     '/v1/refunds/:id/cancel',
@@ -25,12 +25,11 @@ export function cancelRefundRoute(app: Api, deps: ApiDependencies): void {
         summary: 'Cancel a refund',
         description:
           'A refund that the processor has not got is cancelled at once. Otherwise the processor is asked, and only its ' +
-          'confirmation is answered with 200; until then the refund stays as it is.',
+          'confirmation is answered with 200; until then the refund stays as it is. A body is ignored.',
         tags: ['Refunds'],
         security: [{ apiKey: [] }],
         headers: idempotentHeadersSchema,
         params: refundParamsSchema,
-        body: z.strictObject({}, { error: 'must be empty' }).nullish(),
         response: {
           200: dataResponse(
             'The refund is cancelled: the processor confirmed it, or was never asked to refund.',
@@ -41,7 +40,6 @@ export function cancelRefundRoute(app: Api, deps: ApiDependencies): void {
             'refund_not_cancellable',
             'idempotency_in_progress',
             'payload_too_large',
-            'unsupported_media_type',
             'idempotency_key_reused',
           ),
         },
