@@ -8,6 +8,7 @@ import { dashboard } from './dashboard/dashboard.tsx';
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
+import { ignoreBodies } from './ignored-body.ts';
 import { acceptJsonOnly } from './json-body.ts';
 import { describeApi } from './openapi.ts';
 import { Admission, watchEventLoop } from './overload.ts';
@@ -87,7 +88,10 @@ export async function buildApp(deps: ApiDependencies): Promise<Api> {
     createRefundRoute(scope, deps);
     getRefundRoute(scope, deps);
     listRefundsRoute(scope, deps);
-    cancelRefundRoute(scope, deps);
+    await scope.register(async (inner: Api) => {
+      ignoreBodies(inner);
+      cancelRefundRoute(inner, deps);
+    });
     checkPolicyRoute(scope, deps);
   });
   await app.register(async (scope: Api) => {

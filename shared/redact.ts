@@ -8,9 +8,10 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/_secret_[\w%]+/g, '_secret_[redacted]'],
   [/invite_[\w-]{20,}/g, 'invite_[redacted]'],
   [/\b(Basic|Bearer) +[A-Za-z0-9+/._~=-]{16,}/gi, '$1 [redacted]'],
-  // Up to the last @, because a password may hold one.
-  [/\b([a-z][a-z0-9+.-]{0,30}):\/\/[^\s"'<>]{0,1000}@/gi, '$1://[redacted]@'],
 ];
+
+/** From a scheme to the end of the word: each word is looked at once, however many schemes it holds. */
+const url = /\b([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s"'<>]*)/gi;
 
 /** 13 digits or more, also in groups. */
 const digits = /(?<!\d)\d(?:(?:[ +-]|%20|%2B|%2D)?\d){12,}/gi;
@@ -21,7 +22,10 @@ const digits = /(?<!\d)\d(?:(?:[ +-]|%20|%2B|%2D)?\d){12,}/gi;
  */
 export function redact(text: string): string {
   return patterns
-    .reduce((masked, [pattern, replacement]) => masked.replace(pattern, replacement), text)
+    .reduce(
+      (masked, [pattern, replacement]) => masked.replace(pattern, replacement),
+      text.replace(url, maskUserInfo),
+    )
     .replace(digits, (run, at: number, whole: string) => {
       // Behind a percent sign, the first two digits are an escape's.
       const isEscaped = whole[at - 1] === '%';
@@ -51,4 +55,10 @@ function passesLuhn(number: string): boolean {
     return total + (value > 9 ? value - 9 : value);
   }, 0);
   return sum % 10 === 0;
+}
+
+/** Up to the last @, because a password may hold one. */
+function maskUserInfo(_url: string, scheme: string, rest: string): string {
+  const at = rest.lastIndexOf('@');
+  return at === -1 ? `${scheme}${rest}` : `${scheme}[redacted]${rest.slice(at)}`;
 }

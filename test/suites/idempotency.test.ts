@@ -92,7 +92,9 @@ describe('the same request with the same key is answered the same, and carried o
     const first = await cancel(key, body.data.id);
     expect([first.status, first.body.data?.status]).toEqual([200, 'cancelled']);
     expectReplay(await cancel(key, body.data.id), first);
-    expectReplay(await cancel(key, body.data.id, { body: {} }), first);
+    for (const ignored of [{}, { force: true }, 'not json']) {
+      expectReplay(await cancel(key, body.data.id, { body: ignored }), first);
+    }
     const late = await cancel(lateKey, body.data.id);
     expectCode(late, 409, 'refund_not_cancellable');
     expectReplay(await cancel(lateKey, body.data.id), late);
