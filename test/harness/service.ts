@@ -97,7 +97,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
   const watcher = new RefundWatcher(deps.db);
   const dashboardDb = options.overrides?.db ?? openDatabase(databaseUrl, settings.DASHBOARD_POOL_SIZE);
-  const app = await buildApp({ ...deps, watcher, dashboardDb });
+  const { app, browserApp } = await buildApp({ ...deps, watcher, dashboardDb });
+  await browserApp.load();
   const workers: QueueWorker[] = [];
   const startWorker = () => {
     const worker = startWorkers(deps);
