@@ -88,7 +88,10 @@ export async function work(service: TestService, { id }: Pick<RefundRecord, 'id'
 }
 
 /** Takes the steps that are due by themselves, as a worker does that was woken. */
-export async function workWhatIsDue(service: TestService, { id }: Pick<RefundRecord, 'id'>): Promise<RefundRecord> {
+export async function workWhatIsDue(
+  service: TestService,
+  { id }: Pick<RefundRecord, 'id'>,
+): Promise<RefundRecord> {
   await advanceRefund(service.deps, id);
   return await rowOf(service, id);
 }

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
 import { currencyExponents } from '../../shared/currencies.ts';
 import { UnexpectedAnswerError } from '../../shared/processors/answer.ts';
@@ -7,16 +6,19 @@ import { amountProblem, fromStripeAmount, toStripeAmount } from '../../shared/pr
 import { isPaymentId } from '../../shared/processors/stripe/ids.ts';
 import { outcomeOf } from '../../shared/processors/stripe/map-error.ts';
 import { mapStatus } from '../../shared/processors/stripe/map-status.ts';
+import { stripeSdk } from '../../shared/processors/stripe/sdk.ts';
+
+const { errors } = stripeSdk();
 
 /** The error that the SDK makes of an HTTP answer. */
 function httpError(statusCode: number, raw: Record<string, unknown>, headers: Record<string, string> = {}) {
-  return Stripe.errors.StripeError.generate({ message: 'No.', ...raw, statusCode, headers } as never);
+  return errors.StripeError.generate({ message: 'No.', ...raw, statusCode, headers } as never);
 }
 
 /** The error that the SDK makes of a failed fetch. */
 function networkError(cause: Record<string, unknown>, message = 'An error occurred with our connection.') {
   const detail = Object.assign(new TypeError('fetch failed'), { cause });
-  return new Stripe.errors.StripeConnectionError({ message, detail } as never);
+  return new errors.StripeConnectionError({ message, detail } as never);
 }
 
 describe('what a Stripe error means', () => {
@@ -79,7 +81,7 @@ describe('what a Stripe error means', () => {
   });
 
   test('what nobody has foreseen is unknown', () => {
-    for (const error of [new TypeError('x'), 'text', null, new Stripe.errors.StripeAPIError({} as never)]) {
+    for (const error of [new TypeError('x'), 'text', null, new errors.StripeAPIError({} as never)]) {
       expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', answered: false });
     }
     expect(outcomeOf(new UnexpectedAnswerError('x'))).toMatchObject({ kind: 'unknown', answered: true });
