@@ -3,8 +3,8 @@ import type { QueueResult, Row } from './results.ts';
 const width = 760;
 const labelWidth = 250;
 /** The naked pipeline's bar, the same length in every row: rates of different rows do not compare. */
-const nakedLength = 320;
-const longest = 380;
+const nakedLength = 220;
+const longest = 400;
 const barHeight = 13;
 const rowHeight = 38;
 const headHeight = 44;
