@@ -34,7 +34,7 @@ export function createRefund(sandbox: Sandbox, request: StripeRequest) {
       kind: 'refund',
       amount,
       currency: payment.currency,
-      status: payment.paymentMethod === 'customer_balance' ? 'requires_action' : 'pending',
+      status: initialStatus(sandbox, payment),
       key: parameters.metadata.refund_id ?? '',
       createdAt: sandbox.now(),
       driven: false,
@@ -45,6 +45,11 @@ export function createRefund(sandbox: Sandbox, request: StripeRequest) {
     request.cause,
   );
   return refundObject(refund);
+}
+
+function initialStatus({ ledger }: Sandbox, { paymentMethod }: Payment): string {
+  if (ledger.settings.autoSettleMs === 0) return 'succeeded';
+  return paymentMethod === 'customer_balance' ? 'requires_action' : 'pending';
 }
 
 function readParameters(form: Form): RefundParameters {
