@@ -26,7 +26,7 @@ export async function preloadService(
   const id = `'ref_01' || substr(md5('refund' || n), 1, 24)`;
   await query(
     databaseUrl,
-    `insert into transaction (organization_id, environment, processor, transaction_id, amount, currency, charged_at, reserved,
+    `insert into payment (organization_id, environment, processor, transaction_id, amount, currency, charged_at, reserved,
        fetched_at, created_at)
      select ${owner}, 'stripe', ${payment}, 10000, 'usd', ${createdAt(count)}, 2, ${createdAt(count)}, ${createdAt(count)}
      from generate_series(0, ${count}, 2) as n`,
@@ -34,10 +34,16 @@ export async function preloadService(
   await query(
     databaseUrl,
     `insert into refund (id, organization_id, environment, transaction_id, processor, amount, currency, reason, status,
-       initiated_by, external_refund_id, attempt_count, last_outcome, last_sent_at, processor_status, accepted_at,
+       initiated_by, external_refund_id, processor_status, accepted_at,
        created_at, updated_at, completed_at)
      select ${id}, ${owner}, ${payment}, 'stripe', 1, 'usd', 'product_defective', 'completed', 'api', 're_' || md5('refund' || n),
-       1, 'accepted', at, 'succeeded', at, at, at, at
+       'succeeded', at, at, at, at
+     from generate_series(1, ${count}) as n, lateral (select ${createdAt(count)} as at) as time`,
+  );
+  await query(
+    databaseUrl,
+    `insert into refund_attempt (refund_id, number, key_version, started_at, ended_at, outcome)
+     select ${id}, 1, 1, at, at, 'accepted'
      from generate_series(1, ${count}) as n, lateral (select ${createdAt(count)} as at) as time`,
   );
   await query(
