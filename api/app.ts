@@ -3,10 +3,11 @@ import { callerOf, requireApiKey } from './authenticate.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { collectDescribedRoutes } from './described-routes.ts';
 import { handOverUnknown, type SecondApp } from './hand-over.ts';
-import { checkRequests, createHttpApp, setSecurityHeaders } from './http-app.ts';
+import { checkRequests, createHttpApp, setJsonHeaders } from './http-app.ts';
 import { ignoreBodies } from './ignored-body.ts';
 import { Admission } from './overload.ts';
 import { limitRate } from './rate-limit.ts';
+import { RequestLog } from './request-log.ts';
 import type { Api } from './route.ts';
 import { healthRoutes } from './routes/health.ts';
 import { checkPolicyRoute } from './routes/policies/check.ts';
@@ -29,7 +30,7 @@ export interface App {
 export async function buildApp(given: Omit<ApiDependencies, 'closing'>): Promise<App> {
   const closing = new AbortController();
   const deps: ApiDependencies = { ...given, closing: closing.signal };
-  const app = createHttpApp(deps, { requestIdOf: newRequestId });
+  const app = createHttpApp(deps, { requestIdOf: newRequestId, logController: new RequestLog(deps.log) });
   app.addHook('preClose', async () => {
     closing.abort();
     // Who waits for a verdict is answered with what is known, so that closing does not take as long as waiting.
@@ -45,7 +46,7 @@ export async function buildApp(given: Omit<ApiDependencies, 'closing'>): Promise
   const answerOthers = answerOtherMethods(app, (_request, _reply, refusal) => {
     throw refusal;
   });
-  await setSecurityHeaders(app);
+  setJsonHeaders(app);
   healthRoutes(app, deps, () => app.isUnderPressure() || admission.isFull);
   await app.register(async (scope: Api) => {
     admission.guard(scope);

@@ -1,9 +1,9 @@
-import { LogController } from 'fastify';
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import type { DescribedRoute } from './described-routes.ts';
 import { checkRequests, createHttpApp, type HttpAppOptions, setSecurityHeaders } from './http-app.ts';
 import type { Admission } from './overload.ts';
+import { HandedOverLog } from './request-log.ts';
 import type { Api } from './route.ts';
 import { answerUnknownRoutes } from './unknown-routes.ts';
 
@@ -38,10 +38,4 @@ export async function buildBrowserApp(
   answerOtherMethods();
   await app.ready();
   return app;
-}
-
-/** Leaves it to the API to log that a request came in and was completed. */
-class HandedOverLog extends LogController {
-  override incomingRequest(): void {}
-  override requestCompleted(): void {}
 }

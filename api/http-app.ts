@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import helmet from '@fastify/helmet';
 import Fastify, { type FastifyBaseLogger, type LogController } from 'fastify';
-import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { validatorCompiler } from 'fastify-type-provider-zod';
 import { refuseAmbiguousHeaders } from './ambiguous-headers.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
 import { acceptJsonOnly } from './json-body.ts';
 import { watchEventLoop } from './overload.ts';
-import { loggedRequest } from './request-log.ts';
 import type { Api } from './route.ts';
 import { refuseUnstorableText } from './unstorable-text.ts';
 
@@ -17,15 +16,17 @@ const bodyLimitBytes = 64 * 1024;
 export interface HttpAppOptions {
   /** The id of a request, for the `x-request-id` header and the log. */
   requestIdOf: (request: IncomingMessage) => string;
-  /** Fastify's own by default. */
-  logController?: LogController;
+  logController: LogController;
 }
 
-/** Schemas are zod's. Fastify would also load what compiles JSON schemas if it was told so after the application exists. */
+/**
+ * Schemas are zod's. Fastify would also load what compiles JSON schemas if it was told so after the application exists.
+ * Responses are written as they are: what a response holds is built field by field, and its type is that of its schema.
+ */
 const zodSchemas = {
   compilersFactory: {
     buildValidator: () => validatorCompiler as never,
-    buildSerializer: () => serializerCompiler as never,
+    buildSerializer: () => (() => JSON.stringify) as never,
   },
 };
 
@@ -33,7 +34,7 @@ const zodSchemas = {
 export function createHttpApp(deps: ApiDependencies, { requestIdOf, ...options }: HttpAppOptions): Api {
   const app: Api = Fastify({
     ...options,
-    loggerInstance: deps.log.child({}, { serializers: { req: loggedRequest } }) as FastifyBaseLogger,
+    loggerInstance: deps.log as FastifyBaseLogger,
     bodyLimit: bodyLimitBytes,
     genReqId: requestIdOf,
     requestIdHeader: false,
@@ -50,12 +51,14 @@ export function createHttpApp(deps: ApiDependencies, { requestIdOf, ...options }
     http: { requireHostHeader: false },
     schemaController: zodSchemas,
   }).withTypeProvider();
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    done();
   });
   // A connection that is kept alive would keep a closing process alive as well.
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     if (deps.closing.aborted) reply.header('connection', 'close');
+    done(null, payload);
   });
   answerErrors(app, deps.log);
   return app;
@@ -69,7 +72,25 @@ export async function checkRequests(app: Api, deps: ApiDependencies): Promise<vo
   refuseUnstorableText(app);
 }
 
-/** Sets the security headers of every response to a route that is registered from here on. */
+/** What responses of JSON need: a browser that is led to one shows nothing of it, and guesses nothing. */
+const jsonHeaders = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+/** Sets the security headers of every response of an application that answers in JSON alone. */
+export function setJsonHeaders(app: Api): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(jsonHeaders);
+    done();
+  });
+}
+
+/** Sets the security headers of every page that is registered from here on. */
 export async function setSecurityHeaders(app: Api): Promise<void> {
   await app.register(helmet, {
     contentSecurityPolicy: {

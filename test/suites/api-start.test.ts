@@ -83,7 +83,6 @@ describe('while the part for browsers is not loaded', () => {
     const { headers } = await app.inject('/dashboard/nothing');
     const lines = logged.filter(({ msg }) => /^(incoming request|request completed)$/.test(msg));
     expect(lines.map(({ msg, reqId, res }) => [msg, reqId, res?.statusCode])).toEqual([
-      ['incoming request', headers['x-request-id'], undefined],
       ['request completed', headers['x-request-id'], 404],
     ]);
   });
