@@ -1,7 +1,7 @@
 -- Cancels a refund that is surely not at its processor, or asks for that. Never waits for another session.
 --
 -- asked: {refund_id, organization_id, environment, actor, key, event_id, audit_id}; key is the request's idempotency key,
--- audit_id is null for programs, whose requests the timeline tells.
+-- audit_id is null for programs, whose requests the timeline tells, and refund_id for what cannot be one.
 --
 -- outcome:
 --   cancelled  done now, the processor never hears of it
