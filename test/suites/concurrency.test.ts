@@ -9,7 +9,8 @@ import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
 describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
-  const service = useService({ backend, workers: 2 });
+  // Many read their payments at the same time here; none of them is to go on without having read it.
+  const service = useService({ backend, workers: 2, settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000 } });
 
   afterEach(async () => {
     await service.sandbox.clearFaults();

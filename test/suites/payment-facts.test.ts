@@ -132,6 +132,30 @@ describe('a payment that nobody could read when its refunds were accepted', () =
 });
 
 test.each(['stripe', 'braintree'] as const)(
+  'a creation that has read the payment keeps to it, although another one could not read it meanwhile (%s)',
+  async (processor) => {
+    const transactionId = await newPayment(service, { processor });
+    const body = { transactionId, amount: 6_000, reason: 'other', processor };
+    await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'delay', delayMs: 800 });
+    const slow = service.call('POST', '/v1/refunds', { body, headers: { prefer: 'respond-async' } });
+    await waitFor(
+      'the reading to be at the processor',
+      async () => (await service.sandbox.faults()).length === 0,
+    );
+    await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'error-503' });
+    const unread = await createdRefund(service, processor, { transactionId, amount: 6_000 });
+    const { status, body: answer } = await slow;
+    expect([status, answer.error?.code]).toEqual([400, 'validation_error']);
+    expect(answer.error.message).toContain('4000');
+    expect(await service.deps.db.refund.findMany({ where: { transactionId } })).toMatchObject([
+      { id: unread.id, status: 'processing' },
+    ]);
+    const row = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n });
+  },
+);
+
+test.each(['stripe', 'braintree'] as const)(
   'a reading that began before news of a refund made elsewhere does not pass for one that came after it (%s)',
   async (processor) => {
     const { organizationId, environment, transactionId } = await createdRefund(service, processor);
