@@ -1,7 +1,7 @@
 -- Cancels a refund that is surely not at its processor, or asks for that. Never waits for another session.
 --
 -- asked: {refund_id, organization_id, environment, actor, key, event_id, audit_id}; key is the request's idempotency key,
--- audit_id is null for programs, whose requests the timeline tells.
+-- audit_id is null for programs, whose requests the timeline tells, and refund_id for what cannot be one.
 --
 -- outcome:
 --   cancelled  done now, the processor never hears of it
@@ -18,19 +18,24 @@ DECLARE
   held refund;
   work refund_work;
 BEGIN
-  SELECT * INTO held FROM refund AS r WHERE r.id = asked->>'refund_id';
-  IF held.organization_id IS DISTINCT FROM asked->>'organization_id'
-    OR held.environment::text IS DISTINCT FROM asked->>'environment' THEN
-    outcome := 'missing'; RETURN;
+  IF asked->>'key' IS NOT NULL AND NOT pg_try_advisory_xact_lock(hashtextextended(
+    concat_ws('/', 'key', asked->>'organization_id', asked->>'environment', asked->>'key'), 0)) THEN
+    outcome := 'locked'; RETURN;
   END IF;
+  SELECT * INTO held FROM refund AS r WHERE r.id = asked->>'refund_id'
+    AND r.organization_id = asked->>'organization_id' AND r.environment = (asked->>'environment')::environment;
   refund := to_jsonb(held);
   IF held.cancel_key = asked->>'key' THEN
     outcome := 'replayed'; RETURN;
   END IF;
   IF asked->>'key' IS NOT NULL AND EXISTS (
-    SELECT FROM refund AS r WHERE r.organization_id = held.organization_id AND r.environment = held.environment
+    SELECT FROM refund AS r
+    WHERE r.organization_id = asked->>'organization_id' AND r.environment = (asked->>'environment')::environment
       AND (r.idempotency_key = asked->>'key' OR r.cancel_key = asked->>'key')) THEN
     outcome := 'reused'; RETURN;
+  END IF;
+  IF held.id IS NULL THEN
+    outcome := 'missing'; RETURN;
   END IF;
   IF held.status NOT IN ('pending', 'processing') THEN
     outcome := 'refused'; RETURN;

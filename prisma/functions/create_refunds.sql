@@ -14,6 +14,7 @@
 --   reused            the key made or cancelled another refund
 --   refused           the payment does not allow it; payment says what it is now
 --   limited           a limit was passed meanwhile
+--   unread            the payment was put on record meanwhile, without the facts that were read of it: read it again
 --   locked            nothing was done; ask again
 CREATE OR REPLACE FUNCTION create_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text, refund jsonb, payment jsonb)
@@ -83,6 +84,9 @@ BEGIN
       outcome := 'locked'; RETURN NEXT; CONTINUE;
     END IF;
 
+    IF paid.amount IS NULL AND asked.payment->>'amount' IS NOT NULL THEN
+      outcome := 'unread'; RETURN NEXT; CONTINUE;
+    END IF;
     -- Without the payment's amount there is no limit yet: it is read before anything is sent.
     IF paid.currency <> asked.currency OR paid.reserved + paid.refunded_outside + asked.amount > paid.amount THEN
       outcome := 'refused'; payment := to_jsonb(paid); RETURN NEXT; CONTINUE;

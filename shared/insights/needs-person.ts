@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts';
 import type { AccountSummary } from '../organizations/processor-accounts.ts';
 import type { RefundOwner } from '../refunds/find-refunds.ts';
 import type { RefundWithWork } from '../refunds/lifecycle/flag.ts';
-import { type CappedCount, capped } from '../refunds/search-refunds.ts';
+import { capped } from '../refunds/search-refunds.ts';
 import { type ReconciliationTrouble, readReconciliationTrouble } from './reconciliation-trouble.ts';
 import { itemsShown, type Waiting } from './waiting.ts';
 
@@ -39,16 +39,20 @@ export async function readNeedsPerson(db: Database, owner: RefundOwner): Promise
   const { organizationId, environment } = owner;
   const scope = { organizationId, environment };
   const [approvalCount, flagCount, approvals, flagged, accounts, trouble] = await Promise.all([
-    countUpTo(db, awaitingApproval(scope)),
-    countUpTo(db, isFlagged(scope)),
+    db.refund.count({ where: awaitingApproval(scope), take: countCap + 1 }),
+    db.refundWork.count({ where: isFlagged(scope), take: countCap + 1 }),
     findAwaitingApproval(db, scope, itemsShown),
     findFlagged(db, scope, itemsShown),
     findRefusedAccounts(db, scope),
     readReconciliationTrouble(db, owner),
   ]);
   return {
-    approvals: { ...approvalCount, oldest: approvals[0]?.refund.createdAt ?? null, items: approvals },
-    flagged: { ...flagCount, oldest: flagged[0]?.since ?? null, items: flagged },
+    approvals: {
+      ...capped(approvalCount, countCap),
+      oldest: approvals[0]?.refund.createdAt ?? null,
+      items: approvals,
+    },
+    flagged: { ...capped(flagCount, countCap), oldest: flagged[0]?.since ?? null, items: flagged },
     refusedAccounts: {
       count: accounts.length,
       atLeast: false,
@@ -80,13 +84,13 @@ export async function findFlagged(
   scope: PersonScope,
   limit?: number,
 ): Promise<WaitingRefund[]> {
-  const refunds = await db.refund.findMany({
+  const flagged = await db.refundWork.findMany({
     where: isFlagged(scope),
-    orderBy: [{ work: { flaggedAt: 'asc' } }, { id: 'asc' }],
-    include: { work: true },
+    orderBy: [{ flaggedAt: 'asc' }, { refundId: 'asc' }],
+    include: { refund: true },
     ...(limit === undefined ? {} : { take: limit }),
   });
-  return refunds.map(waiting);
+  return flagged.map(({ refund, ...work }) => waiting({ ...refund, work }));
 }
 
 /** Accounts whose credentials their processor refuses, the oldest trouble first. */
@@ -102,8 +106,8 @@ function awaitingApproval(scope: PersonScope): Prisma.RefundWhereInput {
   return { ...scope, status: 'pending' };
 }
 
-function isFlagged(scope: PersonScope): Prisma.RefundWhereInput {
-  return { ...scope, work: { flaggedAt: { not: null } } };
+function isFlagged(scope: PersonScope): Prisma.RefundWorkWhereInput {
+  return { ...scope, flaggedAt: { not: null } };
 }
 
 function waiting(refund: RefundWithWork): WaitingRefund {
@@ -111,8 +115,4 @@ function waiting(refund: RefundWithWork): WaitingRefund {
   const { flaggedAt = null, flagReason = null } = refund.work ?? {};
   const why = flagReason ?? (status === 'pending' ? 'It waits for approval.' : 'It was flagged.');
   return { refund, since: flaggedAt ?? createdAt, why };
-}
-
-async function countUpTo(db: Database, where: Prisma.RefundWhereInput): Promise<CappedCount> {
-  return capped(await db.refund.count({ where, take: countCap + 1 }), countCap);
 }

@@ -137,7 +137,8 @@ export async function findOwnRefund(
   throw notFound();
 }
 
-function isRefundId(id: string): boolean {
+/** True for what has the shape of our ids; anything else is no refund's, and perhaps nothing that the database can be asked. */
+export function isRefundId(id: string): boolean {
   return /^ref_[a-z0-9]{1,64}$/.test(id);
 }
 

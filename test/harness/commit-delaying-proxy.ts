@@ -1,16 +1,20 @@
 import net from 'node:net';
 
-/** For how long the commit is under way; long enough for whoever asked for it to give up and clean up. */
+/** For how long what was cut off is under way; long enough for whoever sent it to give up and clean up. */
 const delayMs = 700;
 
+/** What is cut off next: the commit of a transaction that moves a refund, or the statement that creates refunds. */
+type Cut = { what: 'commit' | 'creation'; delayMs: number };
+
 /**
- * Stands between a service and its PostgreSQL. On demand it breaks the connection of a transaction that writes to a
- * timeline in the moment of its commit, and lets the commit arrive later, as a network address translation or a pooler can.
+ * Stands between a service and its PostgreSQL. On demand it breaks a connection in the moment of a commit, and lets the
+ * commit arrive all the same, at once or later, as a network address translation or a pooler can.
  */
 export class CommitDelayingProxy {
   readonly url: string;
   readonly #server: net.Server;
-  #isArmed = false;
+  #armed: Cut | null = null;
+  #underWay = 0;
 
   private constructor(server: net.Server, url: string) {
     this.#server = server;
@@ -28,9 +32,27 @@ export class CommitDelayingProxy {
     return proxy;
   }
 
-  /** Breaks the next connection that commits an entry of a timeline. */
+  /** Breaks the next connection that commits a transaction in which a refund moves; the commit arrives later. */
   cutNextCommit(): void {
-    this.#isArmed = true;
+    this.#armed = { what: 'commit', delayMs };
+  }
+
+  /**
+   * Breaks the next connection that sends the statement which creates a refund.
+   * @param arrives when the statement does; `at once` means that only its answer is lost.
+   */
+  cutNextCreation(arrives: 'at once' | 'later'): void {
+    this.#armed = { what: 'creation', delayMs: arrives === 'later' ? delayMs : 0 };
+  }
+
+  /** True until something was cut off. */
+  get isArmed(): boolean {
+    return this.#armed !== null;
+  }
+
+  /** Connections that were cut off and whose last statement PostgreSQL has not finished. */
+  get underWay(): number {
+    return this.#underWay;
   }
 
   async close(): Promise<void> {
@@ -39,7 +61,8 @@ export class CommitDelayingProxy {
 
   #connect(client: net.Socket, target: URL): void {
     const database = net.connect(Number(target.port), target.hostname);
-    let hasEvent = false;
+    const statements = new StatementReader();
+    let movesRefund = false;
     let isCut = false;
     for (const socket of [client, database]) socket.on('error', () => undefined);
     database.on('close', () => client.destroy());
@@ -50,17 +73,51 @@ export class CommitDelayingProxy {
       if (!isCut) database.destroy();
     });
     client.on('data', (request) => {
-      const text = request.toString('latin1');
-      if (text.includes('BEGIN')) hasEvent = false;
-      if (text.includes('INSERT INTO refund_event')) hasEvent = true;
-      isCut = this.#isArmed && hasEvent && text.includes('COMMIT');
+      const armed = this.#armed;
+      for (const text of statements.read(request)) {
+        if (text === 'BEGIN') movesRefund = false;
+        if (text.includes('move_refund(')) movesRefund = true;
+        const isCommit = movesRefund && text === 'COMMIT';
+        isCut ||= armed?.what === 'commit' ? isCommit : armed !== null && text.includes('create_refunds(');
+      }
       if (!isCut) {
         database.write(request);
         return;
       }
-      this.#isArmed = false;
+      this.#armed = null;
+      this.#underWay += 1;
       client.destroy();
-      setTimeout(() => database.end(request), delayMs);
+      database.on('close', () => {
+        this.#underWay -= 1;
+      });
+      setTimeout(() => database.end(request), armed?.delayMs);
     });
+  }
+}
+
+/** Reads from what a client sends which statements it has executed, also prepared ones. */
+class StatementReader {
+  readonly #prepared = new Map<string, string>();
+  #rest = Buffer.alloc(0);
+  #isStarted = false;
+
+  /** The texts of the statements that are executed in these bytes. */
+  read(bytes: Buffer): string[] {
+    this.#rest = Buffer.concat([this.#rest, bytes]);
+    const executed: string[] = [];
+    for (;;) {
+      // The first message alone has no type.
+      const typeLength = this.#isStarted ? 1 : 0;
+      if (this.#rest.length < typeLength + 4) return executed;
+      const length = typeLength + this.#rest.readUInt32BE(typeLength);
+      if (this.#rest.length < length) return executed;
+      const type = this.#isStarted ? this.#rest.toString('latin1', 0, 1) : '';
+      const [first = '', second = ''] = this.#rest.toString('latin1', typeLength + 4, length).split('\0', 2);
+      this.#rest = this.#rest.subarray(length);
+      this.#isStarted = true;
+      if (type === 'Q') executed.push(first);
+      if (type === 'P') this.#prepared.set(first, second);
+      if (type === 'B') executed.push(this.#prepared.get(second) ?? '');
+    }
   }
 }

@@ -56,10 +56,7 @@ export function crash(model: LifecycleModel, refund: ModelRefund, when: 'before'
   }
   beginCall(refund, call);
   refund.leased = true;
-  if (call === 'send') {
-    refund.unknown = true;
-    refund.endOnRecord = false;
-  }
+  if (call === 'send') refund.unknown = true;
   if (when === 'after') apply(model, refund, call);
 }
 
@@ -68,10 +65,7 @@ function beginCall(refund: ModelRefund, call: JobCall): void {
   refund.resting = true;
   if (call === 'review') return;
   // It has been seen there since: until the settle delay has passed again, a lookup that finds nothing proves nothing.
-  if (call === 'find' && refund.hasNews && (!refund.unknown || refund.endOnRecord)) {
-    refund.fresh = true;
-    refund.endOnRecord = true;
-  }
+  if (call === 'find' && refund.hasNews) refund.fresh = true;
   refund.hasNews = false;
   if (call === 'find') refund.unknown = true;
   if (call !== 'send') return;
@@ -100,7 +94,6 @@ function send(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): voi
     delay(model, refund);
   } else if (trouble !== 'none') {
     refund.unknown = true;
-    refund.endOnRecord = true;
     suffer(model, refund);
   } else if (payment(model, refund).declines) {
     end(model, refund, 'failed');
@@ -120,11 +113,12 @@ function check(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): vo
   else suffer(model, refund);
 }
 
-/** Whatever is answered, the refund is read again: only one that is still open waits on. */
+/** Whatever is answered, the refund is read again, unless the account is to be left alone: only one still open waits on. */
 function askCancellation(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
   if (isApplied(trouble)) apply(model, refund, 'ask-cancellation');
-  if (refund.there !== 'open') {
-    forgive(model, refund);
+  if (trouble === 'rate-limit') {
+    suffer(model, refund);
+  } else if (refund.there !== 'open') {
     settle(model, refund);
   } else if (trouble === 'none') {
     refund.cancelWanted = false;
@@ -159,7 +153,6 @@ function missing(model: LifecycleModel, refund: ModelRefund): void {
 function delay(model: LifecycleModel, refund: ModelRefund): void {
   if (isTroubledFor(model, refund, unavailableHorizonHours)) {
     end(model, refund, 'failed');
-    forgive(model, refund);
   } else {
     refund.troubledSince ??= model.hours;
   }
@@ -184,11 +177,6 @@ function settle(model: LifecycleModel, refund: ModelRefund): void {
 function suffer(model: LifecycleModel, refund: ModelRefund): void {
   refund.troubledSince ??= model.hours;
   if (isTroubledFor(model, refund, unknownHorizonHours)) refund.flagged = true;
-}
-
-/** A 429 that ends in the refund's end does not slow the account down. */
-function forgive(model: LifecycleModel, refund: ModelRefund): void {
-  model.throttled.delete(payment(model, refund).processor);
 }
 
 function isApplied(trouble: Trouble): boolean {

@@ -32,8 +32,6 @@ export interface ModelRefund {
   unknown: boolean;
   /** True while finding nothing proves nothing, because the last attempt was just made. */
   fresh: boolean;
-  /** False while the attempt of unknown fate is one whose worker died: nobody knows when it ended. */
-  endOnRecord: boolean;
   /** True while it belongs to a worker that died. */
   leased: boolean;
   /** True when nothing is due before its pause is over. */
@@ -42,14 +40,14 @@ export interface ModelRefund {
   /** True when somebody has said that the processor has news, and nobody has read it since. */
   hasNews: boolean;
   flagged: boolean;
-  /** Hours on the model's clock; null while there is no trouble. */
+  /** In the model's hours; null while there is no trouble. */
   troubledSince: number | null;
 }
 
 export interface LifecycleModel {
   payments: ModelPayment[];
   refunds: ModelRefund[];
-  /** Hours since the beginning, on the service's clock. */
+  /** Hours since the beginning. */
   hours: number;
   /** Processors whose account rests after a 429. */
   throttled: Set<ProcessorName>;
@@ -93,11 +91,13 @@ export function remaining(model: LifecycleModel, payment: number): number {
 
 /**
  * A creation.
- * @param reachable false while the processor does not answer: a policy that binds needs to have read the payment once.
+ * @param answers false while the processor does not answer: a policy that binds needs to have read the payment once. A
+ * processor that asked for fewer requests is not asked.
  * @returns the answer: status, and the refund's status or the error's code.
  */
-export function create(model: LifecycleModel, index: number, amount: number, reachable: boolean): string {
+export function create(model: LifecycleModel, index: number, amount: number, answers: boolean): string {
   const payment = paymentAt(model, index);
+  const reachable = answers && !model.throttled.has(payment.processor);
   if (!(payment.read || reachable)) return '503 service_unavailable';
   payment.read = true;
   const left = remaining(model, index);
@@ -114,7 +114,6 @@ export function create(model: LifecycleModel, index: number, amount: number, rea
     known: false,
     unknown: false,
     fresh: false,
-    endOnRecord: true,
     leased: false,
     resting: false,
     cancelWanted: false,
@@ -180,20 +179,15 @@ export function tellNews(refund: ModelRefund): boolean {
   return true;
 }
 
-/** Time passes for everybody: pauses and leases are over, and an attempt has surely ended. */
+/** Pauses and leases are over, and an attempt has surely ended. */
 export function passHours(model: LifecycleModel, hours: number): void {
-  putClockForward(model, hours);
+  model.hours += hours;
+  model.throttled.clear();
   for (const refund of model.refunds) {
+    refund.resting = false;
     refund.leased = false;
     refund.fresh = false;
   }
-}
-
-/** Only the service's clock goes forward: what is written in the database's time goes on as if nothing had happened. */
-export function putClockForward(model: LifecycleModel, hours: number): void {
-  model.hours += hours;
-  model.throttled.clear();
-  for (const refund of model.refunds) refund.resting = false;
 }
 
 /** True when no attempt may have been applied, and nobody says otherwise. */

@@ -5,19 +5,19 @@ import { processorNames } from '../../shared/processors/registry.ts';
 import type { RefundQueues } from '../../shared/queues.ts';
 import { approveRefund, rejectRefund } from '../../shared/refunds/lifecycle/approve.ts';
 import { resolveRefund } from '../../shared/refunds/lifecycle/resolve.ts';
-import { requestReview } from '../../shared/refunds/request-review.ts';
+import { requestResync } from '../../shared/refunds/lifecycle/resync.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { sweep } from '../../worker/sweep.ts';
 import type { MovedRefund } from '../sandbox/clients.ts';
+import type { HeldTime } from './held-time.ts';
 import { type Ledger, readLedger } from './ledger.ts';
 import { ledgerViolations, orphanViolations } from './ledger-rules.ts';
 import type { JobCall, Trouble } from './lifecycle-job-model.ts';
 import type { LifecycleModel, ModelPayment, ProcessorName, Sight } from './lifecycle-model.ts';
 import { newPayment } from './payments.ts';
 import { refundDirectly } from './refund-directly.ts';
-import { rowOf } from './refund-records.ts';
+import { recordsOf, rowOf } from './refund-records.ts';
 import type { ApiAnswer, TestService } from './service.ts';
-import type { ShiftedClock } from './shifted-clock.ts';
 import { webhookAbout } from './signed-webhooks.ts';
 import type { Webhooks } from './webhooks.ts';
 
@@ -58,8 +58,8 @@ interface WorldPayment {
 export interface Stage {
   service: TestService;
   webhooks: Webhooks;
-  /** The clock of the service. */
-  clock: ShiftedClock;
+  /** Of the service and its database. */
+  time: HeldTime;
 }
 
 interface WorldRefund {
@@ -71,21 +71,21 @@ interface WorldRefund {
 export class LifecycleWorld {
   readonly #service: TestService;
   readonly #webhooks: Webhooks;
-  readonly #clock: ShiftedClock;
+  readonly #time: HeldTime;
   readonly #payments: WorldPayment[];
   readonly #refunds: WorldRefund[] = [];
 
-  private constructor({ service, webhooks, clock }: Stage, payments: WorldPayment[]) {
+  private constructor({ service, webhooks, time }: Stage, payments: WorldPayment[]) {
     this.#service = service;
     this.#webhooks = webhooks;
-    this.#clock = clock;
+    this.#time = time;
     this.#payments = payments;
   }
 
   static async open(stage: Stage, model: LifecycleModel): Promise<LifecycleWorld> {
-    const { service, clock } = stage;
+    const { service, time } = stage;
     // Whatever an earlier run has left to rest is awake.
-    clock.advance(2 * hourMs);
+    await time.advance(service.deps.db, 2 * hourMs);
     await service.sandbox.clearFaults();
     const payments = await Promise.all(model.payments.map((payment) => placePayment(service, payment)));
     return new LifecycleWorld(stage, payments);
@@ -150,8 +150,8 @@ export class LifecycleWorld {
   async crash(index: number, when: 'before' | 'after'): Promise<void> {
     const { deps } = this.#service;
     const connections = Object.assign(Object.create(deps.connections), {
-      connect: (...given: Parameters<typeof deps.connections.connect>) =>
-        mortal(deps.connections.connect(...given), when),
+      connect: async (...given: Parameters<typeof deps.connections.connect>) =>
+        mortal(await deps.connections.connect(...given), when),
     });
     await advanceRefund({ ...deps, connections }, this.#idOf(index)).catch((error: unknown) => {
       if (!(error instanceof WorkerDiedError)) throw error;
@@ -183,51 +183,50 @@ export class LifecycleWorld {
     await refundDirectly(this.#service, { ...payment, amount, refundId: id });
   }
 
-  /** The processor sends a signed webhook about the refund; answers with the status. */
+  /** The processor sends a signed webhook about the refund as it has it; answers with the status. */
   async sendWebhook(index: number): Promise<number> {
-    const { id, payment } = this.#refundAt(index);
     const [moved] = await this.#movedOf(index);
-    const news = { externalRefundId: moved?.id ?? '', refundId: id, transactionId: payment.transactionId };
+    return await this.#tell(index, { externalRefundId: moved?.id ?? '', processorStatus: moved?.status });
+  }
+
+  /** The processor says once more what is on record of the refund; answers with the status. */
+  async repeatWebhook(index: number): Promise<number> {
+    const { externalRefundId, processorStatus } = await rowOf(this.#service, this.#idOf(index));
+    return await this.#tell(index, {
+      externalRefundId: externalRefundId ?? '',
+      processorStatus: processorStatus ?? undefined,
+    });
+  }
+
+  async #tell(
+    index: number,
+    told: { externalRefundId: string; processorStatus: string | undefined },
+  ): Promise<number> {
+    const { id, payment } = this.#refundAt(index);
+    const news = { ...told, refundId: id, transactionId: payment.transactionId };
     return (await this.#webhooks.send(payment.processor, webhookAbout(payment.processor, news))).status;
   }
 
   /** Somebody says, past the processor, that there is news; answers whether that can be. */
   async tellNews(index: number): Promise<boolean> {
-    const { deps } = this.#service;
-    return await deps.db.$transaction((tx) => requestReview(tx, deps, { id: this.#idOf(index) }));
+    return await requestResync(this.#service.deps.db, { id: this.#idOf(index) });
   }
 
-  putClockForward(hours: number): void {
-    this.#clock.advance(hours * hourMs);
-  }
-
-  /**
-   * Time passes for the service and, which comes to the same as moving its past, for the database. Creations were noted
-   * by the service's clock, which is ahead.
-   */
   async passHours(hours: number): Promise<void> {
-    this.putClockForward(hours);
-    await this.#service.deps.db.$executeRaw`
-      UPDATE refund SET
-        claimed_until = claimed_until - ${hours} * interval '1 hour',
-        woken_at = LEAST(woken_at, clock_timestamp()) - ${hours} * interval '1 hour',
-        unknown_since = unknown_since - ${hours} * interval '1 hour',
-        last_sent_at = last_sent_at - ${hours} * interval '1 hour',
-        attempt_ended_at = attempt_ended_at - ${hours} * interval '1 hour'
-      WHERE id = ANY(${this.#refunds.map(({ id }) => id)})`;
+    await this.#time.advance(this.#service.deps.db, hours * hourMs);
   }
 
   /** @throws Error that tells what the books of this run do not agree about. */
   async expectInvariants(): Promise<void> {
     const ids = new Set(this.#payments.map(({ transactionId }) => transactionId));
     const isOurs = ({ transactionId }: { transactionId: string }) => ids.has(transactionId);
-    const { refunds, transactions, events, movements } = await readLedger(
+    const { refunds, payments, events, movements } = await readLedger(
       this.#service.deps.db,
       this.#service.sandbox,
     );
     const ledger: Ledger = {
       refunds: refunds.filter(isOurs),
-      transactions: transactions.filter(isOurs),
+      payments: payments.filter(isOurs),
       events: events.filter(({ refundId }) => this.#refunds.some(({ id }) => id === refundId)),
       movements: movements.filter(isOurs),
     };
@@ -238,9 +237,9 @@ export class LifecycleWorld {
   /** Everything that can be seen from outside, in the model's words. */
   async look(): Promise<Sight> {
     const { db } = this.#service.deps;
-    const [rows, transactions, ledger] = await Promise.all([
-      db.refund.findMany({ where: { id: { in: this.#refunds.map(({ id }) => id) } } }),
-      db.transaction.findMany({
+    const [rows, payments, ledger] = await Promise.all([
+      recordsOf(db, { id: { in: this.#refunds.map(({ id }) => id) } }),
+      db.payment.findMany({
         where: { transactionId: { in: this.#payments.map((each) => each.transactionId) } },
       }),
       Promise.all(this.#payments.map((payment) => this.#ledgerOf(payment))),
@@ -257,7 +256,7 @@ export class LifecycleWorld {
         };
       }),
       payments: this.#payments.map(({ transactionId }) => {
-        const stored = transactions.find((candidate) => candidate.transactionId === transactionId);
+        const stored = payments.find((candidate) => candidate.transactionId === transactionId);
         return { reserved: Number(stored?.reserved ?? 0n), outside: Number(stored?.refundedOutside ?? 0n) };
       }),
     };

@@ -1,5 +1,4 @@
 import type { ServiceSettings } from '../../shared/config.ts';
-import type { Refund } from '../../shared/db.ts';
 import type { QueueBackend } from './backends.ts';
 import { type StartedProcess, startProcess } from './child-process.ts';
 import { compiledIn, type Trouble } from './compiled-service.ts';
@@ -114,14 +113,10 @@ export async function accept(service: TestService, processor: string): Promise<s
   return answer.data.id;
 }
 
-export async function rowOf({ deps }: TestService, id: string): Promise<Refund> {
-  return await deps.db.refund.findUniqueOrThrow({ where: { id } });
-}
-
 /** Waits until the refunds have been sent, and nobody knows yet what became of them. */
 export async function untilAtProcessor(service: TestService, ids: readonly string[]): Promise<void> {
   await waitFor('the refunds to be at their processors', async () => {
-    const sent = { id: { in: [...ids] }, attemptCount: 1, attemptEndedAt: null, externalRefundId: null };
+    const sent = { id: { in: [...ids] }, attempts: { some: { endedAt: null } }, externalRefundId: null };
     return (await service.deps.db.refund.count({ where: sent })) === ids.length;
   });
 }
@@ -142,9 +137,4 @@ export async function untilCompleted(
     { intervalMs: 50, ...options },
   );
   return Math.round(performance.now() - since);
-}
-
-export async function timelineOf({ deps }: TestService, refundId: string): Promise<string[]> {
-  const events = await deps.db.refundEvent.findMany({ where: { refundId }, orderBy: { seq: 'asc' } });
-  return events.map(({ type }) => type);
 }

@@ -1,16 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { Refund } from '../../shared/db.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { useDatabase } from '../harness/database.ts';
 import { query } from '../harness/database-client.ts';
 import { expectInvariants } from '../harness/invariants.ts';
+import { makeDue, type RefundRecord, rowOf } from '../harness/refund-records.ts';
 import {
   accept,
   openProcesses,
   type Processes,
   type RunningApi,
   refundOfNewPayment,
-  rowOf,
   untilCompleted,
 } from '../harness/service-processes.ts';
 import { waitFor } from '../harness/wait-for.ts';
@@ -79,6 +78,7 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
       databaseUrl(),
       `SELECT max(abs(extract(epoch FROM clock_timestamp() - at))) AS seconds FROM (
          SELECT created_at AS at FROM refund WHERE id = '${id}' UNION ALL
+         SELECT started_at FROM refund_attempt WHERE refund_id = '${id}' UNION ALL
          SELECT created_at FROM refund_event WHERE refund_id = '${id}') AS dates`,
     );
     expect(Number(rows[0]?.seconds)).toBeLessThan(60);
@@ -89,18 +89,15 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
     const settings = { SETTLEMENT_BASE_MS: '600000', SETTLEMENT_CAP_MS: '600000' };
     const worker = await processes.startWorker(...ahead(hourMs, settings));
     const waiting = await untilAccepted(await accept(service, 'stripe'));
-    const dueInMs = (waiting.nextActionAt ?? waiting.updatedAt).getTime() - Date.now();
+    const dueInMs = (waiting.dueAt ?? waiting.updatedAt).getTime() - Date.now();
     expect(dueInMs).toBeGreaterThan(500_000);
     expect(dueInMs).toBeLessThan(700_000);
     // One that nobody was woken for shows that the worker has swept since.
     const swept = await accept(service, 'stripe');
-    await service.deps.db.refund.updateMany({ where: { id: swept }, data: { wokenAt: null } });
+    await service.deps.db.refundWork.updateMany({ where: { refundId: swept }, data: { enqueuedAt: null } });
     const open = [waiting, await untilAccepted(swept)];
     expect(await rowOf(service, waiting.id)).toEqual(waiting);
-    for (const { id } of open) {
-      const nextActionAt = service.deps.clock.now();
-      await service.deps.db.refund.update({ where: { id }, data: { nextActionAt } });
-    }
+    for (const { id } of open) await makeDue(service, id);
     await untilCompleted(
       service,
       open.map(({ id }) => id),
@@ -108,7 +105,7 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
     await worker.stop();
   });
 
-  async function untilAccepted(id: string): Promise<Refund> {
+  async function untilAccepted(id: string): Promise<RefundRecord> {
     return await waitFor('the refund to be accepted', async () => {
       const row = await rowOf(processes.service, id);
       return row.externalRefundId === null ? null : row;

@@ -1,14 +1,16 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { claimRefund } from '../../shared/refunds/lifecycle/lease.ts';
+import { claimRefund } from '../../shared/refunds/lifecycle/claim.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
+import { makeDue, rowOf } from '../harness/refund-records.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
 describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
-  const service = useService({ backend, workers: 2 });
+  // Many read their payments at the same time here; none of them is to go on without having read it.
+  const service = useService({ backend, workers: 2, settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000 } });
 
   afterEach(async () => {
     await service.sandbox.clearFaults();
@@ -48,8 +50,8 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     const transactionId = await payment('stripe');
     await create(transactionId, 2_000);
     const reserveTooMuch = service.deps.db.$executeRaw`
-      UPDATE transaction SET reserved = amount + 1 WHERE transaction_id = ${transactionId}`;
-    await expect(reserveTooMuch).rejects.toThrow(/transaction_not_over_refunded/);
+      UPDATE payment SET reserved = amount + 1 WHERE transaction_id = ${transactionId}`;
+    await expect(reserveTooMuch).rejects.toThrow(/payment_not_over_refunded/);
     await allEnd();
   });
 
@@ -59,15 +61,14 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => create(transactionId, 1_000, headers)),
     );
-    const created = answers.filter(({ status }) => status === 200).map(({ body }) => body.data.id);
-    expect(new Set(created).size).toBe(1);
-    for (const { status, body, headers: answered } of answers.filter(({ status: code }) => code !== 200)) {
-      expect({ status, code: body.error.code }).toEqual({ status: 409, code: 'idempotency_in_progress' });
-      expect(answered['retry-after']).toBe('1');
-    }
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const ids = new Set(answers.map(({ body }) => body.data.id));
+    expect(ids.size).toBe(1);
+    const carriedOut = answers.filter((answer) => answer.headers['idempotent-replayed'] === undefined);
+    expect(carriedOut).toHaveLength(1);
     const again = await create(transactionId, 1_000, headers);
     expect(again.headers['idempotent-replayed']).toBe('true');
-    expect(again.body.data.id).toBe(created[0]);
+    expect([...ids]).toEqual([again.body.data.id]);
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
     await allEnd();
   });
@@ -103,8 +104,7 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     await Promise.all(Array.from({ length: 8 }, () => advanceRefund(service.deps, id)));
     await allEnd();
     expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
-    const refund = await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
-    expect(refund.attemptCount).toBe(1);
+    expect((await rowOf(service, id)).attemptCount).toBe(1);
   });
 
   test('of several claims on the same state one succeeds, and none while a lease lives', async () => {
@@ -115,20 +115,16 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
       headers: { prefer: 'respond-async' },
     });
     const { id } = body.data;
-    const held = await waitFor('a moment without a lease', async () => {
-      const loaded = await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
-      const claims = await Promise.all(
-        Array.from({ length: 6 }, () => claimRefund(service.deps, loaded, 'other')),
-      );
+    await waitFor('a moment without a lease', async () => {
+      await makeDue(service, id);
+      const claims = await Promise.all(Array.from({ length: 6 }, () => claimRefund(service.deps, id)));
       const winners = claims.filter((claim) => claim !== null);
       expect(winners.length).toBeLessThanOrEqual(1);
-      return winners[0] ?? null;
+      return winners[0];
     });
-    expect(await claimRefund(service.deps, held, 'other')).toBeNull();
-    await service.deps.db.refund.update({
-      where: { id },
-      data: { claimedUntil: null, nextActionAt: new Date() },
-    });
+    await makeDue(service, id);
+    expect(await claimRefund(service.deps, id)).toBeNull();
+    await service.deps.db.refundWork.update({ where: { refundId: id }, data: { leasedUntil: null } });
     await service.sandbox.clearFaults();
     await allEnd();
   });

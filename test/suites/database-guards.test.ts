@@ -23,7 +23,7 @@ const account = {
   encryption_key_id: 'k1',
   updated_at: now,
 };
-const transaction = {
+const payment = {
   organization_id: 'org_a',
   environment: 'test',
   processor: 'stripe',
@@ -42,7 +42,6 @@ const refund = {
   currency: 'usd',
   reason: 'other',
   status: 'processing',
-  next_action_at: now,
   initiated_by: 'api',
   created_at: now,
   updated_at: now,
@@ -57,13 +56,14 @@ const event = {
   detail: '{}',
   created_at: now,
 };
-const idempotencyKey = {
+const work = {
+  refund_id: 'ref_1',
   organization_id: 'org_a',
   environment: 'test',
-  key: 'k',
-  fingerprint: Buffer.alloc(32),
-  created_at: now,
+  processor: 'stripe',
+  due_at: now,
 };
+const attempt = { refund_id: 'ref_1', number: 1, key_version: 1, started_at: now };
 const auditEntry = {
   id: 'aud_1',
   organization_id: 'org_a',
@@ -97,10 +97,11 @@ const invitation = {
 /** One good row of each table that has guards; a test changes what it is about. */
 const examples = {
   api_key: { ...key, id: 'key_new', hash: Buffer.alloc(32, 9) },
-  transaction: { ...transaction, transaction_id: 'ch_new' },
+  payment: { ...payment, transaction_id: 'ch_new' },
   refund: { ...refund, id: 'ref_new' },
+  refund_work: { ...work, refund_id: 'ref_2' },
+  refund_attempt: attempt,
   refund_event: { ...event, id: 'evt_new', seq: 2 },
-  idempotency_key: { ...idempotencyKey, key: 'new' },
   session,
   lockout,
   invitation: { ...invitation, id: 'inv_new', token_hash: Buffer.alloc(32, 7), email: 'new@example.com' },
@@ -108,43 +109,45 @@ const examples = {
 
 type Table = keyof typeof examples;
 
-const idle = { next_action_at: null };
+const fingerprint = Buffer.alloc(32, 8);
+const flag = { flagged_at: now, flag_reason: 'Look' };
 
 const violations: [constraint: string, table: Table, change: Row][] = [
-  ['transaction_amount_positive', 'transaction', { amount: 0 }],
-  ['transaction_reserved_not_negative', 'transaction', { reserved: -1 }],
-  ['transaction_refunded_outside_not_negative', 'transaction', { refunded_outside: -1 }],
-  ['transaction_not_over_refunded', 'transaction', { reserved: 101 }],
-  ['transaction_not_over_refunded', 'transaction', { refunded_outside: 101 }],
-  ['transaction_not_over_refunded', 'transaction', { reserved: 60, refunded_outside: 41 }],
-  ['transaction_currency_three_lowercase_letters', 'transaction', { currency: 'USD' }],
-  ['transaction_currency_three_lowercase_letters', 'transaction', { currency: 'us' }],
-  ['transaction_amount_with_currency', 'transaction', { amount: null }],
-  ['transaction_amount_with_currency', 'transaction', { currency: null }],
+  ['payment_amount_positive', 'payment', { amount: 0 }],
+  ['payment_reserved_not_negative', 'payment', { reserved: -1 }],
+  ['payment_refunded_outside_not_negative', 'payment', { refunded_outside: -1 }],
+  ['payment_not_over_refunded', 'payment', { reserved: 101 }],
+  ['payment_not_over_refunded', 'payment', { refunded_outside: 101 }],
+  ['payment_not_over_refunded', 'payment', { reserved: 60, refunded_outside: 41 }],
+  ['payment_currency_three_lowercase_letters', 'payment', { currency: 'USD' }],
+  ['payment_currency_three_lowercase_letters', 'payment', { currency: 'us' }],
+  ['payment_amount_with_currency', 'payment', { amount: null }],
+  ['payment_amount_with_currency', 'payment', { currency: null }],
   ['refund_id_is_refund_typeid', 'refund', { id: 'rfd_1' }],
   ['refund_id_is_refund_typeid', 'refund', { id: 'ref_A' }],
   ['refund_amount_positive', 'refund', { amount: 0 }],
   ['refund_amount_positive', 'refund', { amount: -40 }],
   ['refund_currency_three_lowercase_letters', 'refund', { currency: 'EUR' }],
-  ['refund_attempt_count_not_negative', 'refund', { attempt_count: -1 }],
-  ['refund_key_series_from_one', 'refund', { key_series: 0 }],
-  ['refund_fencing_token_not_negative', 'refund', { fencing_token: -1 }],
-  ['refund_due_while_processing', 'refund', idle],
-  ['refund_due_while_processing', 'refund', { status: 'pending' }],
-  ['refund_due_while_processing', 'refund', { status: 'completed', external_refund_id: 're_1' }],
-  ['refund_due_while_processing', 'refund', { status: 'failed', failure_code: 'declined' }],
-  ['refund_due_while_processing', 'refund', { status: 'cancelled' }],
-  ['refund_pending_never_sent', 'refund', { ...idle, status: 'pending', attempt_count: 1 }],
-  ['refund_completed_names_processor_refund', 'refund', { ...idle, status: 'completed' }],
-  ['refund_extra_refund_is_flagged', 'refund', { extra_refund_id: 're_2' }],
-  ['refund_failed_says_why', 'refund', { ...idle, status: 'failed' }],
+  ['refund_completed_names_processor_refund', 'refund', { status: 'completed' }],
+  ['refund_failed_says_why', 'refund', { status: 'failed' }],
+  ['refund_idempotency_key_length', 'refund', { idempotency_key: '', fingerprint }],
+  ['refund_idempotency_key_length', 'refund', { idempotency_key: 'k'.repeat(256), fingerprint }],
+  ['refund_idempotency_key_has_fingerprint', 'refund', { idempotency_key: 'k' }],
+  ['refund_idempotency_key_has_fingerprint', 'refund', { fingerprint }],
+  ['refund_fingerprint_is_sha256', 'refund', { idempotency_key: 'k', fingerprint: Buffer.alloc(31) }],
+  ['refund_work_is_due_or_flagged', 'refund_work', { due_at: null }],
+  ['refund_work_flag_says_why', 'refund_work', { flagged_at: now }],
+  ['refund_work_flag_says_why', 'refund_work', { flag_reason: 'Look' }],
+  ['refund_work_extra_refund_is_flagged', 'refund_work', { extra_refund_id: 're_2' }],
+  ['refund_work_lease_has_token', 'refund_work', { leased_until: now }],
+  ['refund_work_failures_not_negative', 'refund_work', { consecutive_failures: -1 }],
+  ['refund_attempt_number_from_one', 'refund_attempt', { number: 0 }],
+  ['refund_attempt_key_version_from_one', 'refund_attempt', { key_version: 0 }],
+  ['refund_attempt_ends_with_outcome', 'refund_attempt', { ended_at: now }],
+  ['refund_attempt_ends_with_outcome', 'refund_attempt', { outcome: 'accepted' }],
   ['refund_event_seq_from_one', 'refund_event', { seq: 0 }],
   ['api_key_hash_is_sha256', 'api_key', { hash: Buffer.alloc(31) }],
   ['api_key_last_four_is_four', 'api_key', { last_four: 'abc' }],
-  ['idempotency_key_length', 'idempotency_key', { key: '' }],
-  ['idempotency_key_length', 'idempotency_key', { key: 'k'.repeat(256) }],
-  ['idempotency_key_answer_whole', 'idempotency_key', { status_code: 200 }],
-  ['idempotency_key_answer_whole', 'idempotency_key', { body: '{}' }],
   ['session_hash_is_sha256', 'session', { hash: Buffer.alloc(20) }],
   ['session_user_agent_length', 'session', { user_agent: 'u'.repeat(301) }],
   ['lockout_subject_is_sha256', 'lockout', { subject: Buffer.alloc(20) }],
@@ -155,19 +158,27 @@ const violations: [constraint: string, table: Table, change: Row][] = [
 
 /** Rows at the edge of what is refused. */
 const allowed: [what: string, table: Table, change: Row][] = [
-  ['a payment that the processor was not yet asked about', 'transaction', { amount: null, currency: null }],
-  ['a reservation on such a payment', 'transaction', { amount: null, currency: null, reserved: 500 }],
-  ['a payment refunded to the last cent', 'transaction', { reserved: 60, refunded_outside: 40 }],
-  ['a refund under its second processor key', 'refund', { attempt_count: 3, key_series: 2 }],
-  ['a refund that waits for approval', 'refund', { ...idle, status: 'pending' }],
-  ['a completed refund', 'refund', { ...idle, status: 'completed', external_refund_id: 're_1' }],
-  ['a failed refund', 'refund', { ...idle, status: 'failed', failure_code: 'declined' }],
-  ['a cancelled refund', 'refund', { ...idle, status: 'cancelled' }],
+  ['a payment that the processor was not yet asked about', 'payment', { amount: null, currency: null }],
+  ['a reservation on such a payment', 'payment', { amount: null, currency: null, reserved: 500 }],
+  ['a payment refunded to the last cent', 'payment', { reserved: 60, refunded_outside: 40 }],
+  ['a refund that waits for approval', 'refund', { status: 'pending' }],
+  ['a completed refund', 'refund', { status: 'completed', external_refund_id: 're_1' }],
+  ['a failed refund', 'refund', { status: 'failed', failure_code: 'declined' }],
+  ['a cancelled refund', 'refund', { status: 'cancelled' }],
+  ['the longest idempotency key', 'refund', { idempotency_key: 'k'.repeat(255), fingerprint }],
+  ['work that is due', 'refund_work', {}],
+  ['work that a person alone can go on with', 'refund_work', { ...flag, due_at: null }],
+  ['work that is held', 'refund_work', { leased_until: now, lease_token: 7 }],
+  ['a flag about another refund', 'refund_work', { ...flag, extra_refund_id: 're_2' }],
+  ['an attempt that runs', 'refund_attempt', {}],
+  [
+    'one that has ended, under the second processor key',
+    'refund_attempt',
+    { number: 3, key_version: 2, ended_at: now, outcome: 'unknown', key_spent: true },
+  ],
   ['a refund without an API key', 'refund', { api_key_id: null }],
   ['the second event of a refund', 'refund_event', {}],
   ['another API key', 'api_key', {}],
-  ['the longest idempotency key', 'idempotency_key', { key: 'k'.repeat(255) }],
-  ['an answered idempotency key', 'idempotency_key', { status_code: 200, body: '{}' }],
   ['a session before anybody has signed in', 'session', {}],
   ['the longest user agent', 'session', { user_agent: 'u'.repeat(300) }],
   ['a first failure', 'lockout', {}],
@@ -178,8 +189,8 @@ const allowed: [what: string, table: Table, change: Row][] = [
 const elsewhere: [what: string, constraint: RegExp, change: Row][] = [
   ['a live key', /^refund_api_key/, { api_key_id: 'key_live' }],
   ["another organization's key", /^refund_api_key/, { api_key_id: 'key_b' }],
-  ['a live transaction', /^refund_organization/, { transaction_id: 'ch_live' }],
-  ["another organization's transaction", /^refund_organization/, { transaction_id: 'ch_b' }],
+  ['a live payment', /^refund_organization/, { transaction_id: 'ch_live' }],
+  ["another organization's payment", /^refund_organization/, { transaction_id: 'ch_b' }],
 ];
 
 const url = useDatabase();
@@ -191,7 +202,7 @@ beforeAll(async () => {
   await insertRow(client, 'organization', organization);
   await insertRow(client, 'api_key', key);
   await insertRow(client, 'processor_account', account);
-  await insertRow(client, 'transaction', transaction);
+  await insertRow(client, 'payment', payment);
   await insertRow(client, 'api_key', {
     ...key,
     id: 'key_live',
@@ -199,8 +210,9 @@ beforeAll(async () => {
     hash: Buffer.alloc(32, 2),
   });
   await insertRow(client, 'processor_account', { ...account, id: 'acct_live', environment: 'live' });
-  await insertRow(client, 'transaction', { ...transaction, environment: 'live', transaction_id: 'ch_live' });
+  await insertRow(client, 'payment', { ...payment, environment: 'live', transaction_id: 'ch_live' });
   await insertRow(client, 'refund', refund);
+  await insertRow(client, 'refund', { ...refund, id: 'ref_2' });
   await insertRow(client, 'refund_event', event);
   await insertRow(client, 'audit_log', auditEntry);
   await insertRow(client, 'invitation', invitation);
@@ -208,7 +220,7 @@ beforeAll(async () => {
   await insertRow(client, 'organization', { id: 'org_b', name: 'B' });
   await insertRow(client, 'api_key', { ...key, ...other, id: 'key_b', hash: Buffer.alloc(32, 3) });
   await insertRow(client, 'processor_account', { ...account, ...other, id: 'acct_b' });
-  await insertRow(client, 'transaction', { ...transaction, ...other, transaction_id: 'ch_b' });
+  await insertRow(client, 'payment', { ...payment, ...other, transaction_id: 'ch_b' });
 });
 
 afterAll(() => client.end());
@@ -247,6 +259,39 @@ test('an address has one open invitation per organization at most', async () => 
   });
 });
 
+describe('an idempotency key', () => {
+  const bound = { idempotency_key: 'bound', fingerprint };
+
+  test.for([
+    ['made', bound, 'refund_idempotency_key'],
+    ['cancelled', { cancel_key: 'bound' }, 'refund_cancel_key'],
+  ] as const)(
+    'has %s one refund of its organization and environment at most',
+    async ([, key, constraint]) => {
+      await client.query('begin');
+      try {
+        await insertRow(client, 'refund', { ...refund, id: 'ref_first', ...key });
+        await insertRow(client, 'refund', {
+          ...{
+            ...refund,
+            id: 'ref_live',
+            environment: 'live',
+            transaction_id: 'ch_live',
+            api_key_id: 'key_live',
+          },
+          ...key,
+        });
+        const elsewhere = { organization_id: 'org_b', transaction_id: 'ch_b', api_key_id: 'key_b' };
+        await insertRow(client, 'refund', { ...refund, id: 'ref_elsewhere', ...elsewhere, ...key });
+        const second = insertRow(client, 'refund', { ...refund, id: 'ref_second', ...key });
+        await expect(second).rejects.toMatchObject({ code: '23505', constraint });
+      } finally {
+        await client.query('rollback');
+      }
+    },
+  );
+});
+
 describe.for(['refund_event', 'audit_log'])('the history in %s', (table) => {
   test.for([
     ['UPDATE', `update ${table} set actor = 'someone else'`],
@@ -269,11 +314,11 @@ describe('test and live, and one organization and another,', () => {
     });
   });
 
-  test('never mix: a transaction needs an account of its own environment', async () => {
-    const row = { ...transaction, environment: 'live', processor: 'braintree' };
+  test('never mix: a payment needs an account of its own environment', async () => {
+    const row = { ...payment, environment: 'live', processor: 'braintree' };
     await insertRow(client, 'processor_account', { ...account, id: 'acct_bt', processor: 'braintree' });
-    await expect(insertRow(client, 'transaction', row)).rejects.toMatchObject({ code: '23503' });
-    await insertRow(client, 'transaction', { ...row, environment: 'test' });
+    await expect(insertRow(client, 'payment', row)).rejects.toMatchObject({ code: '23503' });
+    await insertRow(client, 'payment', { ...row, environment: 'test' });
   });
 
   test('never mix: a refund and its key do not move to the other environment together or alone', async () => {
@@ -281,6 +326,38 @@ describe('test and live, and one organization and another,', () => {
       const move = client.query(`update ${table} set environment = 'live' where environment = 'test'`);
       await expect(move).rejects.toMatchObject({ code: '23503' });
     }
+  });
+});
+
+describe('a refund in processing', () => {
+  /** Records what a worker that holds the lease 7 has learnt. */
+  const record = (finding: object) =>
+    client.query('select outcome from record_refunds($1)', [
+      JSON.stringify([{ refund_id: 'ref_2', lease_token: 7, moves: [], due_in_ms: null, ...finding }]),
+    ]);
+  const failed = { to: 'failed', event_id: 'evt_2', type: 'refund.failed', detail: {} };
+
+  test('is never left without a time at which it is looked at again', async () => {
+    const held = { ...work, refund_id: 'ref_2', leased_until: new Date('2100-01-01'), lease_token: 7 };
+    await insertRow(client, 'refund_work', held);
+    const forgets = 'Refund ref_2 is processing and would never be looked at again';
+    await expect(record({})).rejects.toThrow(forgets);
+    await expect(record({ flag: { reason: 'Look' } })).rejects.toThrow(forgets);
+    const { rows } = await client.query(
+      `select due_at, lease_token from refund_work where refund_id = 'ref_2'`,
+    );
+    expect(rows).toEqual([{ due_at: now, lease_token: '7' }]);
+  });
+
+  test('goes on with a time, and ends without one', async () => {
+    expect((await record({ due_in_ms: 1_000 })).rows).toEqual([{ outcome: 'recorded' }]);
+    await client.query(`update payment set reserved = 40 where transaction_id = 'ch_1'`);
+    expect((await record({ moves: [failed], change: { failure_code: 'declined' } })).rows).toEqual([
+      { outcome: 'recorded' },
+    ]);
+    expect((await client.query(`select from refund_work where refund_id = 'ref_2'`)).rowCount).toBe(0);
+    const { rows } = await client.query(`select status from refund where id = 'ref_2'`);
+    expect(rows).toEqual([{ status: 'failed' }]);
   });
 });
 

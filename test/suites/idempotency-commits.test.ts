@@ -20,24 +20,38 @@ const service = madeBeforeTests(
   (started) => started.close(),
 );
 
-describe('a commit that arrives after its connection has broken', () => {
+const refundsOf = (transactionId: string) => service.deps.db.refund.findMany({ where: { transactionId } });
+
+describe.each([
+  ['arrives after its connection has broken', 'later'],
+  ['is answered to nobody, because its connection has broken', 'at once'],
+] as const)('a creation that %s', (_what, arrives) => {
   afterAll(async () => await expectInvariants(service));
 
-  test.each(['stripe', 'braintree'])('at %s leaves the key with its refund', async (processor) => {
+  test.each([
+    ['stripe', `late-stripe-${arrives.replace(' ', '-')}`],
+    ['braintree', `late-braintree-${arrives.replace(' ', '-')}`],
+    ['stripe', null],
+  ])('at %s with the key %s makes one refund and is answered with it', async (processor, key) => {
     const transactionId = await newPayment(service, { processor });
+    const headers = { prefer: 'respond-async', ...(key === null ? {} : { 'idempotency-key': key }) };
     const create = () =>
       service.call('POST', '/v1/refunds', {
         body: { transactionId, amount: 1_000, reason: 'other', processor },
-        headers: { 'idempotency-key': `late-${processor}`, prefer: 'respond-async' },
+        headers,
       });
-    const refunds = () => service.deps.db.refund.findMany({ where: { transactionId } });
-    proxy.cutNextCommit();
-    expect((await create()).status).toBe(500);
-    await waitFor('the commit to arrive', async () => (await refunds()).length === 1);
-    const repeated = await waitFor('the repetition to be answered', async () => {
-      const answer = await create();
-      return answer.status === 200 ? answer : null;
-    });
-    expect(await refunds()).toMatchObject([{ id: repeated.body.data.id }]);
+    proxy.cutNextCreation(arrives);
+    const answer = await create();
+    expect(proxy.isArmed).toBe(false);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    expect(answer.headers).not.toHaveProperty('idempotent-replayed');
+    await waitFor('what was cut off to be carried out', () => proxy.underWay === 0);
+    expect(await refundsOf(transactionId)).toMatchObject([{ id: answer.body.data.id }]);
+    const { reserved } = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    expect(reserved).toBe(1_000n);
+    if (key === null) return;
+    const repeated = await create();
+    expect([repeated.status, repeated.body.data.id]).toEqual([200, answer.body.data.id]);
+    expect(repeated.headers['idempotent-replayed']).toBe('true');
   });
 });

@@ -1,24 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Processor } from '../../shared/processors/processor.ts';
-import { expireAnswers } from '../../worker/jobs/expire-answers.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
 import type { ApiAnswer } from '../harness/service.ts';
-import { ShiftedClock } from '../harness/shifted-clock.ts';
 import { useService } from '../harness/use-service.ts';
 
-const minute = 60_000;
-const day = 24 * 60 * minute;
-const clock = new ShiftedClock();
 // Without workers: a refund changes by what these tests do to it, and by nothing else.
-const service = useService({
-  workers: 0,
-  settings: { CREATE_WAIT_MS: 0, TRANSACTION_FRESH_MS: 0 },
-  overrides: { clock },
-});
+const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0, TRANSACTION_FRESH_MS: 0 } });
+
+const opened: pg.Client[] = [];
 afterEach(async () => {
   vi.restoreAllMocks();
+  await Promise.all(opened.splice(0).map((client) => client.end().catch(() => {})));
   await expectInvariants(service);
 });
 
@@ -30,108 +25,148 @@ const create = async (key: string, transactionId: string, amount = 1_000) =>
   });
 const refundsOf = async (transactionId: string) =>
   await service.deps.db.refund.findMany({ where: { transactionId } });
-const keyRow = async (key: string) =>
-  await service.deps.db.idempotencyKey.findFirstOrThrow({ where: { key } });
-const changeKey = async (key: string, data: object) =>
-  await service.deps.db.idempotencyKey.updateMany({ where: { key }, data });
 
-function expectInProgress(answer: ApiAnswer): void {
-  expect({ status: answer.status, code: answer.body.error?.code }).toEqual({
-    status: 409,
-    code: 'idempotency_in_progress',
-  });
-  expect(answer.headers['retry-after']).toBe('1');
+function expectReplayOf(answer: ApiAnswer, id: string | undefined): void {
+  expect([answer.status, answer.body.data?.id]).toEqual([200, id]);
+  expect(answer.headers['idempotent-replayed']).toBe('true');
 }
 
-/** The row of a request whose process died: after its refund was committed, or before it had one. */
-async function crashed(key: string, transactionId: string, when: 'before commit' | 'after commit') {
-  const { body } = await create(key, transactionId);
-  await changeKey(key, {
-    statusCode: null,
-    body: null,
-    answeredAt: null,
-    lockedUntil: new Date(clock.now().getTime() + minute),
-    ...(when === 'before commit' ? { refundId: null } : {}),
+/** A promise, and the function that fulfils it. */
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((fulfil) => {
+    resolve = fulfil;
   });
-  if (when === 'before commit') await undo(body.data.id, transactionId);
-  return body.data.id as string;
+  return { promise, resolve };
 }
 
-/** As if the database transaction had never been committed. */
-async function undo(id: string, transactionId: string): Promise<void> {
-  await service.deps.db.$transaction([
-    service.deps.db.$executeRaw`SET LOCAL session_replication_role = replica`,
-    service.deps.db.refundEvent.deleteMany({ where: { refundId: id } }),
-    service.deps.db.refund.delete({ where: { id } }),
-    service.deps.db.transaction.updateMany({ where: { transactionId }, data: { reserved: 0n } }),
-  ]);
+/** The process of a request, which has put its refund on record and not committed it yet. */
+interface OtherProcess {
+  refundId: string;
+  commit(): Promise<void>;
+  /** Its connection ends with it. */
+  die(): Promise<void>;
+}
+
+/** Has a request made by a process of its own, which never comes to answer it. */
+async function beginElsewhere(key: string, transactionId: string): Promise<OtherProcess> {
+  const client = new pg.Client({ connectionString: service.settings.DATABASE_URL });
+  client.on('error', () => {});
+  await client.connect();
+  opened.push(client);
+  const { promise: began, resolve } = deferred<string>();
+  vi.spyOn(service.deps.statements, 'create').mockImplementationOnce(async (item) => {
+    const items = JSON.stringify([item], (_name, value) =>
+      typeof value === 'bigint' ? Number(value) : value,
+    );
+    await client.query('BEGIN');
+    const { rows } = await client.query('SELECT outcome, refund FROM create_refunds($1::jsonb)', [items]);
+    expect(rows).toMatchObject([{ outcome: 'created' }]);
+    resolve(rows[0].refund.id);
+    return await new Promise(() => {});
+  });
+  void create(key, transactionId);
+  return {
+    refundId: await began,
+    commit: async () => void (await client.query('COMMIT')),
+    die: () => client.end(),
+  };
+}
+
+/** Whether these have been answered, after others that began later have been. */
+async function areAnswered(answers: readonly Promise<unknown>[]): Promise<boolean> {
+  let answered = 0;
+  for (const answer of answers) void answer.then(() => (answered += 1));
+  for (const _each of [1, 2, 3]) expect((await create(randomUUID(), await payment())).status).toBe(200);
+  return answered > 0;
 }
 
 describe('a request whose process died', () => {
-  test('holds its key for a minute, and nobody else runs', async () => {
+  test('after its refund was committed, is answered with that refund at once, and makes no other', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
-    await crashed(key, transactionId, 'before commit');
-    expectInProgress(await create(key, transactionId));
-    expect(await refundsOf(transactionId)).toEqual([]);
-  });
-
-  test('after its refund was committed, is answered with that refund and makes no other', async () => {
-    const [key, transactionId] = [randomUUID(), await payment()];
-    const id = await crashed(key, transactionId, 'after commit');
-    expectInProgress(await create(key, transactionId));
-    clock.advance(minute);
+    const process = await beginElsewhere(key, transactionId);
+    await process.commit();
+    await process.die();
     for (let again = 0; again < 3; again += 1) {
-      const answer = await create(key, transactionId);
-      expect([answer.status, answer.body.data?.id]).toEqual([200, id]);
-      expect(answer.headers['idempotent-replayed']).toBe('true');
+      expectReplayOf(await create(key, transactionId), process.refundId);
     }
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
   test('before its refund was committed, is carried out by exactly one of those who repeat it', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
-    await crashed(key, transactionId, 'before commit');
-    clock.advance(minute);
-    const readings = vi.spyOn(service.deps.connections, 'connect');
-    const answers = await Promise.all(Array.from({ length: 8 }, () => create(key, transactionId)));
+    const process = await beginElsewhere(key, transactionId);
+    const repeated = Array.from({ length: 8 }, () => create(key, transactionId));
+    expect(await areAnswered(repeated)).toBe(false);
+    await process.die();
+    const answers = await Promise.all(repeated);
     const [refund, ...others] = await refundsOf(transactionId);
     expect(others).toEqual([]);
-    expect(readings).toHaveBeenCalledTimes(1);
-    const carriedOut = answers.filter(
-      ({ status, headers }) => status === 200 && headers['idempotent-replayed'] === undefined,
+    expect(refund?.id).not.toBe(process.refundId);
+    const [carriedOut, ...more] = answers.filter(
+      ({ headers }) => headers['idempotent-replayed'] === undefined,
     );
-    expect(carriedOut.map(({ body }) => body.data.id)).toEqual([refund?.id]);
-    for (const answer of answers) {
-      if (answer.status === 200) expect(answer.body.data.id).toBe(refund?.id);
-      else expectInProgress(answer);
-    }
+    expect(more).toEqual([]);
+    expect([carriedOut?.status, carriedOut?.body.data.id]).toEqual([200, refund?.id]);
+    for (const answer of answers) if (answer !== carriedOut) expectReplayOf(answer, refund?.id);
   });
 
-  test('is not repeated by a request that differs', async () => {
+  test('before its refund was committed, has bound nothing: another request has the key', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
-    await crashed(key, transactionId, 'before commit');
-    clock.advance(minute);
+    const process = await beginElsewhere(key, transactionId);
+    await process.die();
     const answer = await create(key, transactionId, 1_001);
-    expect([answer.status, answer.body.error?.code]).toEqual([422, 'idempotency_key_reused']);
-    expect(await refundsOf(transactionId)).toEqual([]);
+    expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([200, undefined]);
+  });
+
+  test('after its refund was committed, is not repeated by a request that differs', async () => {
+    const [key, transactionId] = [randomUUID(), await payment()];
+    const process = await beginElsewhere(key, transactionId);
+    await process.commit();
+    await process.die();
+    // Also one that would be refused by itself.
+    for (const amount of [1_001, 10_001]) {
+      const answer = await create(key, transactionId, amount);
+      expect([answer.status, answer.body.error?.code]).toEqual([422, 'idempotency_key_reused']);
+    }
+    expect(await refundsOf(transactionId)).toHaveLength(1);
+  });
+});
+
+describe('a request that comes while another one with the same key is carried out', () => {
+  test('waits for its commit, no longer, and is answered with its refund', async () => {
+    const [key, transactionId] = [randomUUID(), await payment()];
+    const process = await beginElsewhere(key, transactionId);
+    const repeated = [create(key, transactionId), create(key, transactionId)];
+    const different = create(key, transactionId, 1_001);
+    expect(await areAnswered([...repeated, different])).toBe(false);
+    await process.commit();
+    for (const answer of await Promise.all(repeated)) expectReplayOf(answer, process.refundId);
+    expect((await different).body.error?.code).toBe('idempotency_key_reused');
+    expect(await refundsOf(transactionId)).toHaveLength(1);
+  });
+
+  test('is told to come back when that takes too long, and nothing was changed', async () => {
+    const [key, transactionId] = [randomUUID(), await payment()];
+    const process = await beginElsewhere(key, transactionId);
+    const answer = await create(key, transactionId);
+    expect([answer.status, answer.body.error?.code]).toEqual([503, 'service_unavailable']);
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    await process.commit();
+    expectReplayOf(await create(key, transactionId), process.refundId);
+    expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 });
 
 describe('a request that was overtaken', () => {
   /** Holds the next question about a payment until `release` is called. */
   function holdNextReading(): { reached: Promise<void>; release: () => void } {
-    let release: () => void = () => undefined;
-    let reach: () => void = () => undefined;
-    const reached = new Promise<void>((resolve) => {
-      reach = resolve;
-    });
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { promise: reached, resolve: reach } = deferred<void>();
+    const { promise: gate, resolve: release } = deferred<void>();
     const { connections } = service.deps;
     const connect = connections.connect.bind(connections);
-    vi.spyOn(connections, 'connect').mockImplementationOnce((account) => {
-      const processor = connect(account);
+    vi.spyOn(connections, 'connect').mockImplementationOnce(async (account) => {
+      const processor = await connect(account);
       const getTransaction: Processor['getTransaction'] = async (...question) => {
         reach();
         await gate;
@@ -142,77 +177,43 @@ describe('a request that was overtaken', () => {
     return { reached, release };
   }
 
-  test('creates nothing, and spoils the answer of none', async () => {
+  async function overtake(amount: number) {
     const [key, transactionId] = [randomUUID(), await payment()];
     const { reached, release } = holdNextReading();
-    const slow = create(key, transactionId);
+    const slow = create(key, transactionId, amount);
     await reached;
-    clock.advance(minute);
     const taker = await create(key, transactionId);
-    expect(taker.status).toBe(200);
+    expect([taker.status, taker.headers['idempotent-replayed']]).toEqual([200, undefined]);
     release();
-    expectInProgress(await slow);
+    const overtaken = await slow;
     expect((await refundsOf(transactionId)).map(({ id }) => id)).toEqual([taker.body.data.id]);
-    const replay = await create(key, transactionId);
-    expect([replay.body, replay.headers['idempotent-replayed']]).toEqual([taker.body, 'true']);
+    return { taker, overtaken };
+  }
+
+  test('creates nothing, and is answered with the refund of the one that was faster', async () => {
+    const { taker, overtaken } = await overtake(1_000);
+    expectReplayOf(overtaken, taker.body.data.id);
   });
 
-  test('gives nothing away of a key that it does not hold any more', async () => {
-    const [key, transactionId] = [randomUUID(), await payment()];
-    const { reached, release } = holdNextReading();
-    const slow = create(key, transactionId, 10_001);
-    await reached;
-    clock.advance(minute);
-    await changeKey(key, { lockedUntil: new Date(clock.now().getTime() + minute) });
-    release();
-    expect((await slow).status).toBe(400);
-    expect(await keyRow(key)).toMatchObject({ refundId: null, statusCode: null });
-    expectInProgress(await create(key, transactionId, 10_001));
+  test.each([1_001, 10_001])('and differs creates nothing either, for %i', async (amount) => {
+    const { overtaken } = await overtake(amount);
+    expect([overtaken.status, overtaken.body.error?.code]).toEqual([422, 'idempotency_key_reused']);
   });
 });
 
-describe('an answer is forgotten after 30 days', () => {
-  const outlive = async (key: string, forgotten: boolean) => {
-    await changeKey(key, { answeredAt: new Date(clock.now().getTime() - 31 * day) });
-    if (forgotten) await expireAnswers(service.deps);
-  };
-
-  test.each([
-    ['has been forgotten', true],
-    ['is due to be forgotten', false],
-  ])('and its key stays with the refund, as it stands now, once the answer %s', async (_when, forgotten) => {
-    const [key, transactionId] = [randomUUID(), await payment()];
-    const { body } = await create(key, transactionId);
-    await service.call('POST', `/v1/refunds/${body.data.id}/cancel`);
-    await outlive(key, forgotten);
-    const answer = await create(key, transactionId);
-    expect(answer.body.data).toMatchObject({ id: body.data.id, status: 'cancelled' });
-    expect(answer.headers['idempotent-replayed']).toBe('true');
-    const other = await create(key, transactionId, 1_001);
-    expect(other.body.error?.code).toBe('idempotency_key_reused');
-    expect(await refundsOf(transactionId)).toHaveLength(1);
+test('a key stays with its refund for good, as that stands by now', async () => {
+  const [key, transactionId] = [randomUUID(), await payment()];
+  const { body } = await create(key, transactionId);
+  await service.call('POST', `/v1/refunds/${body.data.id}/cancel`);
+  const yearsAgo = new Date('2020-01-01');
+  await service.deps.db.refund.update({
+    where: { id: body.data.id },
+    data: { createdAt: yearsAgo, updatedAt: yearsAgo },
   });
-
-  test.each([
-    ['has been forgotten', true],
-    ['is due to be forgotten', false],
-  ])('and a request that made no refund is carried out anew once its answer %s', async (_when, forgotten) => {
-    const [key, transactionId] = [randomUUID(), `ch_missing${randomUUID().replaceAll('-', '')}`];
-    const first = await create(key, transactionId);
-    expect(first.body.error?.code).toBe('processor_error');
-    await outlive(key, forgotten);
-    const answers = await Promise.all([create(key, transactionId), create(key, transactionId)]);
-    const anew = answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined);
-    expect(anew.some(({ status }) => status === 502)).toBe(true);
-    expect((await keyRow(key)).answeredAt?.getTime()).toBeGreaterThan(clock.now().getTime() - minute);
-  });
-
-  test('and not before', async () => {
-    const [key, transactionId] = [randomUUID(), await payment()];
-    const first = await create(key, transactionId);
-    await service.call('POST', `/v1/refunds/${first.body.data.id}/cancel`);
-    await changeKey(key, { answeredAt: new Date(clock.now().getTime() - 29 * day) });
-    await expireAnswers(service.deps);
-    expect((await create(key, transactionId)).body).toEqual(first.body);
-  });
+  const answer = await create(key, transactionId);
+  expectReplayOf(answer, body.data.id);
+  expect(answer.body.data.status).toBe('cancelled');
+  const other = await create(key, transactionId, 1_001);
+  expect(other.body.error?.code).toBe('idempotency_key_reused');
+  expect(await refundsOf(transactionId)).toHaveLength(1);
 });

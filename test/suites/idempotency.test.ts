@@ -25,82 +25,84 @@ const cancel = async (key: string, id: string, options: CallOptions = {}) =>
   await service.call('POST', `/v1/refunds/${id}/cancel`, { ...options, headers: { 'idempotency-key': key } });
 const refundsOf = async (transactionId: string) =>
   await service.deps.db.refund.findMany({ where: { transactionId } });
-const keyRow = async (key: string) => await service.deps.db.idempotencyKey.findFirst({ where: { key } });
+const boundTo = async (key: string) =>
+  await service.deps.db.refund.count({ where: { OR: [{ idempotencyKey: key }, { cancelKey: key }] } });
+const asItIsNow = async (id: string) => (await service.call('GET', `/v1/refunds/${id}`)).body;
 
-function expectReplay(answer: ApiAnswer, first: ApiAnswer): void {
+/** The same refund, as it is now. */
+async function expectReplay(answer: ApiAnswer, first: ApiAnswer): Promise<void> {
+  expectReplayedAlike(answer, { ...first, body: await asItIsNow(first.body.data.id) });
+}
+
+/** Word for word what was answered the first time. */
+function expectReplayedAlike(answer: ApiAnswer, first: ApiAnswer): void {
   expect({ status: answer.status, body: answer.body }).toEqual({ status: first.status, body: first.body });
   expect(first.headers).not.toHaveProperty('idempotent-replayed');
   expect(answer.headers['idempotent-replayed']).toBe('true');
+}
+
+/** A request that was answered alike, and that was carried out anew. */
+function expectCarriedOutAnew(answer: ApiAnswer, first: ApiAnswer): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({ status: first.status, body: first.body });
+  expect(answer.headers).not.toHaveProperty('idempotent-replayed');
 }
 
 function expectCode(answer: ApiAnswer, status: number, code: string): void {
   expect({ status: answer.status, code: answer.body.error?.code }).toEqual({ status, code });
 }
 
-describe('the same request with the same key is answered the same, and carried out once', () => {
-  test('for a refund, also when that has moved on since', async () => {
+describe('the same request with the same key is carried out once, and answered with the refund as it is now', () => {
+  test('also when the refund has moved on since', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const first = await create(key, bodyFor(transactionId));
     expect(first.status).toBe(200);
     await waitFor('the refund to complete', async () =>
       (await refundsOf(transactionId)).every(({ status }) => status === 'completed'),
     );
-    expectReplay(await create(key, bodyFor(transactionId)), first);
+    const repeated = await create(key, bodyFor(transactionId));
+    await expectReplay(repeated, first);
+    expect(repeated.body.data.status).toBe('completed');
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
-  test('for a rejection, which stays although the processor would accept by now', async () => {
+  test('with the same words for a rejection, which stays although the processor would accept by now', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     await service.call('POST', '/v1/policies/check', { body: { transactionId } });
     await service.sandbox.changeTransaction(transactionId, { status: 'disputed' });
     const first = await create(key, bodyFor(transactionId));
     expectCode(first, 502, 'processor_error');
     await service.sandbox.changeTransaction(transactionId, { status: 'succeeded' });
-    expectReplay(await create(key, bodyFor(transactionId)), first);
+    expectReplayedAlike(await create(key, bodyFor(transactionId)), first);
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
-  test('for a transaction that has been refunded already', async () => {
-    const [key, transactionId] = [randomUUID(), await payment()];
-    await create(randomUUID(), bodyFor(transactionId, { amount: 10_000 }));
-    const first = await create(key, bodyFor(transactionId));
-    expectCode(first, 409, 'refund_already_processed');
-    expectReplay(await create(key, bodyFor(transactionId)), first);
-  });
-
-  test('for a policy that said no, also after the policy is gone', async () => {
-    const { id: organizationId, keys } = await service.addOrganization('With a strict policy');
-    const policy = { name: 'Nothing', priority: 1, finalSale: true, enforce: { api: true, dashboard: true } };
-    const set = async (policies: object[]) =>
-      await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
-    const [key, transactionId] = [randomUUID(), await payment()];
-    const ask = async () => await create(key, bodyFor(transactionId), { key: keys.test.plaintext });
-    await set([policy]);
-    const first = await ask();
-    expectCode(first, 403, 'policy_denied');
-    await set([{ name: 'Everything', priority: 1 }]);
-    expectReplay(await ask(), first);
-    expect(await refundsOf(transactionId)).toEqual([]);
-  });
-
-  test('for a cancellation, for one that came too late, and for one of an unknown refund', async () => {
+  test('and so is a cancellation', async () => {
     const { body } = await create(
       randomUUID(),
       bodyFor(await payment({ paymentMethod: 'customer_balance' })),
     );
-    const [key, lateKey, unknownKey] = [randomUUID(), randomUUID(), randomUUID()];
+    const key = randomUUID();
     const first = await cancel(key, body.data.id);
     expect([first.status, first.body.data?.status]).toEqual([200, 'cancelled']);
-    expectReplay(await cancel(key, body.data.id), first);
+    expectReplayedAlike(await cancel(key, body.data.id), first);
     for (const ignored of [{}, { force: true }, 'not json']) {
-      expectReplay(await cancel(key, body.data.id, { body: ignored }), first);
+      expectReplayedAlike(await cancel(key, body.data.id, { body: ignored }), first);
     }
-    const late = await cancel(lateKey, body.data.id);
-    expectCode(late, 409, 'refund_not_cancellable');
-    expectReplay(await cancel(lateKey, body.data.id), late);
-    const unknown = await cancel(unknownKey, unknownRefundId);
-    expectCode(unknown, 404, 'not_found');
-    expectReplay(await cancel(unknownKey, unknownRefundId), unknown);
+    const { id: refundId } = body.data;
+    const asked = { refundId, type: { in: ['cancel.requested', 'refund.cancelled'] } };
+    expect(await service.deps.db.refundEvent.count({ where: asked })).toBe(2);
+  });
+
+  test('and so is a cancellation that the processor refuses: it is not asked again', async () => {
+    const { body } = await create(randomUUID(), bodyFor(await payment()));
+    const key = randomUUID();
+    const first = await cancel(key, body.data.id);
+    expectCode(first, 409, 'refund_not_cancellable');
+    const again = await cancel(key, body.data.id);
+    expectCode(again, 409, 'refund_not_cancellable');
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    const asked = { refundId: body.data.id, type: 'cancel.requested' };
+    expect(await service.deps.db.refundEvent.count({ where: asked })).toBe(1);
   });
 
   test('whatever the order and the layout of its JSON, and whether defaults are written out', async () => {
@@ -109,7 +111,7 @@ describe('the same request with the same key is answered the same, and carried o
     const headers = { 'idempotency-key': key, 'content-type': 'application/json' };
     const same = `{ "metadata": {"b":{"d":2.0,"c":[1,2]},\n"a":1}, "reason":"oth\\u0065r",\t"currency":"usd",
       "amount":1e3, "transactionId":"${transactionId}" }`;
-    expectReplay(await service.call('POST', '/v1/refunds', { body: same, headers }), first);
+    await expectReplay(await service.call('POST', '/v1/refunds', { body: same, headers }), first);
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
@@ -121,7 +123,7 @@ describe('the same request with the same key is answered the same, and carried o
     const transactionId = await payment();
     const first = await create(key, bodyFor(transactionId));
     expect(first.status).toBe(200);
-    expectReplay(await create(key, bodyFor(transactionId)), first);
+    await expectReplay(await create(key, bodyFor(transactionId)), first);
   });
 });
 
@@ -135,19 +137,44 @@ describe('a key names one request', () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const first = await create(key, bodyFor(transactionId));
     expectCode(await create(key, bodyFor(transactionId, change)), 422, 'idempotency_key_reused');
-    expectReplay(await create(key, bodyFor(transactionId)), first);
+    await expectReplay(await create(key, bodyFor(transactionId)), first);
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
-  test('so another path is refused, and nothing is cancelled', async () => {
+  test('so another path is refused, and nothing is cancelled or made', async () => {
     const key = randomUUID();
     const { body } = await create(key, bodyFor(await payment({ paymentMethod: 'customer_balance' })));
-    expectCode(await cancel(key, body.data.id), 422, 'idempotency_key_reused');
+    const { body: other } = await create(
+      randomUUID(),
+      bodyFor(await payment({ paymentMethod: 'customer_balance' })),
+    );
+    for (const id of [body.data.id, other.data.id, unknownRefundId]) {
+      expectCode(await cancel(key, id), 422, 'idempotency_key_reused');
+    }
     const cancelKey = randomUUID();
-    await cancel(cancelKey, unknownRefundId);
-    expectCode(await cancel(cancelKey, body.data.id), 422, 'idempotency_key_reused');
-    const { body: latest } = await service.call('GET', `/v1/refunds/${body.data.id}`);
-    expect(latest.data.status).not.toBe('cancelled');
+    expect((await cancel(cancelKey, other.data.id)).status).toBe(200);
+    for (const id of [body.data.id, unknownRefundId]) {
+      expectCode(await cancel(cancelKey, id), 422, 'idempotency_key_reused');
+    }
+    const transactionId = await payment();
+    expectCode(await create(cancelKey, bodyFor(transactionId)), 422, 'idempotency_key_reused');
+    expect(await refundsOf(transactionId)).toEqual([]);
+    expect((await asItIsNow(body.data.id)).data.status).not.toBe('cancelled');
+  });
+
+  test('so of two cancellations of different refunds at once with one key, one is carried out', async () => {
+    const [key, ids] = [randomUUID(), [] as string[]];
+    for (const _each of [1, 2, 3, 4]) {
+      const transactionId = await payment({ paymentMethod: 'customer_balance' });
+      ids.push((await create(randomUUID(), bodyFor(transactionId))).body.data.id);
+    }
+    const answers = await Promise.all(ids.map((id) => cancel(key, id)));
+    const carriedOut = answers.filter(({ status }) => status === 200);
+    expect(carriedOut).toHaveLength(1);
+    for (const answer of answers) {
+      if (answer.status !== 200) expectCode(answer, 422, 'idempotency_key_reused');
+    }
+    expect(await boundTo(key)).toBe(1);
   });
 
   test('within one environment of one organization: elsewhere it is another key', async () => {
@@ -169,24 +196,81 @@ describe('a key names one request', () => {
     expect(ids.size).toBe(3);
   });
 
-  test('so twenty requests at once make one refund', async () => {
+  test.each([2, 20])(
+    'so %i requests at once make one refund, and all are answered with it',
+    async (count) => {
+      const [key, transactionId] = [randomUUID(), await payment()];
+      const answers = await Promise.all(
+        Array.from({ length: count }, () => create(key, bodyFor(transactionId, { amount: 400 }))),
+      );
+      const [refund, ...others] = await refundsOf(transactionId);
+      expect(others).toEqual([]);
+      for (const { status, body } of answers) {
+        expect([status, body.data?.id]).toEqual([200, refund?.id]);
+      }
+      const carriedOut = answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined);
+      expect(carriedOut).toHaveLength(1);
+    },
+  );
+
+  test('so a request and another one at once make one refund, and the other is refused', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => create(key, bodyFor(transactionId, { amount: 400 }))),
+      [400, 500].map((amount) => create(key, bodyFor(transactionId, { amount }))),
     );
-    const [refund, ...others] = await refundsOf(transactionId);
-    expect(others).toEqual([]);
-    for (const answer of answers) {
-      if (answer.status === 200) expect(answer.body.data.id).toBe(refund?.id);
-      else {
-        expectCode(answer, 409, 'idempotency_in_progress');
-        expect(answer.headers['retry-after']).toBe('1');
-      }
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422]);
+    expect(await refundsOf(transactionId)).toHaveLength(1);
+  });
+});
+
+describe('a request that made no refund binds nothing, and is carried out anew', () => {
+  test('for a transaction that has been refunded already', async () => {
+    const [key, transactionId] = [randomUUID(), await payment({ paymentMethod: 'customer_balance' })];
+    const { body: whole } = await create(randomUUID(), bodyFor(transactionId, { amount: 10_000 }));
+    const first = await create(key, bodyFor(transactionId));
+    expectCode(first, 409, 'refund_already_processed');
+    expectCarriedOutAnew(await create(key, bodyFor(transactionId)), first);
+    expect((await cancel(randomUUID(), whole.data.id)).status).toBe(200);
+    expect((await create(key, bodyFor(transactionId))).status).toBe(200);
+  });
+
+  test('for a policy that said no, until it is gone', async () => {
+    const { id: organizationId, keys } = await service.addOrganization('With a strict policy');
+    const policy = { name: 'Nothing', priority: 1, finalSale: true, enforce: { api: true, dashboard: true } };
+    const set = async (policies: object[]) =>
+      await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
+    const [key, transactionId] = [randomUUID(), await payment()];
+    const ask = async () => await create(key, bodyFor(transactionId), { key: keys.test.plaintext });
+    await set([policy]);
+    const first = await ask();
+    expectCode(first, 403, 'policy_denied');
+    expectCarriedOutAnew(await ask(), first);
+    expect(await refundsOf(transactionId)).toEqual([]);
+    await set([{ name: 'Everything', priority: 1 }]);
+    const accepted = await ask();
+    expect(accepted.status).toBe(200);
+    await set([policy]);
+    // What would be refused now was accepted the first time.
+    const repeated = await ask();
+    expect([repeated.status, repeated.body.data?.id]).toEqual([200, accepted.body.data.id]);
+    expect(await refundsOf(transactionId)).toHaveLength(1);
+  });
+
+  test('for a cancellation that came too late, and for one of an unknown refund', async () => {
+    const transactionId = await payment({ paymentMethod: 'customer_balance' });
+    const { body } = await create(randomUUID(), bodyFor(transactionId));
+    await cancel(randomUUID(), body.data.id);
+    const [lateKey, unknownKey] = [randomUUID(), randomUUID()];
+    const late = await cancel(lateKey, body.data.id);
+    expectCode(late, 409, 'refund_not_cancellable');
+    expectCarriedOutAnew(await cancel(lateKey, body.data.id), late);
+    const unknown = await cancel(unknownKey, unknownRefundId);
+    expectCode(unknown, 404, 'not_found');
+    expectCarriedOutAnew(await cancel(unknownKey, unknownRefundId), unknown);
+    for (const key of [lateKey, unknownKey]) {
+      expect(await boundTo(key)).toBe(0);
+      expect((await create(key, bodyFor(await payment()))).status).toBe(200);
     }
-    const carriedOut = answers.filter(
-      ({ status, headers }) => status === 200 && headers['idempotent-replayed'] === undefined,
-    );
-    expect(carriedOut).toHaveLength(1);
   });
 });
 
@@ -223,7 +307,7 @@ describe('a request that was not carried out binds nothing, and its key may be u
     const first = await ask(key, transactionId);
     expect(first.status).toBe(status);
     if (status === 503) expect(first.headers['retry-after']).toMatch(/^\d+$/);
-    expect(await keyRow(key)).toBeNull();
+    expect(await boundTo(key)).toBe(0);
     const second = await create(key, bodyFor(transactionId));
     expect(second.status).toBe(200);
     expect(second.headers).not.toHaveProperty('idempotent-replayed');
@@ -249,7 +333,7 @@ describe('a request that was not carried out binds nothing, and its key may be u
       const refusedAt = answers.findIndex(({ status }) => status === 429);
       expect(answers[refusedAt]?.body.error.code).toBe('rate_limited');
       expect(answers[refusedAt]?.headers['retry-after']).toBe('1');
-      expect(await keyRow(keys[refusedAt] ?? '')).toBeNull();
+      expect(await boundTo(keys[refusedAt] ?? '')).toBe(0);
     } finally {
       await limited.close();
     }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { setPolicies } from '../../shared/organizations/policies.ts';
 import { isTerminal } from '../../shared/refunds/model/states.ts';
+import { HeldTime } from '../harness/held-time.ts';
 import {
   type LifecycleCommand,
   type LifecycleRun,
@@ -11,7 +12,6 @@ import {
 } from '../harness/lifecycle-commands.ts';
 import { approvalAbove, type LifecycleModel, newModel } from '../harness/lifecycle-model.ts';
 import { LifecycleWorld } from '../harness/lifecycle-world.ts';
-import { ShiftedClock } from '../harness/shifted-clock.ts';
 import { useService } from '../harness/use-service.ts';
 import { useWebhooks } from '../harness/webhooks.ts';
 
@@ -24,9 +24,9 @@ const limitMs = 120_000 + 4_000 * numRuns;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-// No worker runs but where a command is one. Pauses and leases are so long that only commands end them, however slow the
-// machine is, and shorter than the two hours that commands let pass.
-const clock = new ShiftedClock();
+// No worker runs but where a command is one, and only commands let time pass: two hours at least, which is longer than any
+// pause or lease.
+const time = new HeldTime();
 const settings = {
   RETRY_BASE_MS: hourMs,
   RETRY_CAP_MS: hourMs,
@@ -36,10 +36,11 @@ const settings = {
   PROCESSOR_TIMEOUT_MS: 10 * minuteMs,
   CANCEL_WAIT_MS: 0,
 };
-const service = useService({ workers: 0, settings, overrides: { clock } });
+const service = useService({ workers: 0, settings, overrides: { clock: time } });
 const webhooks = useWebhooks(service);
 
 beforeAll(async () => {
+  await time.hold(service.deps.db);
   await service.sandbox.settings({ autoSettleMs: null });
   const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: approvalAbove } }] };
   await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
@@ -75,7 +76,7 @@ let latest: string[] = [];
 
 async function runCommands(commands: LifecycleCommand[]): Promise<void> {
   const model = newModel();
-  const world = await LifecycleWorld.open({ service, webhooks, clock }, model);
+  const world = await LifecycleWorld.open({ service, webhooks, time }, model);
   const run: LifecycleRun = { world, done: [] };
   latest = run.done;
   try {

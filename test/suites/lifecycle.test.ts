@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '../../shared/ids.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
-import { reserve } from '../../shared/payments/payment.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
-import { rowOf, timelineOf, untilStatus } from '../harness/refund-records.ts';
+import { makeDue, rowOf, timelineOf, untilStatus } from '../harness/refund-records.ts';
 import { sandboxCredentials } from '../harness/service.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
@@ -205,7 +205,8 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
         const refund = await rowOf(service, second.body.data.id);
         return refund.flaggedAt === null ? null : refund;
       });
-      expect(kept).toMatchObject({ status: 'processing', lastOutcome: 'misconfigured', unknownSince: null });
+      expect(kept).toMatchObject({ status: 'processing', unknownSince: null });
+      expect(kept.attempts[0]?.outcome).toBe('misconfigured');
       await setCredentials(good);
       const completed = await untilStatus(service, kept.id, 'completed');
       expect(completed).toMatchObject({ flaggedAt: null, flagReason: null });
@@ -229,7 +230,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     );
     expect((await rowOf(service, body.data.id)).status).toBe('processing');
     await service.sandbox.changeTransaction(transactionId, { status: 'settled' });
-    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
+    await makeDue(service, body.data.id);
     await untilStatus(service, body.data.id, 'completed');
   });
 
@@ -245,9 +246,9 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
 
   test('a job that was lost is made up for by the sweep', async () => {
     const { body } = await create(await payment('stripe'), {}, async);
-    await service.deps.db.refund.updateMany({
-      where: { id: body.data.id, status: 'processing' },
-      data: { wokenAt: null },
+    await service.deps.db.refundWork.updateMany({
+      where: { refundId: body.data.id },
+      data: { enqueuedAt: null },
     });
     await untilStatus(service, body.data.id, 'completed');
   });
@@ -263,7 +264,10 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     const { body } = await create(transactionId, {}, async);
     await waitFor('the first try', async () => (await rowOf(service, body.data.id)).retryingSince);
     const old = new Date(Date.now() - service.settings.UNAVAILABLE_HORIZON_MS - 1000);
-    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { retryingSince: old } });
+    await service.deps.db.refundWork.update({
+      where: { refundId: body.data.id },
+      data: { retryingSince: old },
+    });
     const refund = await untilStatus(service, body.data.id, 'failed');
     expect(refund.failureCode).toBe('processor_unavailable');
     expect(await service.sandbox.refunds({ transactionId })).toEqual([]);
@@ -296,19 +300,29 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     expect(await timelineOf(service, body.data.id)).toContain('lookup.found');
   });
 
-  test('reserves nothing in a currency that the payment turned out not to have', async () => {
+  test('is refused in a currency that the payment turned out not to have, and reserves nothing', async () => {
     const transactionId = await payment('stripe', { currency: 'eur' });
     expect((await create(transactionId, { currency: 'eur', amount: 100 })).status).toBe(200);
-    const key = {
-      organizationId: service.organization.id,
-      environment: 'test' as const,
+    const { organization, deps } = service;
+    const answer = await deps.statements.create({
+      id: newId('ref'),
+      organization_id: organization.id,
+      environment: 'test',
       processor: 'stripe',
-      transactionId,
-    };
-    const reserved = await service.deps.db.$transaction((tx) =>
-      reserve(tx, key, { amount: 100n, currency: 'usd' }),
-    );
-    expect(reserved).toBe(false);
+      transaction_id: transactionId,
+      amount: 100,
+      currency: 'usd',
+      reason: 'other',
+      initiated_by: 'api',
+      actor: 'test',
+      status: 'processing',
+      event_id: newId('evt'),
+      event_type: 'refund.created',
+      event_detail: {},
+    });
+    expect(answer).toMatchObject({ outcome: 'refused', refund: null, payment: { currency: 'eur' } });
+    const { reserved } = await deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    expect(reserved).toBe(100n);
   });
 
   test('a cancellation does not make a refund completed whose amount is told differently', async () => {
@@ -324,7 +338,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     expect((await rowOf(service, body.data.id)).status).toBe('processing');
     await service.sandbox.settings({ autoSettleMs: 100 });
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${body.data.id}`;
-    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
+    await makeDue(service, body.data.id);
     await waitFor(
       'the refund to end',
       async () => (await rowOf(service, body.data.id)).status !== 'processing',
@@ -345,7 +359,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     );
     await service.sandbox.settings({ autoSettleMs: 100 });
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${body.data.id}`;
-    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { nextActionAt: new Date() } });
+    await makeDue(service, body.data.id);
     await untilStatus(service, body.data.id, 'completed');
   });
 });

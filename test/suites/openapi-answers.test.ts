@@ -102,7 +102,12 @@ test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>(
   [
     'cancelRefund',
     422,
-    async () => await reused('/v1/refunds/ref_1/cancel', undefined, '/v1/refunds/ref_2/cancel'),
+    async () =>
+      await reused(
+        `/v1/refunds/${await created()}/cancel`,
+        undefined,
+        `/v1/refunds/${await created()}/cancel`,
+      ),
   ],
   ['checkPolicy', 200, async () => await post('/v1/policies/check', { transactionId: await payment() })],
   ['checkPolicy', 400, async () => await post('/v1/policies/check', {})],

@@ -78,8 +78,7 @@ describe.skipIf(!inject('disks'))('when the disk of PostgreSQL is full', () => {
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
     expect(await service.deps.db.refundEvent.count({ where: { refund: { transactionId } } })).toBe(0);
-    const { reserved = 0n } =
-      (await service.deps.db.transaction.findFirst({ where: { transactionId } })) ?? {};
+    const { reserved = 0n } = (await service.deps.db.payment.findFirst({ where: { transactionId } })) ?? {};
     expect(reserved).toBe(0n);
   }
 
@@ -108,7 +107,7 @@ describe.skipIf(!inject('disks'))('when the disk of PostgreSQL is full', () => {
       expect((await create(service, await payment(service, processor), async)).status).toBe(200);
     }
     await waitFor('them to be on their way', async () => {
-      const sent = { attemptCount: 1, externalRefundId: null };
+      const sent = { attempts: { some: {} }, externalRefundId: null };
       return (await service.deps.db.refund.count({ where: sent })) > 0;
     });
     disk.fill();

@@ -60,10 +60,10 @@ describe.each(queueBackends)('without a processor, queues on $name', (backend) =
       const stuck = await Promise.all(Array.from({ length: 6 }, () => payment(service, down)));
       await Promise.all(stuck.map((transactionId) => create(service, transactionId, async)));
       const hanging = async () =>
-        await service.deps.db.refund.findMany({
-          where: { processor: down, claimedUntil: { not: null } },
-          select: { id: true, fencingToken: true },
-          orderBy: { id: 'asc' },
+        await service.deps.db.refundWork.findMany({
+          where: { processor: down, leasedUntil: { not: null } },
+          select: { refundId: true, leaseToken: true },
+          orderBy: { refundId: 'asc' },
         });
       const first = await waitFor('every place to be taken', async () => {
         const claims = await hanging();

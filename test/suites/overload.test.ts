@@ -108,7 +108,7 @@ describe('with more to do than a process can', () => {
       const created = { where: { transactionId: JSON.parse(body).transactionId } };
       await waitFor(
         'one of them to be under way',
-        async () => (await processes.service.deps.db.transaction.count(created)) > 0,
+        async () => (await processes.service.deps.db.payment.count(created)) > 0,
       );
       leaving.abort();
       await Promise.all(abandoned);

@@ -1,15 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
-import { forgetTransactions } from '../../shared/payments/doubt-payments.ts';
-import { readTransaction } from '../../shared/payments/read-payment.ts';
+import { doubtPayments } from '../../shared/payments/payment.ts';
+import { readPayment } from '../../shared/payments/read-payment.ts';
 import { resolveRefund } from '../../shared/refunds/lifecycle/resolve.ts';
-import { requestReview } from '../../shared/refunds/request-review.ts';
+import { requestResync } from '../../shared/refunds/lifecycle/resync.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { createdRefund } from '../harness/flagged-refunds.ts';
 import { newPayment } from '../harness/payments.ts';
 import { leftToRefund } from '../harness/reconciliation.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
-import { rowOf, timelineOf } from '../harness/refund-records.ts';
+import { makeDue, rowOf, timelineOf } from '../harness/refund-records.ts';
 import { webhookAbout } from '../harness/signed-webhooks.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
@@ -48,8 +48,8 @@ describe('a payment that nobody could read when its refunds were accepted', () =
 
   /** A person ends a flagged refund as completed, under the processor's id of a refund made by hand; without one, insisting. */
   async function completeByHand({ id }: Refund, made: string | null): Promise<void> {
-    await service.deps.db.refund.update({
-      where: { id },
+    await service.deps.db.refundWork.update({
+      where: { refundId: id },
       data: { flaggedAt: new Date(), flagReason: 'Look' },
     });
     const outcome = await resolveRefund(service.deps, await rowOf(service, id), 'cli:ada', {
@@ -63,10 +63,12 @@ describe('a payment that nobody could read when its refunds were accepted', () =
 
   /** Makes the refund due, and takes every step that is due; answers how often it was claimed. */
   async function advanced({ id }: Refund): Promise<number> {
-    await service.deps.db.refund.update({ where: { id }, data: { nextActionAt: new Date(0) } });
-    const before = (await rowOf(service, id)).fencingToken;
+    await makeDue(service, id);
+    const claim = vi.spyOn(service.deps.statements, 'claim');
     await advanceRefund(service.deps, id);
-    return (await rowOf(service, id)).fencingToken - before;
+    const claims = await Promise.all(claim.mock.results.map(({ value }) => value));
+    claim.mockRestore();
+    return claims.filter((claimed) => claimed?.refund.id === id).length;
   }
 
   const settled = { stripe: 'succeeded', braintree: 'settled' };
@@ -94,11 +96,11 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     const [doubtful, other] = (await unverified('stripe', 2)) as [Refund, Refund];
     const { transactionId } = doubtful;
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 5_000 });
-    await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, doubtful));
+    await requestResync(service.deps.db, doubtful);
     expect(await advanced(other)).toBe(1);
     expect(await rowOf(service, other.id)).toMatchObject({ status: 'failed', attemptCount: 0 });
     expect(await rowOf(service, doubtful.id)).toMatchObject({ status: 'processing', failureCode: null });
-    const row = await service.deps.db.transaction.findFirstOrThrow({ where: { transactionId } });
+    const row = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
     expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n, refundedOutside: 4_000n });
   });
 
@@ -107,13 +109,13 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     await completeByHand(first, null);
     await service.sandbox.settings({ latencyMs: 500 });
     const advancing = advanced(second);
-    await waitFor('the reading', async () => (await rowOf(service, second.id)).claimedUntil !== null);
+    await waitFor('the reading', async () => (await rowOf(service, second.id)).leasedUntil !== null);
     // While the payment is read, somebody says that the refund is at the processor.
-    await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, second));
+    await requestResync(service.deps.db, second);
     expect(await advancing).toBe(1);
-    const { status, nextActionAt, claimedUntil } = await rowOf(service, second.id);
-    expect([status, claimedUntil]).toEqual(['processing', null]);
-    expect(nextActionAt?.getTime()).toBeGreaterThan(Date.now());
+    const { status, dueAt, leasedUntil } = await rowOf(service, second.id);
+    expect([status, leasedUntil]).toEqual(['processing', null]);
+    expect(dueAt).not.toBeNull();
     expect(await timelineOf(service, second.id)).toEqual(['refund.created']);
   });
 
@@ -172,13 +174,37 @@ describe('a payment at Stripe is worth what was captured of it', () => {
 });
 
 test.each(['stripe', 'braintree'] as const)(
+  'a creation that has read the payment keeps to it, although another one could not read it meanwhile (%s)',
+  async (processor) => {
+    const transactionId = await newPayment(service, { processor });
+    const body = { transactionId, amount: 6_000, reason: 'other', processor };
+    await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'delay', delayMs: 800 });
+    const slow = service.call('POST', '/v1/refunds', { body, headers: { prefer: 'respond-async' } });
+    await waitFor(
+      'the reading to be at the processor',
+      async () => (await service.sandbox.faults()).length === 0,
+    );
+    await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'error-503' });
+    const unread = await createdRefund(service, processor, { transactionId, amount: 6_000 });
+    const { status, body: answer } = await slow;
+    expect([status, answer.error?.code]).toEqual([400, 'validation_error']);
+    expect(answer.error.message).toContain('4000');
+    expect(await service.deps.db.refund.findMany({ where: { transactionId } })).toMatchObject([
+      { id: unread.id, status: 'processing' },
+    ]);
+    const row = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n });
+  },
+);
+
+test.each(['stripe', 'braintree'] as const)(
   'a reading that began before news of a refund made elsewhere does not pass for one that came after it (%s)',
   async (processor) => {
     const { organizationId, environment, transactionId } = await createdRefund(service, processor);
     const key = { organizationId, environment, processor, transactionId };
-    await forgetTransactions(service.deps.db, service.deps.clock, key, [transactionId]);
+    await doubtPayments(service.deps.db, key, [transactionId]);
     await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'delay', delayMs: 800 });
-    const early = readTransaction(service.deps, key);
+    const early = readPayment(service.deps, key);
     await waitFor(
       'the reading to be at the processor',
       async () => (await service.sandbox.faults()).length === 0,
@@ -187,7 +213,7 @@ test.each(['stripe', 'braintree'] as const)(
     const news = webhookAbout(processor, { externalRefundId, refundId: null, transactionId });
     expect((await webhooks.send(processor, news)).status).toBe(200);
     await early;
-    const row = await service.deps.db.transaction.findFirstOrThrow({ where: { transactionId } });
+    const row = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
     expect(row.fetchedAt).toBeNull();
     expect(await leftToRefund(service, transactionId)).toBe(3_500);
   },

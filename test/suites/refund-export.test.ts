@@ -42,7 +42,6 @@ test('a refund is one line with all its fields, money in minor units and in deci
   const { id, transactionId } = await db.refund.findFirstOrThrow({ where: one });
   const row = await onlyRow({
     status: 'failed',
-    nextActionAt: null,
     externalRefundId: null,
     failureCode: 'declined',
     failureMessage: 'No.',

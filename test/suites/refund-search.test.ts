@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase, type Refund } from '../../shared/db.ts';
 import { exportRefunds } from '../../shared/refunds/export-refunds.ts';
 import type { RefundOwner } from '../../shared/refunds/find-refunds.ts';
+import type { RefundWithWork } from '../../shared/refunds/lifecycle/flag.ts';
 import { initiators, refundReasons } from '../../shared/refunds/model/reasons.ts';
 import { refundStatuses } from '../../shared/refunds/model/states.ts';
 import { encodeCursor } from '../../shared/refunds/refund-cursor.ts';
@@ -20,7 +21,7 @@ const theirs: RefundOwner = { organizationId: 'org_theirs', environment: 'live' 
 
 const databaseUrl = useDatabase();
 let db: Database;
-let everything: Refund[];
+let everything: RefundWithWork[];
 
 beforeAll(async () => {
   await withClient(databaseUrl(), async (client) => {
@@ -29,7 +30,7 @@ beforeAll(async () => {
     }
   });
   db = openDatabase(databaseUrl(), { poolSize: 3 });
-  everything = await db.refund.findMany();
+  everything = await db.refund.findMany({ include: { work: true } });
 });
 afterAll(() => db.$disconnect());
 
@@ -51,7 +52,7 @@ function expected(owner: RefundOwner, filter: RefundFilter): Refund[] {
         (createdTo === undefined || refund.createdAt < createdTo) &&
         (amountFrom === undefined || refund.amount >= amountFrom) &&
         (amountTo === undefined || refund.amount <= amountTo) &&
-        (!needsPerson || refund.status === 'pending' || refund.flaggedAt !== null) &&
+        (!needsPerson || refund.status === 'pending' || refund.work?.flaggedAt != null) &&
         (q.trim() === '' || [refund.id, refund.transactionId, refund.externalRefundId].includes(q.trim())),
     )
     .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1));
@@ -225,8 +226,7 @@ test('refunds that are created between two pages are on none of the older ones, 
   const owner: RefundOwner = { organizationId: 'org_busy', environment: 'live' };
   await withClient(databaseUrl(), (client) => fillRefunds(client, { ...owner, count: 20, now, days: 1 }));
   const first = await searchRefunds(db, owner, {}, { cursor: null, limit: 10 });
-  const [newest] = first.refunds;
-  if (newest === undefined) throw new Error('There is no refund.');
+  const newest = await db.refund.findFirstOrThrow({ where: { id: first.refunds[0]?.id ?? '' } });
   const createdAt = new Date(now.getTime() + 60_000);
   await db.refund.create({ data: { ...newest, metadata: {}, id: 'ref_new', createdAt } });
   const second = await searchRefunds(db, owner, {}, { cursor: first.next, limit: 10 });

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { claimRefund } from '../../shared/refunds/lifecycle/claim.ts';
+import { requestResync } from '../../shared/refunds/lifecycle/resync.ts';
 import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/model/backoff.ts';
+import type { RefundStep } from '../../shared/refunds/model/next-step.ts';
 import {
   canMove,
   holdsReservation,
@@ -10,7 +13,9 @@ import {
   refundStatuses,
   transitions,
 } from '../../shared/refunds/model/states.ts';
-import { nextStep, type RefundSituation } from '../../shared/refunds/next-step.ts';
+import { createdRefund } from '../harness/flagged-refunds.ts';
+import { makeDue } from '../harness/refund-records.ts';
+import { useService } from '../harness/use-service.ts';
 
 describe('the state table', () => {
   test('leads only to statuses that exist', () => {
@@ -50,71 +55,137 @@ describe('the state table', () => {
 });
 
 describe('the next step of a refund', () => {
-  const now = new Date('2026-11-20T10:00:00Z');
-  const fresh: RefundSituation = {
+  const service = useService({ workers: 0 });
+  const moment = '2026-11-20T10:00:00Z';
+
+  /** What is on record of a refund that has work, in columns. */
+  interface Situation {
+    status: RefundStatus;
+    external_refund_id: string | null;
+    unknown_since: string | null;
+    cancel_requested_at: string | null;
+    resync_requested_at: string | null;
+    is_verified: boolean;
+  }
+
+  const fresh: Situation = {
     status: 'processing',
-    externalRefundId: null,
-    unknownSince: null,
-    cancelRequestedAt: null,
-    transactionVerified: true,
-    reviewDue: false,
+    external_refund_id: null,
+    unknown_since: null,
+    cancel_requested_at: null,
+    resync_requested_at: null,
+    is_verified: true,
   };
 
-  test.each<[string, Partial<RefundSituation>, ReturnType<typeof nextStep>]>([
+  async function stepsOf(situations: readonly Situation[]): Promise<RefundStep[]> {
+    const rows = await service.deps.db.$queryRaw<{ step: RefundStep }[]>`
+      SELECT next_refund_step(jsonb_populate_record(NULL::refund, value), jsonb_populate_record(NULL::refund_work, value),
+        (value->>'is_verified')::boolean) AS step
+      FROM jsonb_array_elements(${JSON.stringify(situations)}::jsonb) WITH ORDINALITY ORDER BY ordinality`;
+    return rows.map(({ step }) => step);
+  }
+
+  test.each<[string, Partial<Situation>, RefundStep]>([
     ['is sent when it was never sent', {}, 'send'],
-    ['is verified first when its payment could not be read', { transactionVerified: false }, 'verify'],
-    ['is looked up when an attempt is unknown', { unknownSince: now }, 'find'],
+    ['is verified first when its payment could not be read', { is_verified: false }, 'verify'],
+    ['is looked up when an attempt is unknown', { unknown_since: moment }, 'look_up'],
     [
       'is looked up before a cancellation when an attempt is unknown',
-      { unknownSince: now, cancelRequestedAt: now },
-      'find',
+      { unknown_since: moment, cancel_requested_at: moment },
+      'look_up',
     ],
-    ['is cancelled at once when it surely is not at the processor', { cancelRequestedAt: now }, 'cancel'],
-    ['is checked once the processor has it', { externalRefundId: 're_1' }, 'check'],
+    [
+      'is cancelled at once when it surely is not at the processor',
+      { cancel_requested_at: moment },
+      'cancel',
+    ],
+    ['is checked once the processor has it', { external_refund_id: 're_1' }, 'settle'],
     [
       'is asked back when the processor has it',
-      { externalRefundId: 're_1', cancelRequestedAt: now },
-      'ask-cancellation',
+      { external_refund_id: 're_1', cancel_requested_at: moment },
+      'cancel_at_processor',
     ],
-    ['rests while a person has to approve it', { status: 'pending' }, 'nothing'],
-    ['rests when completed', { status: 'completed', externalRefundId: 're_1' }, 'nothing'],
-    ['rests when failed', { status: 'failed' }, 'nothing'],
-    ['rests when cancelled', { status: 'cancelled' }, 'nothing'],
-    ['is read again when it completed and there is news', { status: 'completed', reviewDue: true }, 'review'],
-    ['is read again when it failed and there is news', { status: 'failed', reviewDue: true }, 'review'],
+    [
+      'is read again when it completed and there is news',
+      { status: 'completed', external_refund_id: 're_1', resync_requested_at: moment },
+      'review',
+    ],
+    [
+      'is read again when it failed and there is news',
+      { status: 'failed', resync_requested_at: moment },
+      'review',
+    ],
     [
       'is checked as ever when there is news before its end',
-      { externalRefundId: 're_1', reviewDue: true },
-      'check',
+      { external_refund_id: 're_1', resync_requested_at: moment },
+      'settle',
     ],
-    ['is looked up when it was believed unsent and there is news', { reviewDue: true }, 'find'],
-    ['has no news while a person has to approve it', { status: 'pending', reviewDue: true }, 'nothing'],
-  ])('%s', (_promise, situation, step) => {
-    expect(nextStep({ ...fresh, ...situation })).toBe(step);
+    [
+      'is looked up when it was believed unsent and there is news',
+      { resync_requested_at: moment },
+      'look_up',
+    ],
+  ])('%s', async (_promise, situation, step) => {
+    expect(await stepsOf([{ ...fresh, ...situation }])).toEqual([step]);
   });
 
-  test('never sends while an attempt is unknown, a cancellation is asked, or the processor has it', () => {
-    const situations = fc.record({
-      status: fc.constantFrom(...refundStatuses),
-      externalRefundId: fc.constantFrom(null, 're_1'),
-      unknownSince: fc.constantFrom(null, now),
-      cancelRequestedAt: fc.constantFrom(null, now),
-      transactionVerified: fc.boolean(),
-      reviewDue: fc.boolean(),
-    });
-    fc.assert(
-      fc.property(situations, (situation) => {
-        const sendable =
-          situation.status === 'processing' &&
-          situation.externalRefundId === null &&
-          situation.unknownSince === null &&
-          situation.cancelRequestedAt === null &&
-          !situation.reviewDue &&
-          situation.transactionVerified;
-        expect(nextStep(situation) === 'send').toBe(sendable);
-      }),
+  test('never sends while an attempt is unknown, a cancellation is asked, or the processor has it', async () => {
+    const either = <T>(one: T) => [null, one];
+    const situations = refundStatuses.flatMap((status) =>
+      either('re_1').flatMap((external_refund_id) =>
+        either(moment).flatMap((unknown_since) =>
+          either(moment).flatMap((cancel_requested_at) =>
+            either(moment).flatMap((resync_requested_at) =>
+              [true, false].map((is_verified) => ({
+                status,
+                external_refund_id,
+                unknown_since,
+                cancel_requested_at,
+                resync_requested_at,
+                is_verified,
+              })),
+            ),
+          ),
+        ),
+      ),
     );
+    expect(situations).toHaveLength(160);
+    const steps = await stepsOf(situations);
+    expect(situations.filter((_, index) => steps[index] === 'send')).toEqual([fresh]);
   });
+
+  test.each(refundStatuses)('rests when it is %s and has no work', async (status) => {
+    const { id } = await createdRefund(service, 'stripe');
+    await service.deps.db.$executeRaw`DELETE FROM refund_work WHERE refund_id = ${id}`;
+    await setStatus(id, status);
+    expect(await claimRefund(service.deps, id)).toBeNull();
+  });
+
+  test('rests until it is due, and while somebody holds it', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    const { db } = service.deps;
+    await db.$executeRaw`UPDATE refund_work SET due_at = service_time() + interval '1 minute' WHERE refund_id = ${id}`;
+    expect(await claimRefund(service.deps, id)).toBeNull();
+    await makeDue(service, id);
+    expect(await claimRefund(service.deps, id)).toMatchObject({ step: 'send', refund: { id } });
+    await makeDue(service, id);
+    expect(await claimRefund(service.deps, id)).toBeNull();
+  });
+
+  test('has no news while a person has to approve it, and rests with a flag alone', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    const { db } = service.deps;
+    await db.$executeRaw`UPDATE refund_work SET due_at = NULL, flagged_at = service_time(), flag_reason = 'Look'
+      WHERE refund_id = ${id}`;
+    await setStatus(id, 'pending');
+    expect(await requestResync(db, { id })).toBe(false);
+    expect(await claimRefund(service.deps, id)).toBeNull();
+  });
+
+  async function setStatus(id: string, status: RefundStatus): Promise<void> {
+    const data = { status, externalRefundId: `re_of_${id}`, failureCode: 'declined' };
+    await service.deps.db.refund.update({ where: { id }, data });
+  }
 });
 
 describe('pauses', () => {

@@ -16,5 +16,5 @@ test('whatever is sent to any other operation, the answer is one that is declare
     expect(outcomes['200'], operationId).toBeGreaterThan(enough);
   }
   const after = await storm.exposed.rowCounts();
-  expect({ ...after, transaction: before.transaction }).toEqual(before);
+  expect({ ...after, payment: before.payment }).toEqual(before);
 });

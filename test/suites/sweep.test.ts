@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Prisma } from '../../shared/db.ts';
 import type { MaintenanceJob } from '../../shared/queues.ts';
+import { requestResync } from '../../shared/refunds/lifecycle/resync.ts';
 import { startSweeping, sweep } from '../../worker/sweep.ts';
 import { queueBackends } from '../harness/backends.ts';
 import { expectInvariants } from '../harness/invariants.ts';
-import { rowOf } from '../harness/refund-records.ts';
 import { accept } from '../harness/service-processes.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
@@ -15,7 +15,7 @@ describe('the sweep', () => {
   afterEach(async () => {
     vi.restoreAllMocks();
     // Out of the way of the next test.
-    await service.deps.db.refund.updateMany({ data: { nextActionAt: new Date('2100-01-01') } });
+    await service.deps.db.refundWork.updateMany({ data: { dueAt: new Date('2100-01-01') } });
     await expectInvariants(service);
   });
 
@@ -24,7 +24,10 @@ describe('the sweep', () => {
     vi.spyOn(service.deps.queues, 'wake').mockImplementation(() => {});
     const ids: string[] = [];
     for (let index = 0; index < count; index += 1) ids.push(await accept(service, processor));
-    await service.deps.db.refund.updateMany({ where: { id: { in: ids } }, data: { wokenAt: null } });
+    await service.deps.db.refundWork.updateMany({
+      where: { refundId: { in: ids } },
+      data: { enqueuedAt: null },
+    });
     return ids;
   }
 
@@ -93,26 +96,22 @@ describe('a backlog that is longer than one sweep', () => {
     const woken = vi.spyOn(service.deps.queues, 'wakeAll').mockResolvedValue();
     const { db } = service.deps;
     const ago = (ms: number) => new Date(Date.now() - ms);
-    const refund = await rowOf(service, await accept(service, 'stripe'));
-    const backlog = Array.from({ length: 600 }, (_, index) => ({
-      ...refund,
-      id: `ref_backlog${index}`,
-      apiKeyId: null,
-      metadata: Prisma.DbNull,
-      nextActionAt: ago(60_000),
-      wokenAt: null,
-    }));
-    await db.refund.createMany({ data: backlog });
-    const ended = {
-      status: 'cancelled',
-      nextActionAt: null,
-      reviewDueAt: ago(120_000),
-      wokenAt: null,
-    } as const;
-    await db.refund.update({ where: { id: refund.id }, data: ended });
+    const id = await accept(service, 'stripe');
+    const { work, ...refund } = await db.refund.findUniqueOrThrow({ where: { id }, include: { work: true } });
+    if (work === null) throw new Error('The refund has no work.');
+    const backlog = Array.from({ length: 600 }, (_, index) => `ref_backlog${index}`);
+    await db.refund.createMany({
+      data: backlog.map((each) => ({ ...refund, id: each, apiKeyId: null, metadata: Prisma.DbNull })),
+    });
+    await db.refundWork.createMany({
+      data: backlog.map((refundId) => ({ ...work, refundId, dueAt: ago(60_000), enqueuedAt: null })),
+    });
+    await db.refund.update({ where: { id }, data: { status: 'cancelled' } });
+    await requestResync(db, { id });
+    await db.refundWork.update({ where: { refundId: id }, data: { dueAt: ago(120_000) } });
     await sweep(service.deps, 'stripe');
     // The first wake was that of its creation.
-    expect(woken.mock.lastCall?.[1]).toContain(refund.id);
+    expect(woken.mock.lastCall?.[1]).toContain(id);
   });
 });
 

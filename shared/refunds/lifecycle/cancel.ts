@@ -3,6 +3,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { processorKind } from '../../processors/registry.ts';
+import { isRefundId } from '../find-refunds.ts';
 import { refundFrom } from '../model/rows.ts';
 import { keyReused } from './create.ts';
 import type { RefundWithWork } from './flag.ts';
@@ -47,7 +48,7 @@ export async function cancelRefund(
   { refundId, organizationId, environment, actor, idempotencyKey }: Cancellation,
 ): Promise<CancelRequest> {
   const answer = await deps.statements.cancel({
-    refund_id: refundId,
+    refund_id: isRefundId(refundId) ? refundId : null,
     organization_id: organizationId,
     environment,
     actor,

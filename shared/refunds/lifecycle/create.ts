@@ -68,7 +68,7 @@ export async function createRefund(deps: Dependencies, request: RefundRequest): 
       if (!created.isReplayed && created.refund.status === 'processing') deps.queues.wake(created.refund);
       return created;
     }
-    throw new ServiceError('service_unavailable', 'A limit changed meanwhile. Repeat the request.', {
+    throw new ServiceError('service_unavailable', 'The payment changed meanwhile. Repeat the request.', {
       retryAfterSeconds: 1,
     });
   } catch (error) {
@@ -80,7 +80,7 @@ export async function createRefund(deps: Dependencies, request: RefundRequest): 
   }
 }
 
-/** @returns null when a limit was passed meanwhile, so that the policies have to be asked again. */
+/** @returns null when a limit was passed or the payment put on record meanwhile, so that it has to be decided again. */
 async function decideAndRecord(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund | null> {
   const setUp = await deps.lookups.setUp(request);
   const account = await chooseProcessor(deps, setUp, request);
@@ -258,6 +258,7 @@ function createdBy(request: RefundRequest, { outcome, refund, payment }: Answer)
       throw (paid && problemWith(request, paid.currency, remainingOf(paid) ?? 0n)) ?? nothingLeft();
     }
     case 'limited':
+    case 'unread':
       return null;
     default:
       throw new Error(`A creation has an unknown outcome: ${outcome}`);
