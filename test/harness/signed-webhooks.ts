@@ -19,7 +19,12 @@ export interface RefundNews {
   /** Our id where the processor keeps it; null for a refund that was made elsewhere. */
   refundId: string | null;
   transactionId: string;
+  /** In the processor's word; `settledWords` unless told. */
+  status?: string;
 }
+
+/** What a webhook calls a refund that was carried out. */
+export const settledWords = { stripe: 'succeeded', braintree: 'settled' } as const;
 
 /** Whose account signs. */
 export interface Signer {
@@ -30,7 +35,7 @@ export interface Signer {
 
 /** An event about a refund, as Stripe's API gives it. */
 export function stripeEvent(
-  { externalRefundId, refundId, transactionId }: RefundNews,
+  { externalRefundId, refundId, transactionId, status = settledWords.stripe }: RefundNews,
   changes: Record<string, unknown> = {},
 ): Record<string, unknown> {
   return {
@@ -44,7 +49,7 @@ export function stripeEvent(
         object: 'refund',
         amount: 1,
         currency: 'usd',
-        status: 'succeeded',
+        status,
         charge: transactionId,
         payment_intent: `pi_${transactionId.slice(3)}`,
         metadata: refundId === null ? {} : { refund_id: refundId },
@@ -76,14 +81,14 @@ export function signStripe(
 
 /** A notification about a refund, as Braintree's gateway writes it. */
 export function braintreeNotification(
-  { externalRefundId, refundId, transactionId }: RefundNews,
+  { externalRefundId, refundId, transactionId, status = settledWords.braintree }: RefundNews,
   { kind = 'transaction_settled', type = 'credit', at = new Date() } = {},
 ): string {
   return `<notification>
     <timestamp type="datetime">${at.toISOString()}</timestamp>
     <kind>${kind}</kind>
     <subject><transaction>
-      <id>${externalRefundId}</id><type>${type}</type><status>settled</status><amount>1.00</amount>
+      <id>${externalRefundId}</id><type>${type}</type><status>${status}</status><amount>1.00</amount>
       <order-id>${refundId ?? 'order-1'}</order-id>
       <refunded-transaction-id>${transactionId}</refunded-transaction-id>
       <refund-ids type="array"/>

@@ -56,7 +56,7 @@ describe('a preview', () => {
     expect(leftOut).toBe(0);
     const text = plans.map((plan) => plan.text).join('\n');
     expect(text).toContain('charged_at');
-    expect(text).not.toMatch(/fencing_token|failure_message|encrypted|fetched_at/);
+    expect(text).not.toMatch(/lease_token|failure_message|encrypted|fetched_at/);
     for (const { nodes, text: statement } of plans) {
       expect(nodes, statement).not.toContainEqual(expect.stringMatching(/Seq Scan on refund\b/));
     }
