@@ -5,6 +5,7 @@ import { loadAccount } from '../../shared/accounts/connect.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { doubtPayments } from '../../shared/payments/payment.ts';
 import { readPayment } from '../../shared/payments/read-payment.ts';
+import { processorKind } from '../../shared/processors/registry.ts';
 import { recheckRefund } from '../../shared/refunds/lifecycle/recheck.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
@@ -272,15 +273,15 @@ describe.each([
   const unthrottle = () => service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
 
   /** The processor answers this to readings of refunds, and to everything else as ever. */
-  function answerReadings(): void {
-    const { connections } = service.deps;
-    const connect = connections.connect.bind(connections);
+  async function answerReadings(): Promise<void> {
+    const kind = processorKind('stripe');
+    const connect = kind.connect.bind(kind);
     const reading = async () => answer;
-    vi.spyOn(connections, 'connect').mockImplementation(async (account) => ({
-      ...(await connect(account)),
-      findRefund: reading,
-      getRefund: reading,
-    }));
+    vi.spyOn(kind, 'connect').mockImplementation((credentials) =>
+      Object.assign(connect(credentials), { findRefund: reading, getRefund: reading }),
+    );
+    // Connected anew.
+    await setStripeKey('sk_test_sandbox');
   }
 
   afterEach(async () => {
@@ -295,7 +296,7 @@ describe.each([
     await unthrottle();
     await makeDue(service, id);
     const all = await refundDirectly(service, { processor: 'stripe', transactionId, amount: 10_000 });
-    answerReadings();
+    await answerReadings();
     await advanceRefund(service.deps, id);
     expect(await timelineOf(service, id)).toContain('attempt.unknown');
     expect([await isThrottled(), await isMarked()]).toEqual(noted);
@@ -306,7 +307,7 @@ describe.each([
     const { id } = await createdRefund(service, 'stripe');
     await advanceRefund(service.deps, id);
     await askToCancel(service, await rowOf(service, id));
-    answerReadings();
+    await answerReadings();
     await advanceRefund(service.deps, id);
     expect(await timelineOf(service, id)).toContain('cancel.refused');
     expect([await isThrottled(), await isMarked()]).toEqual(noted);
