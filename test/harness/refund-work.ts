@@ -3,9 +3,10 @@ import { type RefundRecord, rowOf } from './refund-records.ts';
 import type { TestService } from './service.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Makes the open work of a refund due now, or at another time. */
-export async function makeDue({ deps }: TestService, refundId: string, dueAt = new Date(0)): Promise<void> {
-  await deps.db.refundWork.updateMany({ where: { refundId }, data: { dueAt } });
+/** Puts off what is to be done for a refund. */
+export async function putOff({ deps }: TestService, refundId: string, pauseMs: number): Promise<void> {
+  await deps.db.$executeRaw`
+    UPDATE refund_work SET due_at = service_time() + ${pauseMs} * interval '1 millisecond' WHERE refund_id = ${refundId}`;
 }
 
 /** Flags a refund by hand, past the service. */

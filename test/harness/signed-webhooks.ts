@@ -19,12 +19,9 @@ export interface RefundNews {
   /** Our id where the processor keeps it; null for a refund that was made elsewhere. */
   refundId: string | null;
   transactionId: string;
-  /** In the processor's word; `settledWords` unless told. */
-  status?: string;
+  /** The processor's word for its state; one that has succeeded there unless told. */
+  processorStatus?: string | undefined;
 }
-
-/** What a webhook calls a refund that was carried out. */
-export const settledWords = { stripe: 'succeeded', braintree: 'settled' } as const;
 
 /** Whose account signs. */
 export interface Signer {
@@ -35,7 +32,7 @@ export interface Signer {
 
 /** An event about a refund, as Stripe's API gives it. */
 export function stripeEvent(
-  { externalRefundId, refundId, transactionId, status = settledWords.stripe }: RefundNews,
+  { externalRefundId, refundId, transactionId, processorStatus = 'succeeded' }: RefundNews,
   changes: Record<string, unknown> = {},
 ): Record<string, unknown> {
   return {
@@ -49,7 +46,7 @@ export function stripeEvent(
         object: 'refund',
         amount: 1,
         currency: 'usd',
-        status,
+        status: processorStatus,
         charge: transactionId,
         payment_intent: `pi_${transactionId.slice(3)}`,
         metadata: refundId === null ? {} : { refund_id: refundId },
@@ -81,14 +78,14 @@ export function signStripe(
 
 /** A notification about a refund, as Braintree's gateway writes it. */
 export function braintreeNotification(
-  { externalRefundId, refundId, transactionId, status = settledWords.braintree }: RefundNews,
+  { externalRefundId, refundId, transactionId, processorStatus = 'settled' }: RefundNews,
   { kind = 'transaction_settled', type = 'credit', at = new Date() } = {},
 ): string {
   return `<notification>
     <timestamp type="datetime">${at.toISOString()}</timestamp>
     <kind>${kind}</kind>
     <subject><transaction>
-      <id>${externalRefundId}</id><type>${type}</type><status>${status}</status><amount>1.00</amount>
+      <id>${externalRefundId}</id><type>${type}</type><status>${processorStatus}</status><amount>1.00</amount>
       <order-id>${refundId ?? 'order-1'}</order-id>
       <refunded-transaction-id>${transactionId}</refunded-transaction-id>
       <refund-ids type="array"/>

@@ -20,8 +20,8 @@ import {
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
-import { type RefundRecord, rowOf, timelineOf } from '../harness/refund-records.ts';
-import { askToCancel, makeDue } from '../harness/refund-work.ts';
+import { makeDue, type RefundRecord, rowOf, timelineOf } from '../harness/refund-records.ts';
+import { askToCancel } from '../harness/refund-work.ts';
 import { sandboxCredentials } from '../harness/service.ts';
 import { useService } from '../harness/use-service.ts';
 

@@ -82,10 +82,7 @@ describe('the list', () => {
     expect(await find(`${named}&amountFrom=${more}`)).toEqual([]);
     expect(await find(`${named}&amountTo=${less}`)).toEqual([]);
     expect(await find(`needsPerson=true&q=${refund.id}`)).toEqual([]);
-    await service.deps.db.refund.update({
-      where: { id: refund.id },
-      data: { flaggedAt: new Date(), flagReason: 'Look' },
-    });
+    await flagByHand(service, refund.id, 'Look');
     expect(await find(`needsPerson=true&q=${refund.id}`)).toEqual([refund.id]);
     const isOpen = /<details class="more" open/;
     expect((await person.visitor.get(`${base}/refunds?needsPerson=true`)).text).toMatch(isOpen);

@@ -30,10 +30,10 @@ beforeAll(async () => {
   await withClient(databaseUrl(), async (client) => {
     await fillRefunds(client, { ...owner, count: 6_000, now, days: 60 });
     await client.query(
-      "update transaction set amount = 1000000, currency = 'usd', charged_at = now() where organization_id = 'org_many'",
+      "update payment set amount = 1000000, currency = 'usd', charged_at = now() where organization_id = 'org_many'",
     );
     await client.query(
-      `insert into transaction (organization_id, environment, processor, transaction_id, amount, currency, charged_at)
+      `insert into payment (organization_id, environment, processor, transaction_id, amount, currency, charged_at)
        values ('org_many', 'test', 'stripe', 'ch_often', 1000000, 'usd', now())`,
     );
     await client.query('vacuum analyze');

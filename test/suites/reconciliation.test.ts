@@ -15,7 +15,7 @@ import {
 } from '../harness/reconciliation.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf, timelineOf } from '../harness/refund-records.ts';
-import { makeDue } from '../harness/refund-work.ts';
+import { putOff } from '../harness/refund-work.ts';
 import { useService } from '../harness/use-service.ts';
 import { braintreeClient } from '../sandbox/clients.ts';
 
@@ -117,7 +117,7 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
       amount: 2_500,
       refundId: refund.id,
     });
-    await makeDue(service, refund.id, tomorrow());
+    await putOff(service, refund.id, 86_400_000);
     const findings = await findingsAbout(service, processor, { refundId: refund.id });
     expect(findings).toMatchObject([{ kind: 'found_there', action: 'review_requested' }]);
     const found = await workWhatIsDue(service, refund);
@@ -242,10 +242,6 @@ async function createWholeRefund() {
     headers: { prefer: 'respond-async' },
   });
   return await rowOf(service, body.data.id);
-}
-
-function tomorrow(): Date {
-  return new Date(Date.now() + 86_400_000);
 }
 
 // In the ledger of all environments this looks like a refund that moved twice; the invariants hold before it.

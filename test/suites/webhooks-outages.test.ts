@@ -16,7 +16,7 @@ const gone = { stripe: 'failed', braintree: 'settlement_declined' };
 
 /** That the money came back. */
 function returned(processor: ProcessorName, refund: RefundRecord) {
-  return webhookAbout(processor, { ...newsOf(refund), status: gone[processor] });
+  return webhookAbout(processor, { ...newsOf(refund), processorStatus: gone[processor] });
 }
 
 /** A refund that has completed here and come back there, unnoticed. */

@@ -323,7 +323,7 @@ describe('a genuine webhook', () => {
   test.each(['stripe', 'braintree'] as const)(
     'of %s has its refund read again; sent once more, it changes nothing',
     async (processor) => {
-      const webhook = webhookAbout(processor, { ...newsOf(refunds[processor]), status: 'failed' });
+      const webhook = webhookAbout(processor, { ...newsOf(refunds[processor]), processorStatus: 'failed' });
       expect((await webhooks.send(processor, webhook)).status).toBe(200);
       const after = await dump();
       expect(after).not.toBe(before);

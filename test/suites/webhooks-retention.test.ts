@@ -65,7 +65,7 @@ test('a notification of Braintree that is repeated after its time is one more re
     body: { transactionId, amount: 100, reason: 'other' },
   });
   const refund = await untilStatus(service, body.data.id, 'completed');
-  const webhook = webhookAbout('braintree', { ...newsOf(refund), status: 'settling' });
+  const webhook = webhookAbout('braintree', { ...newsOf(refund), processorStatus: 'settling' });
   const readings = watchReadings(service);
   await webhooks.send('braintree', webhook);
   await untilReviewed(service, refund.id);

@@ -4,7 +4,7 @@ import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
 import { type RefundRecord, rowOf, timelineOf, untilStatus } from '../harness/refund-records.ts';
-import { makeDue, untilReviewed } from '../harness/refund-work.ts';
+import { putOff, untilReviewed } from '../harness/refund-work.ts';
 import {
   type ProcessorName,
   type RefundNews,
@@ -62,7 +62,7 @@ async function openRefund(
   await service.sandbox.settings({ autoSettleMs: null });
   const id = await createdRefund(await newPayment(service, { processor, ...payment }));
   await waitFor('the refund to be accepted', async () => (await rowOf(service, id)).externalRefundId);
-  await makeDue(service, id, new Date(Date.now() + 3_600_000));
+  await putOff(service, id, 3_600_000);
   return await rowOf(service, id);
 }
 
@@ -73,7 +73,7 @@ async function reservedFor({ transactionId }: RefundRecord): Promise<bigint> {
 
 /** That the money came back. */
 function returned(processor: ProcessorName, refund: RefundRecord, changes: Partial<RefundNews> = {}) {
-  return webhookAbout(processor, { ...newsOf(refund), status: gone[processor].status, ...changes });
+  return webhookAbout(processor, { ...newsOf(refund), processorStatus: gone[processor].status, ...changes });
 }
 
 async function eventsOf(refundId: string) {
@@ -178,7 +178,7 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
     const readings = watchReadings(service);
     await service.sandbox.settings({ latencyMs: 1_200 });
     const first = returned(processor, refund);
-    const second = returned(processor, refund, { refundId: null, status });
+    const second = returned(processor, refund, { refundId: null, processorStatus: status });
     expect(await webhooks.send(processor, first)).toMatchObject(received);
     await waitFor('a reading', () => readings.countOf(refund.externalRefundId) > 0);
     expect(await webhooks.send(processor, second)).toMatchObject(received);
