@@ -40,6 +40,7 @@ const secrets = {
   publicKey: newCanary('a Braintree public key'),
   privateKey: newCanary('a Braintree private key'),
   webhookSecret: newCanary('a webhook secret, which a processor repeats', 'whsec_'),
+  clientSecret: newCanary('a client secret in place of the id of a payment, which a processor repeats'),
   badCredential: newCanary('credentials that were refused'),
   dashboardPassword: newCanary('the password of a person'),
   triedPassword: newCanary('a password that was tried in vain'),
@@ -51,6 +52,8 @@ const secrets = {
   basicPassword: { what: 'an Authorization header of another scheme', text: newCanary('').text },
   argument: newCanary('a Stripe key as an argument of the command line', 'sk_live_'),
 } satisfies Record<string, Canary>;
+
+const clientSecret = `pi_3Test_secret_${secrets.clientSecret.text}`;
 
 /** Numbers of cards that nobody may find, either. */
 const cards = {
@@ -258,6 +261,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       `/v1/refunds/a${path}`,
       `/v1/refunds/%20${path}`,
       `/v1/refunds/${path.replace('svc_', '%73vc%5f')}`,
+      `/v1/refunds/${clientSecret}`,
       `/v1/refunds/${cards.inPath.text}`,
       `/v1/refunds/card${cards.inPath.text}x`,
       `/v1/refunds/${cards.inPath.text.replace(/\d{4}(?=\d)/g, '$&%20')}`,
@@ -282,6 +286,14 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     await create(api, { transactionId: 'ch_1', currency: cards.inCurrency.text });
     await create(api, { transactionId: 'ch_1', metadata: { constructor: cards.inName.text } });
     await create(api, { transactionId: owned.transactionId?.canary.text, processor: 'stripe' });
+    for (const processor of ['stripe', 'braintree', undefined]) {
+      await create(
+        api,
+        { transactionId: clientSecret, processor },
+        { headers: { 'idempotency-key': 'pasted' } },
+      );
+    }
+    await ask(api, 'POST', '/v1/policies/check', { body: JSON.stringify({ transactionId: clientSecret }) });
     const raw = (text: string) => ask(api, 'POST', '/v1/refunds', { body: text });
     await raw(`{"amount":${cards.inNumber.text}}`);
     await raw(`{"amount":1,"${cards.inName.text}":1,"${cards.inName.text}":2}`);
@@ -308,6 +320,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     const { service } = processes;
     const telling = [
       ...[secrets.webhookSecret, secrets.restrictedKey, cards.inProcessorWords].map(({ text }) => text),
+      clientSecret,
       `postgresql://someone:${secrets.databasePassword.text}@host/database`,
     ];
     const { url: apiBase } = await serve(echoing(telling.join(' ')));

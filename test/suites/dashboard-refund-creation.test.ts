@@ -224,6 +224,21 @@ describe('what cannot be is told at its field, and what was entered stays', () =
     expect(await refundsOf(transactionId)).toEqual([]);
   });
 
+  test('a client secret in place of the payment, which is not repeated', async () => {
+    const page = await check(await refundOf('pi_3abc_secret_9xyz'));
+    expect(page.status).toBe(400);
+    expect(page.text).toMatch(problem('transactionId'));
+    expect(page.text).toContain('This is a client secret, not a payment id. Enter the part before _secret_.');
+    expect(page.text).not.toContain('9xyz');
+  });
+
+  test('a payment of which the processor refunds nothing', async () => {
+    const page = await check(await refundOf(await newPayment(service, { status: 'disputed' })));
+    expect(page.status).toBe(400);
+    expect(page.text).toMatch(problem('transactionId'));
+    expect(page.text).toContain('The payment was charged back');
+  });
+
   test('a payment that was refunded elsewhere meanwhile', async () => {
     const transactionId = await newPayment(service);
     const fields = await refundOf(transactionId, { amount: '100' });

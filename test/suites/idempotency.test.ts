@@ -50,7 +50,9 @@ describe('the same request with the same key is answered the same, and carried o
   });
 
   test('for a rejection, which stays although the processor would accept by now', async () => {
-    const [key, transactionId] = [randomUUID(), await payment({ status: 'disputed' })];
+    const [key, transactionId] = [randomUUID(), await payment()];
+    await service.call('POST', '/v1/policies/check', { body: { transactionId } });
+    await service.sandbox.changeTransaction(transactionId, { status: 'disputed' });
     const first = await create(key, bodyFor(transactionId));
     expectCode(first, 502, 'processor_error');
     await service.sandbox.changeTransaction(transactionId, { status: 'succeeded' });
@@ -90,7 +92,9 @@ describe('the same request with the same key is answered the same, and carried o
     const first = await cancel(key, body.data.id);
     expect([first.status, first.body.data?.status]).toEqual([200, 'cancelled']);
     expectReplay(await cancel(key, body.data.id), first);
-    expectReplay(await cancel(key, body.data.id, { body: {} }), first);
+    for (const ignored of [{}, { force: true }, 'not json']) {
+      expectReplay(await cancel(key, body.data.id, { body: ignored }), first);
+    }
     const late = await cancel(lateKey, body.data.id);
     expectCode(late, 409, 'refund_not_cancellable');
     expectReplay(await cancel(lateKey, body.data.id), late);

@@ -180,6 +180,15 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
       'no signature',
       () => ({ ...signBraintree(xml()), body: `bt_payload=${Buffer.from(xml()).toString('hex')}` }),
     ],
+    [
+      'a signature of more than 16 KiB, the right one at its end',
+      () => {
+        const { body, headers } = signBraintree(xml());
+        const form = new URLSearchParams(body);
+        form.set('bt_signature', `${'other|signature&'.repeat(1024)}${form.get('bt_signature')}`);
+        return { headers, body: form.toString() };
+      },
+    ],
     ['no XML, signed well', () => signBraintree('not xml')],
     [
       'entities that would grow, signed well',
