@@ -79,9 +79,9 @@ export async function createRefund(
 
 /** Makes the refund due, and takes every step that is due. */
 export async function work(service: TestService, { id }: Pick<RefundRecord, 'id'>): Promise<RefundRecord> {
-  await service.deps.db.refund.updateMany({
-    where: { id, status: 'processing' },
-    data: { nextActionAt: new Date(0) },
+  await service.deps.db.refundWork.updateMany({
+    where: { refundId: id, refund: { status: 'processing' } },
+    data: { dueAt: new Date(0) },
   });
   await advanceRefund(service.deps, id);
   return await rowOf(service, id);

@@ -47,7 +47,7 @@ describe('while the part for browsers is not loaded', () => {
       ...deps,
       log,
       dashboardDb: deps.db,
-      watcher: new RefundWatcher(deps.db),
+      watcher: new RefundWatcher(deps.reads),
     }));
     return () => app.close();
   });

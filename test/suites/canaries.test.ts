@@ -72,28 +72,25 @@ const cards = {
 const owned: Record<string, { canary: Canary; columns: readonly string[] }> = {
   metadata: {
     canary: newCard('a card in metadata'),
-    columns: ['public.refund.metadata', 'public.idempotency_key.body'],
+    columns: ['public.refund.metadata'],
   },
   transactionId: {
     canary: newCard('a card as a transaction id'),
-    columns: [
-      ...['public.refund.transaction_id', 'public.transaction.transaction_id'],
-      'public.idempotency_key.body',
-    ],
+    columns: ['public.refund.transaction_id', 'public.payment.transaction_id'],
   },
   idempotencyKey: {
     canary: newCard('a card as an Idempotency-Key'),
-    columns: ['public.idempotency_key.key'],
+    columns: ['public.refund.idempotency_key'],
   },
 };
 
 /** Columns of bytes, each of which is sealed or a hash; the test below shows that. */
 const sealedColumns = [
   'public.api_key.hash',
-  'public.idempotency_key.fingerprint',
   'public.invitation.token_hash',
   'public.lockout.subject',
   'public.processor_account.encrypted_credentials',
+  'public.refund.fingerprint',
   'public.session.hash',
 ];
 
@@ -355,8 +352,11 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       });
     }
     await waitFor('the worker to have met what the processors say', async () => {
-      const told = await service.deps.db.refund.groupBy({ by: ['lastOutcome'], where: { organizationId } });
-      const outcomes = new Set(told.map(({ lastOutcome }) => lastOutcome));
+      const told = await service.deps.db.refundAttempt.groupBy({
+        by: ['outcome'],
+        where: { refund: { organizationId } },
+      });
+      const outcomes = new Set(told.map(({ outcome }) => outcome));
       return ['rejected', 'unknown', 'misconfigured'].every((outcome) => outcomes.has(outcome as 'unknown'));
     });
   }
@@ -370,7 +370,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
          $$ begin raise exception 'Failing row contains (${words})' using detail = '${words}'; end $$`,
       );
       await client.query(
-        'create trigger complain before update on refund for each row execute function complain()',
+        'create trigger complain before update on refund_work for each row execute function complain()',
       );
     });
     const payment = await processes.service.sandbox.transaction({
@@ -456,7 +456,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     const run = async (args: readonly string[], input?: string, more: Record<string, string> = {}) => {
       trail.commands.push([args.slice(0, 2).join(' '), await adminCli({ ...env, ...more })(args, input)]);
     };
-    const flagged = await deps.db.refund.findFirstOrThrow({ where: { flaggedAt: { not: null } } });
+    const flagged = await deps.db.refund.findFirstOrThrow({ where: { work: { flaggedAt: { not: null } } } });
     const account = ['--organization', organization.id, '--environment', 'test', '--processor', 'stripe'];
     const argument = secrets.argument.text;
     await run(['refund', 'attention', '--json']);
@@ -554,7 +554,8 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       const digest = createHash('sha256').update(text).digest('hex');
       expect(hashes).toContain(digest);
     }
-    for (const { fingerprint } of await db.idempotencyKey.findMany()) expect(fingerprint).toHaveLength(32);
+    const bound = await db.refund.findMany({ where: { fingerprint: { not: null } } });
+    for (const { fingerprint } of bound) expect(fingerprint).toHaveLength(32);
     for (const { passwordHash } of await db.user.findMany()) expect(passwordHash).toMatch(/^\$argon2id\$/);
   });
 

@@ -244,7 +244,7 @@ describe('what cannot be is told at its field, and what was entered stays', () =
     const fields = await refundOf(transactionId, { amount: '100' });
     const checked = await check(fields);
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 10_000 });
-    await service.deps.db.transaction.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
+    await service.deps.db.payment.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
     const answer = await confirm(fields, checked);
     expect(answer.status).toBe(400);
     expect(answer.text).toMatch(/role="alert">The transaction has already been refunded in full/);

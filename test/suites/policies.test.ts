@@ -104,7 +104,7 @@ describe('the result of a policy check', () => {
     const failure = { code: 'charge_failed', message: 'The payment failed.' };
     expect(unrefundableTransaction('ch_1', failure, 'api')).toEqual({
       ...{ eligible: false, reason: 'The payment failed.', maxAmount: null, deadline: null, conditions: [] },
-      ...{ policyName: null, enforced: false, approvalRequired: false },
+      ...{ policyName: null, enforced: false, approvalRequired: false, limits: null },
       trace: [
         {
           rule: 'transaction',

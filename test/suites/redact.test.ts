@@ -3,7 +3,7 @@ import { errorBody } from '../../api/error-handler.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import { redact } from '../../shared/redact.ts';
 import { conditionOf } from '../../shared/refunds/refund-filter.ts';
-import { tooLittleLeft } from '../../shared/refunds/refusals.ts';
+import { tooLittleLeft } from '../../shared/refunds/model/refusals.ts';
 import { newCard } from '../harness/canaries.ts';
 
 describe('card numbers', () => {

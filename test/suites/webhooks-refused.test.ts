@@ -323,7 +323,7 @@ describe('a genuine webhook', () => {
         );
         expect(recorded).toMatchObject([{ refundId: null }]);
         const payment = { transactionId: refund.transactionId };
-        const { fetchedAt } = await service.deps.db.transaction.findFirstOrThrow({ where: payment });
+        const { fetchedAt } = await service.deps.db.payment.findFirstOrThrow({ where: payment });
         expect(fetchedAt).not.toBeNull();
       }
     },
@@ -332,11 +332,11 @@ describe('a genuine webhook', () => {
   test.each(['stripe', 'braintree'] as const)(
     'of %s has its refund read again; sent once more, it changes nothing',
     async (processor) => {
-      const webhook = webhookAbout(processor, newsOf(refunds[processor]));
+      const webhook = webhookAbout(processor, { ...newsOf(refunds[processor]), processorStatus: 'failed' });
       expect((await webhooks.send(processor, webhook)).status).toBe(200);
       const after = await dump();
       expect(after).not.toBe(before);
-      expect((await rowOf(service, refunds[processor].id)).reviewDueAt).not.toBeNull();
+      expect((await rowOf(service, refunds[processor].id)).resyncRequestedAt).not.toBeNull();
       expect((await webhooks.send(processor, webhook)).status).toBe(200);
       expect(await dump()).toBe(after);
     },
