@@ -231,7 +231,7 @@ const rows: Row[] = [
         expect(body.error.message).toMatch(reason);
         const where = { transactionId: `ch_create${status}` };
         expect(await service.deps.db.refund.count({ where })).toBe(0);
-        expect(await service.deps.db.transaction.count({ where })).toBe(0);
+        expect(await service.deps.db.payment.count({ where })).toBe(0);
       },
     }),
   ),
@@ -470,7 +470,7 @@ const rows: Row[] = [
           reason: expect.stringMatching(reason),
         });
         const where = { transactionId: `pi_check${status}` };
-        expect(await service.deps.db.transaction.count({ where })).toBe(0);
+        expect(await service.deps.db.payment.count({ where })).toBe(0);
       },
     }),
   ),

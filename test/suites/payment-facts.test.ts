@@ -162,7 +162,7 @@ describe('a payment at Stripe is worth what was captured of it', () => {
     await create(transactionId, 2_000);
     expect(await eligible(transactionId)).toMatchObject({ eligible: false, maxAmount: 0 });
     await service.sandbox.changeTransaction(transactionId, { status: 'succeeded', capturedAmount: 9_000 });
-    await service.deps.db.transaction.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
+    await service.deps.db.payment.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
     expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 7_000 });
   });
 
