@@ -133,7 +133,8 @@ describe('a statement that concurrent requests share', () => {
       await cutOffAt(`new.type = '${type}'`, work);
       // The lease of whoever was cut off is over, and what it sent has had its time to arrive.
       await service.deps.db.$executeRaw`
-        UPDATE refund_work SET leased_until = service_time(), due_at = service_time(), unknown_since = unknown_since - interval '1 hour'
+        UPDATE refund_work SET due_at = service_time(), leased_until = CASE WHEN lease_token IS NOT NULL THEN service_time() END,
+          unknown_since = unknown_since - interval '1 hour'
         WHERE refund_id = ANY (${ids})`;
       await service.deps.db.$executeRaw`
         UPDATE refund_attempt SET started_at = started_at - interval '1 hour' WHERE refund_id = ANY (${ids})`;
