@@ -165,15 +165,17 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return false;
 }
 
-const refusedCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+/** Codes of connections that were not made, and of statements that PostgreSQL itself has turned down and rolled back. */
+const nothingDoneCodes = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', '57P03', '53300'],
+  ...['P2021', '42P01', '53100', '53200', '57014', '40P01', '40001', '55P03'],
+]);
 
-/** True when an error says that no connection was made, so that nothing can have been done. */
-export function isConnectionRefused(error: unknown): boolean {
+/** True when an error says that nothing was done; false where the connection broke and nobody knows. */
+export function isNothingDone(error: unknown): boolean {
   return chainOf(error).some(
     ({ code, originalCode, kind, message }) =>
-      [code, originalCode].some(
-        (each) => typeof each === 'string' && (refusedCodes.has(each) || each === '57P03'),
-      ) ||
+      [code, originalCode].some((each) => typeof each === 'string' && nothingDoneCodes.has(each)) ||
       kind === 'DatabaseNotReachable' ||
       kind === 'TooManyConnections' ||
       (typeof message === 'string' &&

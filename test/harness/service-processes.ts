@@ -113,11 +113,13 @@ export async function accept(service: TestService, processor: string): Promise<s
   return answer.data.id;
 }
 
-/** Waits until the refunds have been sent, and nobody knows yet what became of them. */
+/** Waits until the refunds have met the faults that were armed for them, and nobody knows yet what became of them. */
 export async function untilAtProcessor(service: TestService, ids: readonly string[]): Promise<void> {
   await waitFor('the refunds to be at their processors', async () => {
     const sent = { id: { in: [...ids] }, attempts: { some: { endedAt: null } }, externalRefundId: null };
-    return (await service.deps.db.refund.count({ where: sent })) === ids.length;
+    // The attempt is on record before the call is made, which meets the fault.
+    const areMet = (await service.sandbox.faults()).length === 0;
+    return areMet && (await service.deps.db.refund.count({ where: sent })) === ids.length;
   });
 }
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { claimRefund } from '../../shared/refunds/lifecycle/claim.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { queueBackends } from '../harness/backends.ts';
+import { withClient } from '../harness/database-client.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
 import { makeDue, rowOf } from '../harness/refund-records.ts';
@@ -24,6 +25,8 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     const body = { transactionId, amount, reason: 'other' };
     return await service.call('POST', '/v1/refunds', { body, headers });
   }
+
+  const respondAsync = { prefer: 'respond-async' };
 
   async function allEnd(): Promise<void> {
     await waitFor(
@@ -126,6 +129,29 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     expect(await claimRefund(service.deps, id)).toBeNull();
     await service.deps.db.refundWork.update({ where: { refundId: id }, data: { leasedUntil: null } });
     await service.sandbox.clearFaults();
+    await allEnd();
+  });
+
+  test('a payment that somebody holds makes its own creations wait, and those of no other payment', async () => {
+    const [held, free] = [await payment('stripe'), await payment('stripe')];
+    for (const transactionId of [held, free]) await create(transactionId, 100, respondAsync);
+    const waiting = await withClient(service.settings.DATABASE_URL, async (holder) => {
+      await holder.query('begin');
+      await holder.query('select from payment where transaction_id = $1 for update', [held]);
+      let answered = 0;
+      const creating = Array.from({ length: 20 }, async () => {
+        const answer = await create(held, 100, respondAsync);
+        answered += 1;
+        return answer;
+      });
+      const others = await Promise.all(Array.from({ length: 20 }, () => create(free, 100, respondAsync)));
+      expect(others.map(({ status }) => status)).toEqual(others.map(() => 200));
+      expect(answered).toBe(0);
+      await holder.query('commit');
+      return creating;
+    });
+    const answers = await Promise.all(waiting);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     await allEnd();
   });
 

@@ -53,7 +53,7 @@ describe('with more to do than a process can', () => {
     await worker.close();
   }
 
-  test('a flood against a pool whose connections all wait for a lock is refused at once, and it recovers', async () => {
+  test('a flood against a database whose statements all wait for a lock is refused at once, and it recovers', async () => {
     const { service } = processes;
     const settings = { DATABASE_POOL_SIZE: '2', MAX_REQUESTS_IN_PROGRESS: '20', RATE_LIMIT_PER_SECOND: '0' };
     api = await processes.startApi({ ...settings, CREATE_WAIT_MS: '0' });
@@ -62,13 +62,13 @@ describe('with more to do than a process can', () => {
     expect((await post('/v1/refunds', body)).status).toBe(200);
     const stuck = await withClient(databaseUrl(), async (locker) => {
       await locker.query('BEGIN');
-      await locker.query('SELECT FROM transaction FOR UPDATE');
+      await locker.query('LOCK TABLE payment');
       const waiting = Array.from({ length: 6 }, () => post('/v1/refunds', body));
-      await waitFor('both connections to wait for the lock', async () => {
+      await waitFor('connections to wait for the lock', async () => {
         const { rows } = await locker.query(
           `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
         );
-        return rows.length === 2;
+        return rows.length > 0;
       });
       await expectFloodRefused(api as RunningApi, body);
       return waiting;

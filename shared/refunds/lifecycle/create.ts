@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chooseAccount } from '../../accounts/choose-account.ts';
 import type { AccountName } from '../../accounts/connect.ts';
-import { isConnectionRefused, isDatabaseUnavailable, type Refund } from '../../db.ts';
+import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../db.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Environment } from '../../environment.ts';
 import { ServiceError } from '../../errors.ts';
@@ -233,7 +233,7 @@ async function record(deps: Dependencies, item: object): Promise<Answer> {
       return await deps.statements.create(isRepeated ? { ...item, is_repeated: true } : item);
     } catch (error) {
       if (!isDatabaseUnavailable(error)) throw error;
-      if (!isRepeated && isConnectionRefused(error)) throw error;
+      if (!isRepeated && isNothingDone(error)) throw error;
       if (performance.now() - since > findOutMs) {
         throw new ServiceError(
           'internal_error',
