@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Suites that take a minute or two, the longest first. */
 const long = [
-  ...['dashboard-pages', 'clock-skew', 'chaos', 'dashboard-browser', 'crash', 'production', 'dev'],
+  ...['dashboard-pages', 'clock-skew', 'bench', 'chaos', 'dashboard-browser', 'crash', 'production', 'dev'],
   ...['lifecycle', 'people-command', 'outages-postgres', 'canaries', 'contract', 'route-access'],
 ].map((name) => `${name}.test.ts`);
 

@@ -7,4 +7,6 @@ export interface ApiDependencies extends Dependencies {
   watcher: RefundWatcher;
   /** Connections for the dashboard alone: whoever reads much there never keeps a refund waiting for one. */
   dashboardDb: Database;
+  /** Aborted when the process begins to close. */
+  closing: AbortSignal;
 }

@@ -6,10 +6,6 @@ export interface OpenApiDocument {
 
 interface Operation {
   parameters?: { name: string; in: string }[];
-  requestBody?: {
-    required?: boolean;
-    content?: Record<string, { schema?: { anyOf?: { type?: string }[] } }>;
-  };
   responses?: Record<string, { headers?: Record<string, { $ref: string }> }>;
 }
 
@@ -51,21 +47,10 @@ const headers: Record<string, Header> = {
 /** Completes what the generator leaves open; it changes the document that it is given. */
 export function finishDocument(document: OpenApiDocument): OpenApiDocument {
   const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path));
-  for (const operation of operations) {
-    relaxBody(operation);
-    nameHeaders(operation);
-  }
+  for (const operation of operations) nameHeaders(operation);
   document.components = { ...document.components, headers };
   dropUnusedSchemas(document);
   return renameInputs(document);
-}
-
-/** The generator says that a body which may be left out is required. */
-function relaxBody({ requestBody }: Operation): void {
-  const schema = requestBody?.content?.['application/json']?.schema;
-  if (requestBody !== undefined && schema?.anyOf?.some(({ type }) => type === 'null')) {
-    requestBody.required = false;
-  }
 }
 
 function nameHeaders({ parameters = [], responses = {} }: Operation): void {

@@ -1,7 +1,14 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import Fastify from 'fastify';
+import {
+  jsonSchemaTransform,
+  jsonSchemaTransformObject,
+  serializerCompiler,
+  validatorCompiler,
+} from 'fastify-type-provider-zod';
 import { errorCatalogue } from '../shared/errors.ts';
+import type { DescribedRoute } from './described-routes.ts';
 import { finishDocument, type OpenApiDocument } from './openapi-document.ts';
 import type { Api } from './route.ts';
 
@@ -20,8 +27,28 @@ ${Object.entries(errorCatalogue)
   .join('\n')}
 `.trim();
 
-/** Serves `/openapi.json` and `/docs`, made from the routes that are registered on this instance later. */
-export async function describeApi(app: Api): Promise<void> {
+/** Serves `/openapi.json` and `/docs`, made from the routes of the public API. */
+export async function describeApi(app: Api, routes: readonly DescribedRoute[]): Promise<void> {
+  const document = await documentOf(routes);
+  await app.register(swagger, { mode: 'static', specification: { document: document as never } });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    uiConfig: { tryItOutEnabled: true },
+    theme: { title: 'Refund service' },
+  });
+  app.get('/openapi.json', async (_request, reply) => {
+    return reply
+      .type('application/json')
+      .serializer(JSON.stringify)
+      .send(document as never);
+  });
+}
+
+/** The generator reads the routes of the application that it is registered on: here one that has nothing else. */
+async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDocument> {
+  const app = Fastify();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -51,19 +78,7 @@ export async function describeApi(app: Api): Promise<void> {
     transformObject: (document) =>
       finishDocument(jsonSchemaTransformObject(document) as OpenApiDocument) as never,
   });
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    uiConfig: { tryItOutEnabled: true },
-    theme: { title: 'Refund service' },
-  });
-  app.get(
-    '/openapi.json',
-    { schema: { hide: true }, config: { rateLimit: false } },
-    async (_request, reply) => {
-      return reply
-        .type('application/json')
-        .serializer(JSON.stringify)
-        .send(app.swagger() as never);
-    },
-  );
+  for (const route of routes) app.route({ ...route, handler: () => undefined });
+  await app.ready();
+  return app.swagger() as OpenApiDocument;
 }

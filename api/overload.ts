@@ -1,5 +1,5 @@
 import underPressure from '@fastify/under-pressure';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { ServiceError } from '../shared/errors.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import type { Api } from './route.ts';
@@ -57,17 +57,21 @@ export class Admission {
 
   /** Counts the requests of the routes that are registered on this instance from here on. */
   guard(scope: FastifyInstance): void {
-    const enter = async (request: FastifyRequest) => {
-      if (this.isFull) throw new OverloadError('as many requests as can be are being worked on');
+    const enter = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction) => {
+      if (this.isFull) return done(new OverloadError('as many requests as can be are being worked on'));
       this.#inProgress.add(request);
-    };
-    const leave = async (request: FastifyRequest) => {
-      this.#inProgress.delete(request);
+      done();
     };
     scope.addHook('onRequest', enter);
-    scope.addHook('preParsing', leave);
+    scope.addHook('preParsing', (request, _reply, payload, done) => {
+      this.#inProgress.delete(request);
+      done(null, payload);
+    });
     scope.addHook('preValidation', enter);
     // Not once the answer is sent, which never happens when the client has left: the work is done all the same.
-    scope.addHook('onSend', leave);
+    scope.addHook('onSend', (request, _reply, payload, done) => {
+      this.#inProgress.delete(request);
+      done(null, payload);
+    });
   }
 }

@@ -17,19 +17,24 @@ type Refuse = (request: FastifyRequest, reply: FastifyReply, refusal: ServiceErr
  * are registered; the returned function completes it after them.
  */
 export function answerUnknownRoutes(app: FastifyInstance, refuse: Refuse): () => void {
-  const methodsByPath = new Map<string, Set<string>>();
-  app.addHook('onRoute', ({ url, method }) => {
-    if (overlapping.some((prefix) => url.startsWith(prefix))) return;
-    const methods = methodsByPath.get(url) ?? new Set<string>();
-    for (const one of [method].flat()) methods.add(one.toUpperCase());
-    methodsByPath.set(url, methods);
-  });
   const refuseUnknown = (request: FastifyRequest, reply: FastifyReply) =>
     refuse(request, reply, new ServiceError('not_found', 'No such route; /docs lists all of them.'));
   app.setNotFoundHandler(refuseUnknown);
   // Before the body is read: nothing is wrong with a body that nobody wants.
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) return refuseUnknown(request, reply);
+  });
+  return answerOtherMethods(app, refuse);
+}
+
+/** The part of `answerUnknownRoutes` that answers 405. */
+export function answerOtherMethods(app: FastifyInstance, refuse: Refuse): () => void {
+  const methodsByPath = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    if (overlapping.some((prefix) => url.startsWith(prefix))) return;
+    const methods = methodsByPath.get(url) ?? new Set<string>();
+    for (const one of [method].flat()) methods.add(one.toUpperCase());
+    methodsByPath.set(url, methods);
   });
   return () => {
     for (const [url, taken] of [...methodsByPath]) {

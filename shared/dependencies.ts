@@ -9,6 +9,7 @@ import { type Lookups, openLookups } from './lookups.ts';
 import { HashingTurns } from './people/hashing-turns.ts';
 import { processorNames } from './processors/registry.ts';
 import { RefundQueues } from './queues.ts';
+import { openRefundReads, type RefundReads } from './refunds/find-refunds.ts';
 import { leaseMs } from './refunds/lifecycle/claim.ts';
 import { openRefundStatements, type RefundStatements } from './refunds/lifecycle/statements.ts';
 import { SecretBox } from './secrets.ts';
@@ -24,6 +25,7 @@ export interface Dependencies {
   /** Connections of their own for what is read often. */
   reads: Reads;
   lookups: Lookups;
+  refundReads: RefundReads;
   statements: RefundStatements;
   queues: RefundQueues;
   secrets: SecretBox;
@@ -52,6 +54,7 @@ export function openDependencies(
     db,
     reads,
     lookups: openLookups(reads),
+    refundReads: openRefundReads(reads),
     statements: openRefundStatements(db, leaseMs(settings)),
     queues: new RefundQueues(settings, processorNames, log),
     secrets,

@@ -1,18 +1,18 @@
-import {
-  createPostgresBackend,
-  type Job,
-  type JobsOptions,
-  Queue,
-  type QueueOptions,
-  runMigrations,
-  Worker,
-  type WorkerOptions,
-} from 'bullmq';
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { createRequire } from 'node:module';
+import type { createPostgresBackend, Job, JobsOptions, Queue, QueueOptions, WorkerOptions } from 'bullmq';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Settings } from './config.ts';
 import { type Logger, warnSparingly } from './log.ts';
 import { type SharedStatement, shareStatement } from './platform/shared-statement.ts';
 import { StrictClient } from './strict-client.ts';
+
+const require = createRequire(import.meta.url);
+
+/** BullMQ takes long to load, so a process that starts loads it with the first queue that it uses. */
+const bullmq = (): typeof import('bullmq') => require('bullmq');
+
+/** Loaded where there is a Redis. */
+const ioredis = (): typeof import('ioredis') => require('ioredis');
 
 /**
  * The queues carry wake-up calls and nothing else: a job says "look at this refund". Postgres is the truth, so a
@@ -50,18 +50,20 @@ const wakeLanes = 2;
 
 /** The producing side: used by the API and by the sweep. */
 export class RefundQueues {
-  readonly #queues: ReadonlyMap<string, Queue>;
-  readonly #maintenance: Queue;
-  readonly #connection: QueueConnection;
+  readonly #settings: QueueSettings;
+  readonly #processors: readonly string[];
+  readonly #log: Logger;
   readonly #warn: (error: unknown) => void;
   readonly #wakes = new Map<string, SharedStatement<string, void>>();
+  #opened: OpenQueues | null = null;
   #pendingWakes = 0;
 
+  /** The queues are opened when the first of them is used. */
   constructor(settings: QueueSettings, processors: readonly string[], log: Logger) {
+    this.#settings = settings;
+    this.#processors = processors;
+    this.#log = log;
     this.#warn = warnSparingly(log, 'the queue is not reachable; the sweep will pick refunds up');
-    this.#connection = openConnection(settings, 'producer', log);
-    this.#queues = new Map(processors.map((name) => [name, this.#open(settings, refundQueueName(name))]));
-    this.#maintenance = this.#open(settings, maintenanceQueueName);
   }
 
   /**
@@ -96,7 +98,7 @@ export class RefundQueues {
    * @throws when the queue does not take the jobs.
    */
   async wakeAll(processor: string, refundIds: readonly string[]): Promise<void> {
-    const queue = this.#queues.get(processor);
+    const queue = this.#open().refunds.get(processor);
     if (queue === undefined) throw new RangeError(`No queue for processor ${processor}`);
     await queue.addBulk(
       refundIds.map((refundId) => ({
@@ -112,17 +114,17 @@ export class RefundQueues {
   /** Makes sure that a job runs every `intervalMs`, however often this is called and whatever the queue forgot. */
   async schedule(name: MaintenanceJob, intervalMs: number): Promise<void> {
     const opts = { ...jobOptions, removeOnFail: { count: 5 } };
-    await this.#maintenance.upsertJobScheduler(name, { every: intervalMs }, { name, opts });
+    await this.#open().maintenance.upsertJobScheduler(name, { every: intervalMs }, { name, opts });
   }
 
   /** Ends a schedule, whoever put it in place. */
   async unschedule(name: string): Promise<void> {
-    await this.#maintenance.removeJobScheduler(name);
+    await this.#open().maintenance.removeJobScheduler(name);
   }
 
   /** Answers when the queue's store does; for readiness. */
   async ping(): Promise<void> {
-    await this.#maintenance.getJobCountByTypes('waiting');
+    await this.#open().maintenance.getJobCountByTypes('waiting');
   }
 
   /**
@@ -130,24 +132,47 @@ export class RefundQueues {
    * all organizations together.
    */
   map<Result>(use: (queue: Queue) => Result): Result[] {
-    return [...this.#queues.values(), this.#maintenance].map(use);
+    const { refunds, maintenance } = this.#open();
+    return [...refunds.values(), maintenance].map(use);
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled([...this.#queues.values(), this.#maintenance].map((queue) => queue.close()));
-    this.#connection.close();
+    if (this.#opened === null) return;
+    const { refunds, maintenance, connection } = this.#opened;
+    await Promise.allSettled([...refunds.values(), maintenance].map((queue) => queue.close()));
+    connection.close();
   }
 
-  #open(settings: QueueSettings, name: string): Queue {
+  #open(): OpenQueues {
+    if (this.#opened !== null) return this.#opened;
+    const connection = openConnection(this.#settings, 'producer', this.#log);
+    const open = (name: string) => this.#openQueue(name, connection);
+    this.#opened = {
+      refunds: new Map(this.#processors.map((name) => [name, open(refundQueueName(name))])),
+      maintenance: open(maintenanceQueueName),
+      connection,
+    };
+    return this.#opened;
+  }
+
+  #openQueue(name: string, connection: QueueConnection): Queue {
+    const { Queue } = bullmq();
     const options: QueueOptions = {
-      ...this.#connection.options,
-      ...prefixOf(settings, name),
+      ...connection.options,
+      ...prefixOf(this.#settings, name),
       skipMetasUpdate: true,
     };
-    const queue = new Queue(name, options as never, this.#connection.backendFactory as never);
+    const queue = new Queue(name, options as never, connection.backendFactory as never);
     queue.on('error', this.#warn);
     return queue;
   }
+}
+
+interface OpenQueues {
+  /** By processor. */
+  refunds: ReadonlyMap<string, Queue>;
+  maintenance: Queue;
+  connection: QueueConnection;
 }
 
 /** The consuming side: one queue, `handle` called once per job. `close` waits for running jobs. */
@@ -186,6 +211,7 @@ export function openWorker<Data>(
       throw new Error('The job failed; the log of its worker tells why.', { cause: error });
     }
   };
+  const { Worker } = bullmq();
   const worker = new Worker<Data>(name, process, options as never, connection.backendFactory as never);
   worker.on('error', warnSparingly(log.child({ queue: name }), 'queue error'));
   worker.on('failed', (_job, error) => log.error({ err: error.cause ?? error, queue: name }, 'job failed'));
@@ -202,7 +228,7 @@ export async function migrateQueueTables(databaseUrl: string): Promise<void> {
   const client = new StrictClient({ connectionString: databaseUrl });
   await client.connect();
   try {
-    await runMigrations(client);
+    await bullmq().runMigrations(client);
   } finally {
     await client.end();
   }
@@ -246,7 +272,7 @@ function postgresConnection(databaseUrl: string | null): QueueConnection {
  * was started before its database work as soon as that is there.
  */
 const createPatientBackend: typeof createPostgresBackend = (name, options, factoryOptions) => {
-  const backend = createPostgresBackend(name, options, factoryOptions);
+  const backend = bullmq().createPostgresBackend(name, options, factoryOptions);
   const { connection } = backend as unknown as { connection: Remembering };
   for (const part of [backend as unknown as Remembering, connection]) {
     const waitUntilReady = part.waitUntilReady.bind(part);
@@ -280,6 +306,7 @@ export const failFast: RedisOptions = {
 export function openRedis(url: string, options: RedisOptions): Redis | Cluster {
   const nodes = url.split(',').map((node) => node.trim());
   const [first = ''] = nodes;
+  const { Cluster, Redis } = ioredis();
   if (nodes.length === 1) return new Redis(first, options);
   const { password, username, protocol } = new URL(first);
   const redisOptions: RedisOptions = {

@@ -54,7 +54,7 @@ export function assetUrl(name: AssetName): string {
 /** Serves the files that pages are made of, to everybody: they tell nothing. */
 export function assetRoutes(scope: Api): void {
   for (const { url, body, mediaType } of Object.values(assets)) {
-    scope.get(url, { schema: { hide: true } }, async (_request, reply) =>
+    scope.get(url, async (_request, reply) =>
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(mediaType).send(body),
     );
   }

@@ -28,7 +28,6 @@ import { refuseDisguisedAddresses } from './unknown-addresses.ts';
 export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> {
   assetRoutes(app);
   await app.register(async (scope: Api) => {
-    hideFromApiDocument(scope);
     answerErrorsWithPages(scope);
     protectPages(scope);
     refuseDisguisedAddresses(scope);
@@ -84,12 +83,5 @@ async function limitPeople(inside: Api, deps: ApiDependencies): Promise<void> {
   await limitRate(inside, deps, {
     max: requestsPerPersonAndSecond,
     subjectOf: (request) => visitorOf(request).user.id,
-  });
-}
-
-/** The pages are for people; the document describes what programs use. */
-function hideFromApiDocument(scope: Api): void {
-  scope.addHook('onRoute', (route) => {
-    route.schema = { ...route.schema, hide: true };
   });
 }

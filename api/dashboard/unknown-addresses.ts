@@ -50,8 +50,15 @@ export function redirectTrailingSlashes(app: FastifyInstance): void {
     const isOwn = path.startsWith(`${dashboardPath}/`) && !path.startsWith(`${dashboardPath}/queues/`);
     if (!isOwn || !path.endsWith('/')) return;
     protectPage(reply);
-    return reply.redirect(`${path.replace(/\/+$/, '')}${request.url.slice(path.length)}`, 308);
+    return reply.redirect(`${withoutSlashesAtEnd(path)}${request.url.slice(path.length)}`, 308);
   });
+}
+
+/** A regular expression for this would try every run of slashes anew from each of its slashes, in quadratic time. */
+function withoutSlashesAtEnd(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
 }
 
 function pathOf(url: string): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isCurrency } from '../../shared/money.ts';
+import { isClientSecret } from '../../shared/processors/client-secret.ts';
 import { metadataLimits } from '../../shared/refunds/model/metadata-limits.ts';
 import { initiators, refundReasons } from '../../shared/refunds/model/reasons.ts';
 import { refundStatuses } from '../../shared/refunds/model/states.ts';
@@ -72,6 +73,9 @@ export const transactionIdSchema = z
   .min(1, { error: 'must not be empty' })
   .max(255, { error: 'must have 255 characters at most' })
   .regex(/^[\x21-\x7e]*$/, { error: 'must be made of visible ASCII characters, as processors make them' })
+  .refine((id) => !isClientSecret(id), {
+    error: 'this is a client secret, not a payment id; send the part before _secret_',
+  })
   .meta({
     description: 'The id of the charge or payment at the processor.',
     examples: ['ch_3QfX2eLkdIwHu7ix'],

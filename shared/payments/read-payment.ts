@@ -9,12 +9,14 @@ import { recordPayment } from './record-payment.ts';
  * A payment for a caller who waits.
  * - `known`: as the processor described it, lately.
  * - `not-found`: the processor does not have it.
+ * - `unrefundable`: the processor has it and refunds nothing of it; nothing of that is stored.
  * - `unreachable`: the processor could not be asked and nothing is stored.
  * - `misconfigured`: the processor refuses the account's credentials and nothing is stored.
  */
 export type PaymentReading =
   | { kind: 'known'; payment: KnownPayment }
   | { kind: 'not-found'; failure: ProcessorFailure }
+  | { kind: 'unrefundable'; failure: ProcessorFailure }
   | { kind: 'unreachable'; failure: ProcessorFailure }
   | { kind: 'misconfigured'; failure: ProcessorFailure };
 
@@ -48,8 +50,11 @@ export async function readFacts(
   const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
   const answer = await processor.getTransaction(transactionId, { timeoutMs });
   switch (answer.kind) {
-    case 'found':
+    case 'found': {
+      const { unrefundable } = answer.value;
+      if (unrefundable !== null) return { kind: 'unrefundable', failure: unrefundable };
       return { kind: 'read', facts: answer.value, readAt: now };
+    }
     case 'not-found':
       return answer;
     case 'unavailable':

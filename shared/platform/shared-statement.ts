@@ -87,3 +87,24 @@ export function shareRead<Result>(
     return keys.map((key) => found.get(key));
   }, lanes);
 }
+
+/**
+ * The same for reads that cost a statement each: callers that ask the same in one turn of the event loop share it, and
+ * different questions do not wait for each other.
+ */
+export function shareQuestion<Result>(read: (question: string) => Promise<Result>): SharedStatement<string, Result> {
+  const asked = new Map<string, Promise<Result>>();
+  return (question) => {
+    let answer = asked.get(question);
+    if (answer === undefined) {
+      answer = new Promise((resolve, reject) => {
+        setImmediate(() => {
+          asked.delete(question);
+          read(question).then(resolve, reject);
+        });
+      });
+      asked.set(question, answer);
+    }
+    return answer;
+  };
+}

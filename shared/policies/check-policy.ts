@@ -4,9 +4,10 @@ import type { Environment } from '../environment.ts';
 import { ServiceError } from '../errors.ts';
 import type { KnownPayment } from '../payments/payment.ts';
 import { readFacts, recordKnown } from '../payments/read-payment.ts';
+import type { ProcessorFailure } from '../processors/processor.ts';
 import { refusedCredentials } from '../refunds/model/refusals.ts';
 import { decideInFull, type PolicyRequest } from './decide.ts';
-import { unknownTransaction } from './evaluate.ts';
+import { unknownTransaction, unrefundableTransaction } from './evaluate.ts';
 import type { PolicyVerdict } from './policy.ts';
 
 /** A question about a refund of a payment that somebody may ask for. */
@@ -19,14 +20,17 @@ export interface PolicyQuestion {
   request: PolicyRequest;
 }
 
-/** The payment and what the policies say; without the payment nobody knows it. */
 export interface PaymentExamination {
+  /** Null when no account has it, or its processor refunds nothing of it. */
   payment: KnownPayment | null;
+  /** Why its processor refunds nothing of it; null otherwise. */
+  unrefundable: ProcessorFailure | null;
   verdict: PolicyVerdict;
 }
 
 /**
- * Answers whether a payment may be refunded; nothing is changed. A payment that nobody knows is not eligible.
+ * Answers whether a payment may be refunded; nothing is changed. A payment that nobody knows, or of which its processor
+ * refunds nothing, is not eligible.
  * @throws ServiceError when nothing is stored: service_unavailable while the processor cannot be asked, and processor_error
  * when it refuses the account's credentials; besides what `chooseAccount` throws.
  */
@@ -35,7 +39,8 @@ export async function examinePayment(
   question: PolicyQuestion,
 ): Promise<PaymentExamination> {
   const { organizationId, environment, transactionId, request } = question;
-  const unknown = { payment: null, verdict: unknownTransaction(transactionId, request.initiatedBy) };
+  const none = { payment: null, unrefundable: null };
+  const unknown = { ...none, verdict: unknownTransaction(transactionId, request.initiatedBy) };
   const { accounts, policies } = await deps.lookups.setUp(question);
   const account = await chooseAccount(deps, accounts, { ...question, processor: question.processor });
   if (account === null) return unknown;
@@ -48,10 +53,16 @@ export async function examinePayment(
     case 'read': {
       const payment = found.kind === 'stored' ? found.payment : await recordKnown(deps, key, found);
       const verdict = await decideInFull(deps.db, { policies, payment, request, now: stored.now });
-      return { payment, verdict };
+      return { payment, unrefundable: null, verdict };
     }
     case 'not-found':
       return unknown;
+    case 'unrefundable':
+      return {
+        payment: null,
+        unrefundable: found.failure,
+        verdict: unrefundableTransaction(transactionId, found.failure, request.initiatedBy),
+      };
     case 'unreachable':
       throw new ServiceError(
         'service_unavailable',

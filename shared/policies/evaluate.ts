@@ -74,11 +74,26 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
 
 /** The verdict about a payment that no processor account knows. */
 export function unknownTransaction(transactionId: string, initiatedBy: InitiatedBy): PolicyVerdict {
+  const reason =
+    `The transaction ${transactionId} was not found at any processor account of this environment. ` +
+    'Check the id, and that the API key is of the environment the payment was made in.';
+  return ineligible(reason, { transactionId }, initiatedBy);
+}
+
+/** The verdict about a payment of which its processor refunds nothing, such as one that was charged back. */
+export function unrefundableTransaction(
+  transactionId: string,
+  { code, message }: { code: string; message: string },
+  initiatedBy: InitiatedBy,
+): PolicyVerdict {
+  return ineligible(message, { transactionId, failure: code }, initiatedBy);
+}
+
+/** A verdict that no policy was asked for. */
+function ineligible(reason: string, facts: TraceStep['facts'], initiatedBy: InitiatedBy): PolicyVerdict {
   return {
     eligible: false,
-    reason:
-      `The transaction ${transactionId} was not found at any processor account of this environment. ` +
-      'Check the id, and that the API key is of the environment the payment was made in.',
+    reason,
     maxAmount: null,
     deadline: null,
     conditions: [],
@@ -86,7 +101,7 @@ export function unknownTransaction(transactionId: string, initiatedBy: Initiated
     enforced: isEnforced(null, initiatedBy),
     approvalRequired: false,
     limits: null,
-    trace: [{ rule: 'transaction', facts: { transactionId }, outcome: 'denied' }],
+    trace: [{ rule: 'transaction', facts, outcome: 'denied' }],
   };
 }
 

@@ -9,6 +9,8 @@ export interface ProcessorTransaction {
   chargedAt: Date;
   /** Every refund the processor knows of for this payment, ours and others'; failed and cancelled ones included. */
   refunds: ProcessorRefund[];
+  /** Why the processor refunds nothing of the payment, whatever the amount; null when it does, or does not say. */
+  unrefundable: ProcessorFailure | null;
 }
 
 /**

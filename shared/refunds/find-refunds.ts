@@ -1,6 +1,7 @@
 import type { Database, Reads, Refund } from '../db.ts';
 import type { Environment } from '../environment.ts';
 import { ServiceError } from '../errors.ts';
+import { type SharedStatement, shareQuestion, shareRead } from '../platform/shared-statement.ts';
 import type { RefundWithWork } from './lifecycle/flag.ts';
 import type { RefundStatus } from './model/states.ts';
 
@@ -32,19 +33,40 @@ const columns = `r.id, r.organization_id AS "organizationId", r.external_refund_
   r.transaction_id AS "transactionId", r.amount, r.currency, r.reason, r.status, r.processor, r.metadata,
   r.initiated_by AS "initiatedBy", r.created_at AS "createdAt", r.updated_at AS "updatedAt"`;
 
+/** A refund with the environment that it belongs to. */
+type OwnedRefund = ReadRefund & Pick<Refund, 'environment'>;
+
+/** What clients read, shared by requests that ask at the same moment. */
+export interface RefundReads {
+  byId: SharedStatement<string, OwnedRefund | undefined>;
+  list: SharedStatement<string, ReadRefund[]>;
+}
+
+export function openRefundReads(reads: Reads): RefundReads {
+  return {
+    byId: shareRead(async (ids) => {
+      // By the ids alone, whose index can never be the wrong one; their owner is checked by who asks.
+      const rows = await reads.query<OwnedRefund>(
+        `SELECT ${columns}, r.environment FROM refund AS r WHERE r.id = ANY ($1)`,
+        [ids],
+      );
+      return new Map(rows.map((row) => [row.id, row]));
+    }),
+    list: shareQuestion((page) => readPage(reads, JSON.parse(page))),
+  };
+}
+
 /**
- * Reads a refund for a client. By its id alone, whose index can never be the wrong one, and its owner is checked here.
+ * Reads a refund for a client.
  * @throws ServiceError not_found for an id that is unknown, malformed or another owner's, all alike.
  */
-export async function readRefund(reads: Reads, owner: RefundOwner, id: string): Promise<ReadRefund> {
-  const [refund] = isRefundId(id)
-    ? await reads.query<ReadRefund & { environment: string }>(
-        `SELECT ${columns}, r.environment FROM refund AS r WHERE r.id = $1`,
-        [id],
-      )
-    : [];
-  if (refund?.organizationId === owner.organizationId && refund.environment === owner.environment)
-    return refund;
+export async function readRefund(
+  { byId }: RefundReads,
+  { organizationId, environment }: RefundOwner,
+  id: string,
+): Promise<ReadRefund> {
+  const refund = isRefundId(id) ? await byId(id) : undefined;
+  if (refund?.organizationId === organizationId && refund.environment === environment) return refund;
   throw notFound();
 }
 
@@ -65,21 +87,32 @@ export async function readWatched(reads: Reads, ids: readonly string[]): Promise
   );
 }
 
+/** Part of a list of refunds; what is undefined does not restrict. */
+export interface RefundListing {
+  status: RefundStatus | undefined;
+  processor: string | undefined;
+  limit: number;
+  offset: number;
+}
+
 /** A page of an organization's refunds, newest first. */
 export async function listRefunds(
-  reads: Reads,
+  { list }: RefundReads,
   { organizationId, environment }: RefundOwner,
-  page: {
-    status: RefundStatus | undefined;
-    processor: string | undefined;
-    limit: number;
-    offset: number;
-  },
+  { status, processor, limit, offset }: RefundListing,
 ): Promise<ReadRefund[]> {
-  const values: unknown[] = [organizationId, environment, page.limit, page.offset];
+  const page = { organizationId, environment, status, processor, limit, offset };
+  return await list(JSON.stringify(page));
+}
+
+async function readPage(
+  reads: Reads,
+  { organizationId, environment, status, processor, limit, offset }: RefundOwner & RefundListing,
+): Promise<ReadRefund[]> {
+  const values: unknown[] = [organizationId, environment, limit, offset];
   const filters = [
-    ...(page.status === undefined ? [] : [`AND r.status = $${values.push(page.status)}`]),
-    ...(page.processor === undefined ? [] : [`AND r.processor = $${values.push(page.processor)}`]),
+    ...(status === undefined ? [] : [`AND r.status = $${values.push(status)}`]),
+    ...(processor === undefined ? [] : [`AND r.processor = $${values.push(processor)}`]),
   ];
   return await reads.query<ReadRefund>(
     `SELECT ${columns} FROM refund AS r WHERE r.organization_id = $1 AND r.environment = $2 ${filters.join(' ')}

@@ -1,22 +1,16 @@
-import type { IdempotencyKey, Refund } from '../../shared/db.ts';
+import type { Refund } from '../../shared/db.ts';
 import { isTerminal } from '../../shared/refunds/model/states.ts';
 import { groupBy } from '../harness/group-by.ts';
 import type { Violation } from '../harness/ledger-rules.ts';
 import { acceptedIdOf, type Page, type Told } from './diary.ts';
 
-/** Rows and what stands for them, to be held against what clients were told. */
-export interface Records {
-  refunds: readonly Refund[];
-  idempotencyKeys: readonly IdempotencyKey[];
-}
-
 /**
  * Holds what clients were told against our records: every accepted request has exactly one refund, a request that was
  * refused has none that lives, a key stands for one refund for good, and a final status that somebody was told is true.
  */
-export function clientViolations(pages: readonly Page[], { refunds, idempotencyKeys }: Records): Violation[] {
+export function clientViolations(pages: readonly Page[], refunds: readonly Refund[]): Violation[] {
   const byRequest = groupBy(refunds, requestOf);
-  const byKey = new Map(idempotencyKeys.map((row) => [row.key, row]));
+  const byKey = new Map(refunds.map((refund) => [refund.idempotencyKey, refund]));
   const known = new Set(pages.map(({ creation }) => creation.name));
   return [
     ...pages.flatMap((page) => {
@@ -41,7 +35,7 @@ function requestOf({ metadata }: Refund): string {
 
 type Finding = [kind: Violation['kind'], what: string];
 
-function violationsOf(page: Page, rows: readonly Refund[], key: IdempotencyKey | null): Finding[] {
+function violationsOf(page: Page, rows: readonly Refund[], key: Refund | null): Finding[] {
   return [
     ...acceptanceFindings(page, rows, key),
     ...refusalFindings(page, rows),
@@ -50,12 +44,10 @@ function violationsOf(page: Page, rows: readonly Refund[], key: IdempotencyKey |
   ];
 }
 
-function acceptanceFindings(page: Page, rows: readonly Refund[], key: IdempotencyKey | null): Finding[] {
+function acceptanceFindings(page: Page, rows: readonly Refund[], key: Refund | null): Finding[] {
   const { creation, creationAnswers } = page;
   const findings: Finding[] = [];
-  const live = rows.filter(({ status }) => status !== 'failed');
-  // A creation that was refused after it was on record leaves a failed refund and frees its key.
-  if (live.length > 1 || (!creation.keyed && rows.length > 1)) {
+  if (rows.length > 1) {
     findings.push(['doubled', `it has ${rows.length} refunds: ${rows.map(describe)}`]);
   }
   const ids = new Set(creationAnswers.filter(isAccepted).map(({ refundId }) => refundId));
@@ -64,8 +56,8 @@ function acceptanceFindings(page: Page, rows: readonly Refund[], key: Idempotenc
     const row = rows.find((refund) => refund.id === id);
     if (row === undefined) findings.push(['lost', 'it was accepted and is not on record']);
     else if (!isAsAsked(row, page)) findings.push(['wrong', `its refund is another one: ${describe(row)}`]);
-    if (creation.keyed && key?.refundId !== id)
-      findings.push(['wrong', `its key stands for ${key?.refundId}`]);
+    if (creation.keyed && key?.id !== id)
+      findings.push(['wrong', `its key stands for ${key?.id}`]);
   }
   return findings;
 }
@@ -95,7 +87,6 @@ function refusalFindings({ creation, creationAnswers }: Page, rows: readonly Ref
 const foreseen: ReadonlySet<string> = new Set([
   '400 validation_error',
   '409 refund_already_processed',
-  '409 idempotency_in_progress',
   '500 internal_error',
   '502 processor_error',
   '503 service_unavailable',
@@ -103,7 +94,6 @@ const foreseen: ReadonlySet<string> = new Set([
 
 const foreseenOfCancel: ReadonlySet<string> = new Set([
   '409 refund_not_cancellable',
-  '409 idempotency_in_progress',
   '500 internal_error',
   '503 service_unavailable',
 ]);

@@ -9,13 +9,12 @@ import { waitingViolations } from './waiting-rules.ts';
 /** Compares what clients were told, what is on record and what the processors did, one by one. */
 export async function judge(deployment: Deployment, db: Database, diary: Diary): Promise<Violation[]> {
   const ledger = await readLedger(db, deployment.control);
-  const idempotencyKeys = await db.idempotencyKey.findMany();
   const { refunds, events } = ledger;
   return [
     ...ledgerViolations(ledger),
     ...orphanViolations(ledger, true),
     ...waitingViolations(events),
-    ...clientViolations(diary.pages, { refunds, idempotencyKeys }),
+    ...clientViolations(diary.pages, refunds),
     ...exitViolations(deployment),
   ];
 }

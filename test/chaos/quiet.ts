@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database, Refund } from '../../shared/db.ts';
+import type { Database } from '../../shared/db.ts';
+import { type RefundRecord, recordsOf } from '../harness/refund-records.ts';
 
 /** How things stood when nothing was disturbed any more. */
 export interface Quiet {
   /** From the end of the last fault until nothing was `processing`. */
   ms: number;
   /** Still `processing` at the end of all patience. */
-  stuck: Refund[];
+  stuck: RefundRecord[];
 }
 
 const pollIntervalMs = 200;
@@ -29,7 +30,7 @@ export async function untilQuiet(db: Database, clients: Promise<void>, patienceM
     if (open > 0) lastBusyMs = passedMs();
     else if (areAnswered) return { ms: lastBusyMs, stuck: [] };
     if (passedMs() > patienceMs) {
-      return { ms: lastBusyMs, stuck: await db.refund.findMany({ where: { status: 'processing' } }) };
+      return { ms: lastBusyMs, stuck: await recordsOf(db, { status: 'processing' }) };
     }
     await sleep(pollIntervalMs);
   }

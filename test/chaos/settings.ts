@@ -1,4 +1,4 @@
-import { recordingMarginMs } from '../../shared/refunds/lifecycle/lease.ts';
+import { recordingMarginMs } from '../../shared/refunds/model/lookup-proof.ts';
 
 // The times of the service, shortened so that what takes a minute in production takes seconds here. They stand in the
 // same order as there: a processor applies a request late sooner than a lookup counts as proof that it never will.

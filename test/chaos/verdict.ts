@@ -35,6 +35,6 @@ export function verdictLine(verdict: Verdict): string {
 export function problemLines({ violations, quiet }: Verdict): string[] {
   return [
     ...violations.map(({ kind, refundId, what }) => `${kind.toUpperCase()} ${refundId ?? ''} ${what}`),
-    ...quiet.stuck.map(({ id, lastOutcome }) => `STUCK ${id}, last outcome ${lastOutcome}`),
+    ...quiet.stuck.map(({ id, attempts }) => `STUCK ${id}, last outcome ${attempts[0]?.outcome ?? 'none'}`),
   ];
 }

@@ -99,7 +99,7 @@ export function titleOf({ flow, processor, answer, point, mishap, isCancelled }:
  */
 export function crossed(run: Run, trace: readonly string[]): Combination[] {
   const isRefund = run.flow === 'refund';
-  const created = trace.indexOf('after commit of refund.created');
+  const created = trace.indexOf('after refund.created');
   const points = isRefund && run.answer !== 'ok' ? aroundAttempts(trace) : trace;
   return points.flatMap((point, index) =>
     mishaps
@@ -114,8 +114,8 @@ export function crossed(run: Run, trace: readonly string[]): Combination[] {
 
 /** From the first attempt on until the refund has ended or the processor is known to have it. */
 function aroundAttempts(trace: readonly string[]): string[] {
-  const first = trace.indexOf('before commit of attempt.started');
-  const last = trace.findLastIndex((point) => /^after commit of (attempt|lookup|refund\.failed)/.test(point));
+  const first = trace.indexOf('before claim');
+  const last = trace.findLastIndex((point) => /^after (attempt|lookup|refund\.failed)/.test(point));
   return trace.slice(first, last + 1).filter((point) => !/mark of what is due|wakeAll/.test(point));
 }
 

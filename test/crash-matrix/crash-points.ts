@@ -1,46 +1,45 @@
-/** Database transactions, by the events of the timeline that they write, else by what they change. */
-const commits = [
-  "the payment's facts",
+/** Statements of the core, by the entries that they add to the timeline, else by what they change. */
+const statements = [
   'refund.created',
-  'attempt.started',
+  'claim to verify',
+  'claim to send',
+  'claim to look_up',
+  'claim to settle',
+  'claim to cancel',
+  'claim to cancel_at_processor',
+  'claim to review',
   'attempt.accepted',
   'attempt.accepted and refund.completed',
   'attempt.misconfigured',
   'attempt.unavailable',
   'attempt.unknown',
-  'claim to verify',
-  'claim to find',
   'lookup.found',
   'lookup.found and refund.completed',
   'lookup.absent',
   'lookup.flagged',
   'lookup.inconclusive',
   'lookup.unanswered',
-  'claim to check',
-  'claim to review',
   'settlement.flagged',
   'settlement.progress',
-  'cancel.requested',
-  'claim to ask-cancellation',
+  'cancellation',
   'cancel.refused',
   'cancel.unanswered',
   'refund.completed',
   'refund.failed',
   'refund.cancelled',
+  'release of the lease',
 ];
 
-/** Writes that are committed by themselves. */
+/** Other writes that are committed by themselves. */
 const writes = [
-  'release of the lease to verify',
-  'release of the lease to check',
   'renewal of the lease',
-  'postponement',
   "doubt about the payment's facts",
   'rest of the account',
   'mark of the account',
-  'end of the review',
   'mark of what is due',
 ];
+
+const transactions = ["commit of the payment's facts"];
 
 const reads = ['getTransaction', 'findRefund', 'getRefund'];
 
@@ -49,10 +48,18 @@ const calls = ['createRefund', 'cancelRefund'];
 
 const wakes = ['wake', 'wakeAll'];
 
-/** Every point at which a process can be made to die: before and after whatever can be seen from outside of it. */
+/**
+ * Every point at which something can happen to a process: before and after whatever can be seen from outside of it, and
+ * where a statement of the core is carried out and its connection breaks before it says so. Which step a claim is for shows
+ * only afterwards.
+ */
 export const crashPoints: readonly string[] = [
-  ...[...commits.map((name) => `commit of ${name}`), ...writes, ...reads, ...calls, ...wakes].flatMap(
-    (name) => [`before ${name}`, `after ${name}`],
-  ),
+  'before claim',
+  ...statements.filter((name) => !name.startsWith('claim')).map((name) => `before ${name}`),
+  ...statements.flatMap((name) => [`answer lost of ${name}`, `after ${name}`]),
+  ...[...transactions, ...writes, ...reads, ...calls, ...wakes].flatMap((name) => [
+    `before ${name}`,
+    `after ${name}`,
+  ]),
   ...calls.map((name) => `during ${name}`),
 ];

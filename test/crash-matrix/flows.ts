@@ -1,6 +1,6 @@
 import { cancelRefund } from '../../shared/refunds/lifecycle/cancel.ts';
-import { requestRefund } from '../../shared/refunds/lifecycle/create.ts';
-import { requestReview } from '../../shared/refunds/request-review.ts';
+import { createRefund } from '../../shared/refunds/lifecycle/create.ts';
+import { requestResync } from '../../shared/refunds/lifecycle/resync.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { carryOn, settleAtProcessor } from './carry-on.ts';
 import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from './combinations.ts';
@@ -49,15 +49,22 @@ export async function request({ run, organization, transactionId }: Stage, { dep
     reason: 'other' as const,
     processor: run.processor,
     metadata: null,
+    idempotency: null,
   };
-  await requestRefund(deps, asked, async () => undefined);
+  await createRefund(deps, asked);
 }
 
 /** Asks for the refund to be cancelled, as a client does. */
 export async function cancel(stage: Stage, { deps }: Actor): Promise<void> {
   const refund = await stage.refund();
   if (refund === null) return;
-  const outcome = await cancelRefund(deps, refund, `key:${stage.organization.keys.test.id}`);
+  const outcome = await cancelRefund(deps, {
+    refundId: refund.id,
+    organizationId: refund.organizationId,
+    environment: refund.environment,
+    actor: `key:${stage.organization.keys.test.id}`,
+    idempotencyKey: null,
+  });
   if (outcome.kind === 'cancelled') stage.wasToldCancelled = true;
 }
 
@@ -192,8 +199,7 @@ export const flows: Record<FlowName, Flow> = {
       await driveTo(stage, stage.run.processor === 'stripe' ? 'failed' : 'settlement_declined');
       const refund = await stage.refund();
       if (refund === null) throw new Error('There is no refund to review.');
-      const { deps } = stage.service;
-      await deps.db.$transaction((tx) => requestReview(tx, deps, refund));
+      await requestResync(stage.service.deps.db, refund);
     },
     ends: () => ['failed'],
   },

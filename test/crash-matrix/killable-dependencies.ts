@@ -1,11 +1,14 @@
-import type { ProcessorConnections } from '../../shared/accounts/connect.ts';
+import { ProcessorConnections } from '../../shared/accounts/connect.ts';
 import type { Settings } from '../../shared/config.ts';
-import { type Database, type DatabaseTransaction, Prisma, type Refund } from '../../shared/db.ts';
+import { type Database, type DatabaseTransaction, Prisma, type Reads } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
 import type { Processor } from '../../shared/processors/processor.ts';
+import { openLookups } from '../../shared/lookups.ts';
 import type { RefundQueues } from '../../shared/queues.ts';
+import { leaseMs } from '../../shared/refunds/lifecycle/claim.ts';
+import { openRefundStatements } from '../../shared/refunds/lifecycle/statements.ts';
 import type { KillableProcess } from './killable-process.ts';
-import { isWriteStatement, nameOfWrite, requestOfReview, type Write } from './names-of-writes.ts';
+import { isWriteStatement, nameOfWrite, type Write } from './names-of-writes.ts';
 import { replacing } from './replacing.ts';
 
 /** What changes something or asks something at a processor, over the wire. */
@@ -14,7 +17,8 @@ export type ProcessorCall = 'getTransaction' | 'createRefund' | 'findRefund' | '
 /** What changes on the way out of a process; the planted bugs of the matrix are made of these. */
 export interface Tampering {
   settings?: Pick<Settings, 'LOOKUP_SETTLE_DELAY_MS'>;
-  statement?(sql: Prisma.Sql): Prisma.Sql | null;
+  /** The text of functions of the core, by their names. */
+  sql?: Readonly<Record<string, (text: string) => string>>;
   processor?(processor: Processor): Processor;
 }
 
@@ -33,14 +37,27 @@ export function killable(
   tampering: Tampering = {},
 ): Dependencies {
   const tamper = tampering.processor ?? ((processor: Processor) => processor);
+  const settings = { ...deps.settings, ...tampering.settings };
+  const db = killableDatabase(deps.db, process);
+  const reads = replacing<Reads>(deps.reads, {
+    query: async (...query: Parameters<Reads['query']>) => {
+      await process.pass();
+      return await deps.reads.query(...query);
+    },
+  });
+  const { secrets, clock, log } = deps;
+  const connections = new ProcessorConnections({ db, clock, log, secrets });
   return {
     ...deps,
-    settings: { ...deps.settings, ...tampering.settings },
-    db: killableDatabase(deps.db, process, tampering.statement ?? ((sql) => sql)),
+    settings,
+    db,
+    reads,
+    lookups: openLookups(reads),
+    statements: openRefundStatements(db, leaseMs(settings)),
     queues: killableQueues(deps.queues, process, wakeUps),
-    connections: replacing<ProcessorConnections>(deps.connections, {
-      connect: (account: Parameters<ProcessorConnections['connect']>[0]) =>
-        killableProcessor(tamper(deps.connections.connect(account)), process),
+    connections: replacing<ProcessorConnections>(connections, {
+      connect: async (account: Parameters<ProcessorConnections['connect']>[0]) =>
+        killableProcessor(tamper(await connections.connect(account)), process),
     }),
   };
 }
@@ -51,24 +68,26 @@ const models = Object.values(Prisma.ModelName).map(
 );
 const readMethods = /^(find|count|aggregate|groupBy)/;
 
-type Tamper = (sql: Prisma.Sql) => Prisma.Sql | null;
-
-function killableDatabase(db: Database, process: KillableProcess, tamper: Tamper): Database {
+function killableDatabase(db: Database, process: KillableProcess): Database {
   /** A write outside of a transaction is committed by itself. */
   const committing = async <T>(write: Write, work: () => Promise<T>): Promise<T> => {
-    await process.pass();
-    const name = nameOf(write, process);
+    const name = nameOfWrite(write);
     await process.reach(`before ${name}`);
     const result = await work();
-    if (needsLease(write, name) && !isEmpty(result)) process.noteWrite(name);
-    await process.reach(`after ${name}`);
+    const done = doneBy(name, result);
+    if (done === null) return result;
+    if (needsLease(write)) process.noteWrite(done);
+    // The statement was carried out, and its connection broke before it said so.
+    if (write.kind === 'statement' && isOfCore(write.sql)) await process.reach(`answer lost of ${done}`);
+    await process.reach(`after ${done}`);
+    process.noteClaim(tokenIn(result));
     return result;
   };
-  const client = killableClient(db, process, committing, tamper);
+  const client = killableClient(db, process, committing);
   return replacing<Database>(db, {
     ...client,
     $transaction: (work: (tx: DatabaseTransaction) => Promise<unknown>) =>
-      runTransaction(db, process, work, tamper),
+      runTransaction(db, process, work),
   });
 }
 
@@ -76,28 +95,23 @@ async function runTransaction<T>(
   db: Database,
   process: KillableProcess,
   work: (tx: DatabaseTransaction) => Promise<T>,
-  tamper: Tamper,
 ): Promise<T> {
   await process.pass();
-  const events: string[] = [];
   const changes: string[] = [];
   const noting = async <R>(write: Write, perform: () => Promise<R>): Promise<R> => {
     await process.pass();
     const result = await perform();
-    const name = nameOfWrite(write, process.lastRead);
-    if ('event' in name) events.push(name.event);
-    // A guarded write that matched nothing has changed nothing.
-    else if (!isEmpty(result)) changes.push(name.change);
+    const done = doneBy(nameOfWrite(write), result);
+    if (done !== null) changes.push(done);
     return result;
   };
-  const commit = () => (events.length > 0 ? events.join(' and ') : changes.at(-1));
+  const commit = () => changes.findLast((change) => change.includes('.')) ?? changes.at(-1);
   try {
     const result = await db.$transaction(async (tx) => {
-      const value = await work(replacing(tx, killableClient(tx, process, noting, tamper)));
+      const value = await work(replacing(tx, killableClient(tx, process, noting)));
       if (commit() !== undefined) await process.reach(`before commit of ${commit()}`, true);
       return value;
     });
-    if (events.length > 0) process.noteWrite(events.join(' and '));
     if (commit() !== undefined) await process.reach(`after commit of ${commit()}`);
     return result;
   } catch (error) {
@@ -106,27 +120,50 @@ async function runTransaction<T>(
   }
 }
 
+/** What a write has done; null when it was guarded and has changed nothing, or has to be asked for again. */
+function doneBy(name: string, result: unknown): string | null {
+  if (isEmpty(result)) return null;
+  const [row] = Array.isArray(result) ? result : [];
+  const { outcome, claim } = (row ?? {}) as { outcome?: string; claim?: { step: string } };
+  if (claim !== undefined) return `claim to ${claim.step}`;
+  if (outcome === undefined || ['created', 'recorded'].includes(outcome)) return name;
+  return name === 'cancellation' && ['cancelled', 'asked'].includes(outcome) ? name : null;
+}
+
+/** The fencing token of a claim. */
+function tokenIn(result: unknown): number | null {
+  const [row] = Array.isArray(result) ? result : [];
+  return (row as { claim?: { work: { lease_token: number } } } | undefined)?.claim?.work.lease_token ?? null;
+}
+
+function isOfCore({ text }: Prisma.Sql): boolean {
+  return /\b(create_refunds|claim_refunds|record_refunds|cancel_refund)\(/.test(text);
+}
+
+/** True for a write that only the holder of a refund's lease may make. */
+function needsLease(write: Write): boolean {
+  return write.kind === 'statement' && /record_refunds\(|SET leased_until = /.test(write.sql.text);
+}
+
 type Perform = <T>(write: Write, work: () => Promise<T>) => Promise<T>;
 
 function killableClient(
   client: DatabaseTransaction,
   process: KillableProcess,
   perform: Perform,
-  tamper: Tamper,
 ): Record<string, unknown> {
   const raw =
-    <T>(send: (sql: Prisma.Sql) => Promise<T>, nothing: T) =>
+    <T>(send: (sql: Prisma.Sql) => Promise<T>) =>
     async (strings: TemplateStringsArray, ...values: unknown[]): Promise<T> => {
       const sql = Prisma.sql(strings, ...(values as Prisma.Sql[]));
-      const changed = tamper(sql);
-      const work = async () => (changed === null ? nothing : await send(changed));
+      const work = () => send(sql);
       if (isWriteStatement(sql)) return await perform({ kind: 'statement', sql }, work);
       await process.pass();
       return await work();
     };
   return {
-    $executeRaw: raw<number>((sql) => client.$executeRaw(sql), 1),
-    $queryRaw: raw<unknown>((sql) => client.$queryRaw(sql), []),
+    $executeRaw: raw((sql) => client.$executeRaw(sql)),
+    $queryRaw: raw((sql) => client.$queryRaw(sql)),
     ...Object.fromEntries(
       models.map((model) => [model, killableModel(client[model], model, process, perform)]),
     ),
@@ -135,7 +172,6 @@ function killableClient(
 
 interface Query {
   data?: Record<string, unknown>;
-  where?: Record<string, unknown>;
 }
 
 function killableModel(target: object, model: string, process: KillableProcess, perform: Perform): object {
@@ -146,37 +182,19 @@ function killableModel(target: object, model: string, process: KillableProcess, 
         (Reflect.get(original, name) as (query: Query) => Promise<unknown>).call(original, query);
       return async (query: Query) => {
         if (!readMethods.test(method)) {
-          const { data = {}, where = {} } = query;
-          return await perform({ kind: 'model', model, method, data, where }, () => send(query));
+          const { data = {} } = query;
+          return await perform({ kind: 'model', model, method, data }, () => send(query));
         }
         await process.pass();
-        const found = await send(query);
-        if (model === 'refund' && isRefund(found)) process.lastRead = found;
-        return found;
+        return await send(query);
       };
     },
   });
 }
 
-function isRefund(found: unknown): found is Refund {
-  return typeof found === 'object' && found !== null && 'fencingToken' in found;
-}
-
 function isEmpty(result: unknown): boolean {
   if (typeof result === 'object' && result !== null && 'count' in result) return result.count === 0;
   return result === 0 || (Array.isArray(result) && result.length === 0);
-}
-
-/** True for a write that only the holder of a refund's lease may make. */
-function needsLease(write: Write, name: string): boolean {
-  if (name === requestOfReview) return false;
-  if (write.kind === 'model') return write.model === 'refund';
-  return /fencing_token/.test(write.sql.text);
-}
-
-function nameOf(write: Write, process: KillableProcess): string {
-  const name = nameOfWrite(write, process.lastRead);
-  return 'event' in name ? name.event : name.change;
 }
 
 function killableProcessor(processor: Processor, process: KillableProcess): Processor {

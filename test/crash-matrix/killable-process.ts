@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Refund } from '../../shared/db.ts';
 
 /** What the code of a killed process meets wherever it reaches out: nothing leaves the process any more. */
 export class ProcessKilled extends Error {
@@ -10,6 +9,12 @@ export class ProcessKilled extends Error {
 export class TransactionLost extends Error {
   override readonly name = 'TransactionLost';
   readonly code = 'P2028';
+}
+
+/** What a process meets whose connection broke before the database had answered. */
+export class AnswerLost extends Error {
+  override readonly name = 'AnswerLost';
+  readonly code = 'ECONNRESET';
 }
 
 /** The moment at which something happens to a process, once. */
@@ -42,11 +47,10 @@ export class KillableProcess {
   readonly trace: string[] = [];
   /** Calls that are on the wire, also those that nobody waits for any more. */
   readonly calls = new Set<Promise<unknown>>();
-  /** The refund as this process last read it. */
-  lastRead: Refund | null = null;
   sleptMs = 0;
   /** What it wrote on a refund that somebody else had claimed while it was frozen; nothing may. */
   readonly lateWrites: string[] = [];
+  #ownToken: number | null = null;
   #newestToken = 0;
   readonly #breakpoint: Breakpoint | null;
   readonly #visits: Map<string, number>;
@@ -85,7 +89,12 @@ export class KillableProcess {
 
   /** Notes a write on the refund that has been carried out. */
   noteWrite(name: string): void {
-    if (this.lastRead !== null && this.lastRead.fencingToken < this.#newestToken) this.lateWrites.push(name);
+    if (this.#ownToken !== null && this.#ownToken < this.#newestToken) this.lateWrites.push(name);
+  }
+
+  /** Notes the fencing token of a claim that it made. */
+  noteClaim(token: number | null): void {
+    if (token !== null) this.#ownToken = token;
   }
 
   get isFrozen(): boolean {
@@ -110,6 +119,7 @@ export class KillableProcess {
     await this.pass();
     const breakpoint = this.#visit(name);
     if (breakpoint === null) return;
+    if (name.startsWith('answer lost')) throw new AnswerLost('The connection broke.');
     await breakpoint.strike(this, !isOpen);
     this.assertAlive();
     if (isOpen && this.isFrozen) throw new TransactionLost('The transaction was given up.');

@@ -1,3 +1,5 @@
+import { basename } from 'node:path';
+import { readFunctions } from '../../prisma/migrations-folder.ts';
 import { postgresQueues } from '../harness/backends.ts';
 import { startService, type TestOrganization, type TestService } from '../harness/service.ts';
 import { waitFor } from '../harness/wait-for.ts';
@@ -108,6 +110,7 @@ export async function playAll(
   { tampering = {}, tell = () => {} }: PlayOptions = {},
 ): Promise<Result> {
   const since = performance.now();
+  await replaceFunctions(matrix, tampering);
   const result: Result = { combinations: 0, checks: 0, missed: [], violations: [], elapsedMs: 0 };
   await inLanes(matrix, tampering, combinations, async (lane, combination) => {
     const { wasReached, checks, violations } = await playUntilReached(lane, combination);
@@ -118,7 +121,18 @@ export async function playAll(
     result.violations.push(...violations.map((violation) => `${titleOf(combination)}\n    ${violation}`));
     if (result.combinations % toldEvery === 0) tell(result);
   });
+  await replaceFunctions(matrix, {});
   return result;
+}
+
+/** Puts functions of the core into the database, as they are but for what is tampered with. */
+async function replaceFunctions({ service }: Matrix, { sql: tampered = {} }: Tampering): Promise<void> {
+  for (const { name, sql } of readFunctions()) {
+    const change = tampered[basename(name, '.sql')] ?? ((text: string) => text);
+    const changed = change(sql);
+    if (Object.hasOwn(tampered, basename(name, '.sql')) && changed === sql) throw new Error(`${name} is as it was`);
+    await service.deps.db.$executeRawUnsafe(changed);
+  }
 }
 
 async function playUntilReached(lane: Lane, combination: Combination): Promise<Played> {

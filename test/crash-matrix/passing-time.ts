@@ -13,11 +13,10 @@ const marginMs = 6_000;
 export async function timeUntilDueMs(db: Database, refundId: string): Promise<number> {
   const [found] = await db.$queryRaw<{ ms: number }[]>`
     SELECT (extract(epoch FROM greatest(
-      interval '0', claimed_until - clock_timestamp(), coalesce(next_action_at, review_due_at) - clock_timestamp()
+      interval '0', leased_until - service_time(), due_at - service_time()
     )) * 1000)::float8 AS ms
-    FROM refund WHERE id = ${refundId}`;
-  if (found === undefined) throw new Error(`There is no refund ${refundId}`);
-  return marginMs + found.ms;
+    FROM refund_work WHERE refund_id = ${refundId}`;
+  return marginMs + (found?.ms ?? 0);
 }
 
 /**
@@ -33,12 +32,14 @@ export async function letTimePass(db: Database, refundId: string, passedMs: numb
       UPDATE processor_account SET throttled_until = throttled_until - time FROM passed
       WHERE processor_account.organization_id = passed.organization_id
         AND processor_account.processor = passed.processor AND throttled_until IS NOT NULL
+    ), attempted AS (
+      UPDATE refund_attempt SET started_at = started_at - time, ended_at = ended_at - time
+      FROM passed WHERE refund_attempt.refund_id = passed.id
     )
-    UPDATE refund SET
-      claimed_until = claimed_until - time, next_action_at = next_action_at - time,
-      review_due_at = review_due_at - time, woken_at = woken_at - time, last_sent_at = last_sent_at - time,
-      unknown_since = unknown_since - time, attempt_ended_at = attempt_ended_at - time,
-      retrying_since = retrying_since - time, accepted_at = accepted_at - time,
-      cancel_requested_at = cancel_requested_at - time, flagged_at = flagged_at - time
-    FROM passed WHERE refund.id = passed.id`;
+    UPDATE refund_work SET
+      leased_until = leased_until - time, due_at = due_at - time, enqueued_at = enqueued_at - time,
+      unknown_since = unknown_since - time, retrying_since = retrying_since - time,
+      resync_requested_at = resync_requested_at - time, cancel_requested_at = cancel_requested_at - time,
+      flagged_at = flagged_at - time
+    FROM passed WHERE refund_work.refund_id = passed.id`;
 }

@@ -1,4 +1,3 @@
-import { Prisma } from '../../shared/db.ts';
 import type { Processor } from '../../shared/processors/processor.ts';
 import type { Combination } from './combinations.ts';
 import type { Tampering } from './killable-dependencies.ts';
@@ -16,10 +15,10 @@ export interface PlantedBug {
 
 export const plantedBugs: readonly PlantedBug[] = [
   {
-    name: 'a claim that is not guarded: neither lease, nor fencing token, nor what is unknown keep a worker off',
-    tampering: { statement: (sql) => withoutGuards(sql) },
+    name: 'a claim that nothing guards: neither the lease nor what is unknown keeps a worker off',
+    tampering: { sql: { claim_refunds: withoutLease, next_refund_step: withoutDoubt } },
     shows: ({ flow, mishap }) => flow === 'refund' && mishap === 'two workers at once',
-    symptom: /more than one movement|sends again/,
+    symptom: /more than one movement|sends again|was not the last/,
   },
   {
     name: 'an unknown outcome that is taken for a rejection',
@@ -29,7 +28,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a reservation that is not given back',
-    tampering: { statement: (sql) => (/reserved = reserved - /.test(sql.text) ? null : sql) },
+    tampering: { sql: { move_refund: (text) => text.replace('SET reserved = reserved - moved.amount', 'SET reserved = reserved') } },
     shows: ({ answer, isCancelled }) => answer === 'rejected' || isCancelled,
     symptom: /reserved of .* its live refunds are 0/,
   },
@@ -50,20 +49,12 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
 ];
 
-const claimGuards: readonly [guard: string, without: string][] = [
-  ['AND fencing_token = ', 'AND 0 <= '],
-  ['(claimed_until IS NULL OR claimed_until <= clock_timestamp())', 'true'],
-  ['AND cancel_requested_at IS NULL', ''],
-  ['external_refund_id IS NULL AND unknown_since IS NULL AND review_due_at IS NULL', 'true'],
-];
+function withoutLease(text: string): string {
+  return text.replace('AND (w.leased_until IS NULL OR w.leased_until <= moment)', '').replace(' SKIP LOCKED', '');
+}
 
-/** The same claim with its conditions taken out. */
-function withoutGuards(sql: Prisma.Sql): Prisma.Sql {
-  if (!sql.text.includes('fencing_token + 1')) return sql;
-  const strings = sql.strings.map((part) =>
-    claimGuards.reduce((text, [from, to]) => text.replace(from, to), part),
-  );
-  return Prisma.sql(strings, ...sql.values);
+function withoutDoubt(text: string): string {
+  return text.replace('w.unknown_since IS NOT NULL OR', '');
 }
 
 function rejectingUnknown(processor: Processor): Processor {

@@ -1,7 +1,7 @@
 import { carryOn } from './carry-on.ts';
 import type { Combination, Run } from './combinations.ts';
 import { cancel, flows, request } from './flows.ts';
-import { type Breakpoint, ProcessKilled, TransactionLost } from './killable-process.ts';
+import { AnswerLost, type Breakpoint, ProcessKilled, TransactionLost } from './killable-process.ts';
 import { promisesKept } from './promises-kept.ts';
 import { type Actor, type Lane, Stage } from './stage.ts';
 
@@ -43,7 +43,8 @@ export async function play(lane: Lane, combination: Combination): Promise<Played
   const rescuer = stage.start();
   if (victim.process.isFrozen) {
     await carryOn(stage, rescuer, combination.isThawedAtEnd ? {} : { rounds: 1 });
-    victim.process.thaw((await stage.refund())?.fencingToken ?? 0);
+    // Once nothing is left to do, whatever it writes is late.
+    victim.process.thaw(Number((await stage.refund())?.leaseToken ?? Number.MAX_SAFE_INTEGER));
   }
   await life;
   await strike.cancelling;
@@ -134,7 +135,7 @@ class Strike implements Breakpoint {
 /** A killed process throws what kills it; one that was frozen may find its transaction gone. */
 function isExpected(error: unknown): boolean {
   for (let current = error; current instanceof Error; current = current.cause) {
-    if (current instanceof ProcessKilled || current instanceof TransactionLost) return true;
+    if ([ProcessKilled, TransactionLost, AnswerLost].some((kind) => current instanceof kind)) return true;
   }
   return false;
 }

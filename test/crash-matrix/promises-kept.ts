@@ -1,4 +1,4 @@
-import type { Refund } from '../../shared/db.ts';
+import { type RefundRecord, recordsOf } from '../harness/refund-records.ts';
 import type { Ledger } from '../harness/ledger.ts';
 import { ledgerViolations, orphanViolations } from '../harness/ledger-rules.ts';
 import type { Combination } from './combinations.ts';
@@ -14,12 +14,12 @@ import { type Finding, timelineFindings, unless } from './timeline-findings.ts';
 export async function promisesKept(stage: Stage, combination: Combination): Promise<Finding[]> {
   const { db } = stage.service.deps;
   const where = stage.payment;
-  const refunds = await db.refund.findMany({ where });
+  const refunds = await recordsOf(db, where);
   const [refund] = refunds;
   if (refund === undefined || refunds.length > 1)
     return [`asked for once, on record ${refunds.length} times`];
   const events = await db.refundEvent.findMany({ where: { refundId: refund.id }, orderBy: { seq: 'asc' } });
-  const transactions = await db.transaction.findMany({ where });
+  const payments = await db.payment.findMany({ where });
   const { environment, processor } = where;
   const movements = (await stage.ledger()).map((moved) => ({ ...moved, environment, processor }));
   return [
@@ -28,7 +28,7 @@ export async function promisesKept(stage: Stage, combination: Combination): Prom
       (await stage.situation())?.isOver === true,
       `still ${refund.status}, flagged because: ${refund.flagReason}`,
     ),
-    ...booksFindings({ refunds, transactions, events, movements }),
+    ...booksFindings({ refunds, payments, events, movements }),
     ...timelineFindings(refund, events).map((finding) =>
       finding === null ? null : `the timeline ${finding}`,
     ),
@@ -44,7 +44,7 @@ function booksFindings(ledger: Ledger): Finding[] {
 }
 
 /** No refund is lost: what can be carried out is; and what a client was told stays true. */
-function endFinding({ status }: Refund, { wasToldCancelled }: Stage, combination: Combination): Finding {
+function endFinding({ status }: Pick<RefundRecord, 'status'>, { wasToldCancelled }: Stage, combination: Combination): Finding {
   if (wasToldCancelled) return unless(status === 'cancelled', `told that it is cancelled, it is ${status}`);
   const ends = [
     ...flows[combination.flow].ends(combination),

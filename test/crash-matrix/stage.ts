@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Refund } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import type { TransactionKey } from '../../shared/payments/payment.ts';
+import type { PaymentKey } from '../../shared/payments/payment.ts';
 import type { CallOptions, Processor } from '../../shared/processors/processor.ts';
 import type { TestOrganization, TestService } from '../harness/service.ts';
+import { type RefundRecord, recordsOf } from '../harness/refund-records.ts';
 import { waitFor } from '../harness/wait-for.ts';
 import type { MovedRefund } from '../sandbox/clients.ts';
 import { answers, type Run } from './combinations.ts';
@@ -93,7 +93,7 @@ export class Stage {
   }
 
   /** Names the payment on record. */
-  get payment(): TransactionKey {
+  get payment(): PaymentKey {
     const { transactionId } = this;
     const { id: organizationId } = this.organization;
     return { organizationId, environment: 'test', processor: this.run.processor, transactionId };
@@ -152,17 +152,19 @@ export class Stage {
   async situation(): Promise<Situation | null> {
     const { organizationId, processor, transactionId } = this.payment;
     const [found] = await this.service.deps.db.$queryRaw<Situation[]>`
-      SELECT id, status IN ('completed', 'failed', 'cancelled') AND review_due_at IS NULL AS "isOver",
-        external_refund_id IS NOT NULL AS "isAccepted", cancel_requested_at IS NOT NULL AS "isToBeCancelled",
-        fruitless_count > 0 AS "wasSeenOpen"
-      FROM refund WHERE organization_id = ${organizationId} AND environment = 'test'
-        AND processor = ${processor} AND transaction_id = ${transactionId}`;
+      SELECT r.id, r.status IN ('completed', 'failed', 'cancelled') AND w.due_at IS NULL AS "isOver",
+        r.external_refund_id IS NOT NULL AS "isAccepted", w.cancel_requested_at IS NOT NULL AS "isToBeCancelled",
+        coalesce(w.consecutive_failures, 0) > 0 AS "wasSeenOpen"
+      FROM refund AS r LEFT JOIN refund_work AS w ON w.refund_id = r.id
+      WHERE r.organization_id = ${organizationId} AND r.environment = 'test'
+        AND r.processor = ${processor} AND r.transaction_id = ${transactionId}`;
     return found ?? null;
   }
 
   /** The refund as it is on record; null while there is none. */
-  async refund(): Promise<Refund | null> {
-    return await this.service.deps.db.refund.findFirst({ where: this.payment });
+  async refund(): Promise<RefundRecord | null> {
+    const [refund] = await recordsOf(this.service.deps.db, this.payment);
+    return refund ?? null;
   }
 
   /** The processor asks for fewer requests, for a time that passes with that of the refund. */

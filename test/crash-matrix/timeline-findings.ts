@@ -1,4 +1,5 @@
-import type { Refund, RefundEvent } from '../../shared/db.ts';
+import type { RefundEvent } from '../../shared/db.ts';
+import type { RefundRecord } from '../harness/refund-records.ts';
 import { isTerminal } from '../../shared/refunds/model/states.ts';
 
 /** A promise that was looked at: null when it is kept, else what is wrong. */
@@ -15,7 +16,7 @@ const atProcessor = ['attempt.accepted', 'lookup.found'];
  * found out that nothing had moved before the next one was made; nothing completes unless the processor was known to
  * have it; and nothing is cancelled or failed while an attempt may stand.
  */
-export function timelineFindings(refund: Refund, events: readonly RefundEvent[]): Finding[] {
+export function timelineFindings(refund: RefundRecord, events: readonly RefundEvent[]): Finding[] {
   const types = events.map(({ type }) => type);
   const attempts = types.filter((type) => type === 'attempt.started').length;
   return [
@@ -49,7 +50,7 @@ function attemptFindings(types: readonly string[]): Finding[] {
   });
 }
 
-function endFinding({ status }: Refund, events: readonly RefundEvent[]): Finding {
+function endFinding({ status }: RefundRecord, events: readonly RefundEvent[]): Finding {
   const types = events.map(({ type }) => type);
   const sinceLastAttempt = types.slice(Math.max(0, types.lastIndexOf('attempt.started')));
   const has = (known: readonly string[]) => sinceLastAttempt.some((type) => known.includes(type));

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startReaper } from './reaper.ts';
@@ -10,6 +11,8 @@ export interface StartOptions {
   env?: Record<string, string | undefined>;
   /** A file below the project's root that is run in the process before anything else. */
   preload?: string;
+  /** A file that takes what it writes, where reading that along would cost too much. */
+  outputFile?: string;
 }
 
 /** How a process ended: by itself with a code, or by a signal. */
@@ -49,22 +52,24 @@ const startTimeoutMs = 90_000;
  */
 export function startProcess(
   entry: string,
-  { args = [], env = {}, preload }: StartOptions = {},
+  { args = [], env = {}, preload, outputFile }: StartOptions = {},
 ): StartedProcess {
   // What is compiled has to do without tsx, as it does where it is deployed.
   const loader = entry.endsWith('.ts') ? ['--import', 'tsx'] : [];
   const preloaded = preload === undefined ? [] : ['--import', resolve(root, preload)];
+  const file = outputFile === undefined ? null : openSync(outputFile, 'a');
   // Node itself, not npx or tsx: the id is then that of the program and not of a wrapper that leaves it behind.
   const child = spawn(process.execPath, [...loader, ...preloaded, resolve(root, entry), ...args], {
     cwd: root,
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', file ?? 'pipe', file ?? 'pipe'],
   });
+  if (file !== null) closeSync(file);
   const pid = child.pid ?? -1;
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8');
-    stream.on('data', (chunk: string) => {
+    stream?.setEncoding('utf8');
+    stream?.on('data', (chunk: string) => {
       output = (output + chunk).slice(-1_000_000);
     });
   }
@@ -83,13 +88,14 @@ export function startProcess(
     if (ended === null) child.kill('SIGKILL');
     return exited;
   };
-  const watch = { entry, output: () => output, exit: () => exit };
+  const readOutput = () => (outputFile === undefined ? output : readFileSync(outputFile, 'utf8'));
+  const watch = { entry, output: readOutput, exit: () => exit };
   return {
     pid,
-    output: () => output,
+    output: readOutput,
     exited,
     waitForOutput: (pattern, options) =>
-      waitWhileRunning(watch, `output like ${pattern}`, async () => pattern.exec(output), options),
+      waitWhileRunning(watch, `output like ${pattern}`, async () => pattern.exec(readOutput()), options),
     waitForUrl: (url, options) =>
       waitWhileRunning(watch, `an answer of ${url}`, () => answerOf(url), options),
     stop: (graceMs = 30_000) => end('SIGTERM', graceMs),

@@ -28,6 +28,8 @@ export interface PostgresOptions {
   port?: number;
   /** False trades what a power cut would destroy for speed. */
   durable: boolean;
+  /** Further settings of postgresql.conf. */
+  settings?: Record<string, string>;
 }
 
 export interface RunningPostgres {
@@ -60,7 +62,10 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   try {
     const cluster = await openCluster(dataDir);
     const port = options.port ?? (await freePort());
-    const server = await startServer(cluster, [...serverFlags(port), ...speedFlags(options.durable)]);
+    const server = await startServer(cluster, [
+      ...serverFlags(port, options.settings),
+      ...speedFlags(options.durable),
+    ]);
     const reaper = startReaper(server.pid, temporary === null ? 'INT' : 'QUIT', temporary);
     return supervise(server, reaper, {
       dataDir,
@@ -120,7 +125,7 @@ async function createCluster(
   renameSync(draft, dataDir);
 }
 
-function serverFlags(port: number): string[] {
+function serverFlags(port: number, further: Record<string, string> = {}): string[] {
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
@@ -128,6 +133,7 @@ function serverFlags(port: number): string[] {
     max_connections: 200,
     shared_buffers: '64MB',
     log_checkpoints: 'off',
+    ...further,
   };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }

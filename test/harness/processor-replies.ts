@@ -19,6 +19,9 @@ export const chargeJson = (changes: object = {}) => ({
   captured: true,
   created: 1_700_000_000,
   currency: 'usd',
+  disputed: false,
+  refunded: false,
+  status: 'succeeded',
   ...changes,
 });
 

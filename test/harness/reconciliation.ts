@@ -79,16 +79,19 @@ export async function createRefund(
 
 /** Makes the refund due, and takes every step that is due. */
 export async function work(service: TestService, { id }: Pick<RefundRecord, 'id'>): Promise<RefundRecord> {
-  await service.deps.db.refund.updateMany({
-    where: { id, status: 'processing' },
-    data: { nextActionAt: new Date(0) },
+  await service.deps.db.refundWork.updateMany({
+    where: { refundId: id, refund: { status: 'processing' } },
+    data: { dueAt: new Date(0) },
   });
   await advanceRefund(service.deps, id);
   return await rowOf(service, id);
 }
 
 /** Takes the steps that are due by themselves, as a worker does that was woken. */
-export async function workWhatIsDue(service: TestService, { id }: Pick<RefundRecord, 'id'>): Promise<RefundRecord> {
+export async function workWhatIsDue(
+  service: TestService,
+  { id }: Pick<RefundRecord, 'id'>,
+): Promise<RefundRecord> {
   await advanceRefund(service.deps, id);
   return await rowOf(service, id);
 }

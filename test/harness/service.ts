@@ -98,7 +98,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const watcher = new RefundWatcher(deps.reads);
   const dashboardDb =
     options.overrides?.db ?? openDatabase(databaseUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });
-  const app = await buildApp({ ...deps, watcher, dashboardDb });
+  const { app, browserApp } = await buildApp({ ...deps, watcher, dashboardDb });
+  await browserApp.load();
   const workers: QueueWorker[] = [];
   const startWorker = () => {
     const worker = startWorkers(deps);

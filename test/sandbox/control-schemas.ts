@@ -34,6 +34,7 @@ export const newTransaction = z.discriminatedUnion('processor', [
       .refine(exists, EXISTS)
       .optional(),
     status: z.enum(PAYMENT_STATUSES.stripe).default('succeeded'),
+    capturedAmount: amount.optional(),
     paymentMethod: z.enum(['card', 'customer_balance']).default('card'),
   }),
   z.strictObject({
@@ -56,6 +57,7 @@ export const transactionChange = z.strictObject({
   processor: processor.optional(),
   environment: environment.optional(),
   status: z.string().optional(),
+  capturedAmount: amount.optional(),
 });
 
 export const refundChange = z.strictObject({

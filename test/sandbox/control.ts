@@ -63,12 +63,7 @@ export function control(sandbox: Sandbox, call: Call): Answer {
 
 function createTransaction(sandbox: Sandbox, call: Call): { id: string } {
   const asked = body(newTransaction, call);
-  if (asked.processor === 'stripe' && !stripeCanExpress(asked.amount, asked.currency)) {
-    throw new ControlError(
-      400,
-      `amount: Stripe cannot express ${asked.amount} minor units of ${asked.currency}`,
-    );
-  }
+  if (asked.processor === 'stripe') requireExpressible(asked);
   const scope = scopeOf(asked.processor, asked.environment);
   const name = asked.id ?? newPaymentId(asked.processor);
   const known = knownPayment(sandbox, scope, name);
@@ -77,6 +72,7 @@ function createTransaction(sandbox: Sandbox, call: Call): { id: string } {
     id: known?.id ?? storedIds(scope, name)[0] ?? name,
     registeredAs: known?.registeredAs ?? name,
     amount: asked.amount,
+    capturedAmount: asked.processor === 'stripe' ? asked.capturedAmount : undefined,
     currency: asked.currency,
     createdAt: asked.createdAt ?? sandbox.now(),
     status: asked.status,
@@ -92,7 +88,12 @@ function changeTransaction(sandbox: Sandbox, call: Call, id: string) {
   if (payment.status === 'voided') throw new ControlError(400, `${id} is a voided sale; a void is final`);
   const status = asked.status ?? payment.status;
   requireStatus(PAYMENT_STATUSES[payment.processor], status, payment.processor);
-  sandbox.ledger.putPayment({ ...payment, status });
+  if (asked.capturedAmount !== undefined && payment.processor !== 'stripe') {
+    throw new ControlError(400, 'capturedAmount: only Stripe payments are captured in parts here');
+  }
+  const changed = { ...payment, status, capturedAmount: asked.capturedAmount ?? payment.capturedAmount };
+  if (changed.processor === 'stripe') requireExpressible(changed);
+  sandbox.ledger.putPayment(changed);
   return { id, status };
 }
 
@@ -176,6 +177,17 @@ function inAnyScope<T>(
     }
   }
   return undefined;
+}
+
+function requireExpressible({
+  amount,
+  capturedAmount = amount,
+  currency,
+}: Pick<Payment, 'amount' | 'capturedAmount' | 'currency'>): void {
+  for (const [field, minor] of Object.entries({ amount, capturedAmount })) {
+    if (stripeCanExpress(minor, currency)) continue;
+    throw new ControlError(400, `${field}: Stripe cannot express ${minor} minor units of ${currency}`);
+  }
 }
 
 function requireStatus(allowed: readonly string[], status: string, processor: Processor): void {

@@ -53,7 +53,7 @@ export type Delivery =
 export function exchange(gateway: Gateway, call: Call, faults: Faults, latencyMs: number): Delivery {
   const account = gateway.admit(call);
   if ('status' in account) return plainly(account, latencyMs);
-  const fault = faults.strike(gateway.processor, gateway.targetOf(call, account));
+  const fault = faults.strike(gateway.processor, () => gateway.targetOf(call, account));
   if (fault === null) return { kind: 'answer', afterMs: latencyMs, ...gateway.execute(call, account, false) };
   return strike(gateway, call, account, fault, latencyMs);
 }

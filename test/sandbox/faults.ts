@@ -74,8 +74,11 @@ export class Faults {
   /**
    * The fault that strikes this request, if any: the oldest that matches and whose dice say so. At most one strikes, and
    * only the one that strikes is used up.
+   * @param readTarget is not called while nothing is armed.
    */
-  strike(processor: Processor, { operation, transactionIds }: Target): Fault | null {
+  strike(processor: Processor, readTarget: () => Target): Fault | null {
+    if (this.#armed.length === 0) return null;
+    const { operation, transactionIds } = readTarget();
     const fault = this.#armed.find(
       (armed) =>
         armed.processor === processor &&

@@ -1,5 +1,4 @@
 import {
-  appendFileSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -7,16 +6,20 @@ import {
   readFileSync,
   renameSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
  * An append-only file, one JSON array per line. A line is one change of state, whole or absent: what belongs together
- * (a refund and the idempotency key that made it) is never half there after a kill. The write happens before the answer;
- * fsync is left out on purpose, because the sandbox has to survive a killed process, not a power cut.
+ * (a refund and the idempotency key that made it) is never half there after a kill. Requests that arrive together share
+ * one write, and an answer waits for it; fsync is left out on purpose, because the sandbox has to survive a killed process,
+ * not a power cut.
  */
 export interface Journal {
   append(records: readonly unknown[]): void;
+  /** Runs `action` once everything appended so far is in the file. */
+  onceWritten(action: () => void): void;
   close(): void;
 }
 
@@ -44,9 +47,46 @@ export function openJournal(file: string, records: readonly unknown[]): Journal 
   const fresh = `${file}.new`;
   writeFileSync(fresh, records.map((record) => `${JSON.stringify([record])}\n`).join(''));
   renameSync(fresh, file);
-  const descriptor = openSync(file, 'a');
-  return {
-    append: (changes) => appendFileSync(descriptor, `${JSON.stringify(changes)}\n`),
-    close: () => closeSync(descriptor),
-  };
+  return new FileJournal(openSync(file, 'a'));
+}
+
+class FileJournal implements Journal {
+  readonly #descriptor: number;
+  #lines: string[] = [];
+  #waiting: (() => void)[] = [];
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  append(changes: readonly unknown[]): void {
+    if (this.#lines.length === 0) setImmediate(() => this.#write());
+    this.#lines.push(`${JSON.stringify(changes)}\n`);
+  }
+
+  onceWritten(action: () => void): void {
+    if (this.#lines.length === 0) action();
+    else this.#waiting.push(action);
+  }
+
+  close(): void {
+    this.#write();
+    closeSync(this.#descriptor);
+  }
+
+  #write(): void {
+    // Nothing is left when the journal was closed in between.
+    if (this.#lines.length === 0) return;
+    writeAll(this.#descriptor, Buffer.from(this.#lines.join('')));
+    const answers = this.#waiting;
+    this.#lines = [];
+    this.#waiting = [];
+    for (const answer of answers) answer();
+  }
+}
+
+/** A single write may take only a part. */
+function writeAll(descriptor: number, bytes: Buffer): void {
+  let written = 0;
+  while (written < bytes.length) written += writeSync(descriptor, bytes, written);
 }

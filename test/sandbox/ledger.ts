@@ -16,6 +16,8 @@ export interface Payment extends Scope {
   /** The name under which it first appeared, and which the control API reports. */
   registeredAs: string;
   amount: number;
+  /** Stripe: what was captured so far, where it is not all or nothing of the amount. */
+  capturedAmount?: number | undefined;
   currency: string;
   createdAt: number;
   status: string;
@@ -70,6 +72,7 @@ export class Ledger {
   readonly #payments = new Map<string, Payment>();
   readonly #refunds = new Map<string, Refund>();
   readonly #refundsByPayment = new Map<string, Set<string>>();
+  readonly #refundedByPayment = new Map<string, number>();
   readonly #unsettled = new Set<string>();
   readonly #keyed = new Map<string, KeyedAnswer>();
   readonly #journal: Journal | null;
@@ -85,7 +88,7 @@ export class Ledger {
     this.#journal = openJournal(dataFile, this.#snapshot());
   }
 
-  /** All that `change` writes reaches the journal as one line, before this returns. */
+  /** All that `change` writes reaches the journal as one line. */
   transact<T>(change: () => T): T {
     this.#depth += 1;
     try {
@@ -128,9 +131,7 @@ export class Ledger {
   }
 
   refundedAmount(payment: Payment): number {
-    return this.refundsOf(payment)
-      .filter((refund) => !hasReturnedMoney(refund.status))
-      .reduce((sum, refund) => sum + refund.amount, 0);
+    return this.#refundedByPayment.get(nameOf(payment, payment.id)) ?? 0;
   }
 
   /** Refunds the clock still has to settle, oldest first. */
@@ -155,6 +156,12 @@ export class Ledger {
 
   putKeyedAnswer(keyed: KeyedAnswer): void {
     this.#write({ keyed });
+  }
+
+  /** Runs `action` once everything put so far survives the end of this process. */
+  onceWritten(action: () => void): void {
+    if (this.#journal === null) action();
+    else this.#journal.onceWritten(action);
   }
 
   close(): void {
@@ -183,12 +190,15 @@ export class Ledger {
 
   #applyRefund(refund: Refund): void {
     const name = nameOf(refund, refund.id);
+    const previous = this.#refunds.get(name);
     this.#refunds.set(name, refund);
     if (settlesTo(refund) === null) this.#unsettled.delete(name);
     else this.#unsettled.add(name);
     const paymentName = nameOf(refund, refund.paymentId);
     const siblings = this.#refundsByPayment.get(paymentName) ?? new Set();
     this.#refundsByPayment.set(paymentName, siblings.add(name));
+    const refunded = this.#refundedByPayment.get(paymentName) ?? 0;
+    this.#refundedByPayment.set(paymentName, refunded + refundedBy(refund) - refundedBy(previous));
   }
 
   #snapshot(): Entry[] {
@@ -199,6 +209,11 @@ export class Ledger {
       ...[...this.#keyed.values()].map((keyed) => ({ keyed })),
     ];
   }
+}
+
+/** What a refund takes of its payment. */
+function refundedBy(refund: Refund | undefined): number {
+  return refund === undefined || hasReturnedMoney(refund.status) ? 0 : refund.amount;
 }
 
 function nameOf(scope: Scope, id: string): string {

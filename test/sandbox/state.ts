@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 import type { Faults } from './faults.ts';
 import type { Ledger, Refund } from './ledger.ts';
 
@@ -45,6 +45,20 @@ export function moveRefund(sandbox: Sandbox, refund: Refund, move: Move, cause: 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 export function randomId(prefix: string, length: number): string {
-  const letters = Array.from(randomBytes(length), (byte) => ALPHABET[byte % ALPHABET.length]);
-  return `${prefix}${letters.join('')}`;
+  let id = prefix;
+  for (const byte of takeRandomBytes(length)) id += ALPHABET[byte % ALPHABET.length];
+  return id;
+}
+
+/** Random bytes are cheap by the thousand and dear by the dozen. */
+const pool = Buffer.alloc(4096);
+let poolUsed = pool.length;
+
+function takeRandomBytes(length: number): Buffer {
+  if (poolUsed + length > pool.length) {
+    randomFillSync(pool);
+    poolUsed = 0;
+  }
+  poolUsed += length;
+  return pool.subarray(poolUsed - length, poolUsed);
 }

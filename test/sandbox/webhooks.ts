@@ -43,7 +43,7 @@ export function startWebhooks(ledger: Ledger): Webhooks {
       if (endpoints.length === 0) return;
       const payloads =
         refund.processor === 'stripe'
-          ? stripeEvents(previous, refund, cause)
+          ? stripeEvents(ledger, previous, refund, cause)
           : braintreeNotifications(ledger, previous, refund);
       for (const payload of payloads) for (const endpoint of endpoints) deliver(endpoint, payload, 0);
     },

@@ -73,7 +73,7 @@ describe('a refund that waits for approval', () => {
     expect((await admin(['refund', 'approve', refund.id])).code).toBe(1);
     expect((await rowOf(service, refund.id)).status).toBe('cancelled');
     expect(await movedFor(refund)).toBe(0);
-    const [payment] = await service.deps.db.transaction.findMany({
+    const [payment] = await service.deps.db.payment.findMany({
       where: { transactionId: refund.transactionId },
     });
     expect(payment?.reserved).toBe(0n);

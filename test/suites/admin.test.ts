@@ -23,7 +23,7 @@ describe('organizations and keys', () => {
     const plaintext = onlyLine(made.stdout);
     expect(plaintext).toMatch(/^svc_live_[A-Za-z0-9]{32}$/);
     expect(made.stderr).not.toContain(plaintext);
-    const key = await findApiKey(service.deps.db, plaintext);
+    const key = await findApiKey(service.deps, plaintext);
     expect(key).toMatchObject({ organizationId: organization, environment: 'live' });
     expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(200);
     await expectNotInDatabase(service.settings.DATABASE_URL, plaintext);
@@ -35,7 +35,7 @@ describe('organizations and keys', () => {
     expect(listed.stdout).not.toContain('hash');
 
     expect((await admin(['key', 'revoke', keyId])).code).toBe(0);
-    expect(await findApiKey(service.deps.db, plaintext)).toBeNull();
+    expect(await findApiKey(service.deps, plaintext)).toBeNull();
     expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(401);
     const again = await admin(['key', 'revoke', keyId]);
     expect(again).toMatchObject({ code: 0, stderr: `${keyId} was revoked before.\n` });

@@ -2,11 +2,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readAttention } from '../../api/admin/refund-attention.ts';
 import { markMisconfigured } from '../../shared/accounts/account-trouble.ts';
 import { loadAccount } from '../../shared/accounts/connect.ts';
-import type { Refund } from '../../shared/db.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
-import { forgetTransactions } from '../../shared/payments/doubt-payments.ts';
-import { readTransaction } from '../../shared/payments/read-payment.ts';
-import { cancelRefund } from '../../shared/refunds/lifecycle/cancel.ts';
+import { doubtPayments } from '../../shared/payments/payment.ts';
+import { readPayment } from '../../shared/payments/read-payment.ts';
+import { processorKind } from '../../shared/processors/registry.ts';
 import { recheckRefund } from '../../shared/refunds/lifecycle/recheck.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
@@ -21,7 +20,8 @@ import {
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
-import { rowOf, timelineOf } from '../harness/refund-records.ts';
+import { makeDue, type RefundRecord, rowOf, timelineOf } from '../harness/refund-records.ts';
+import { askToCancel } from '../harness/refund-work.ts';
 import { sandboxCredentials } from '../harness/service.ts';
 import { useService } from '../harness/use-service.ts';
 
@@ -55,7 +55,7 @@ async function isMarked(): Promise<boolean> {
   return (await loadAccount(service.deps.db, stripeAccount())).misconfiguredAt !== null;
 }
 
-async function listedAs({ id }: Refund) {
+async function listedAs({ id }: RefundRecord) {
   const { refunds } = await readAttention(service.deps.db, service.organization.id);
   return refunds.find(({ refund }) => refund.id === id);
 }
@@ -108,7 +108,7 @@ test('a cancellation that the processor does not answer for too long is flagged'
   const { id } = await createdRefund(service, 'stripe');
   await advanceRefund(service.deps, id);
   await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: 2 });
-  await cancelRefund(service.deps, await rowOf(service, id), 'test');
+  await askToCancel(service, await rowOf(service, id));
   await advanceRefund(service.deps, id);
   expect((await rowOf(service, id)).flagReason).toContain('has not answered for too long');
 });
@@ -232,13 +232,13 @@ test.each(['check', 'review', 'send', 'read'] as const)(
     const refund =
       call === 'review' ? await completedRefund(service, 'stripe') : await createdRefund(service, 'stripe');
     if (call === 'check') await advanceRefund(service.deps, refund.id);
-    if (call === 'read') await forgetTransactions(db, service.deps.clock, refund, [refund.transactionId]);
+    if (call === 'read') await doubtPayments(db, refund, [refund.transactionId]);
     await markMisconfigured(service.deps, await loadAccount(db, stripeAccount()), {
       code: 'x',
       message: 'x',
     });
     expect(await isMarked()).toBe(true);
-    if (call === 'read') await readTransaction(service.deps, refund);
+    if (call === 'read') await readPayment(service.deps, refund);
     else if (call === 'send') await advanceRefund(service.deps, refund.id);
     else await reviewed(service, refund.id);
     expect(await isMarked()).toBe(false);
@@ -273,15 +273,15 @@ describe.each([
   const unthrottle = () => service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
 
   /** The processor answers this to readings of refunds, and to everything else as ever. */
-  function answerReadings(): void {
-    const { connections } = service.deps;
-    const processor = connections.connect.bind(connections);
+  async function answerReadings(): Promise<void> {
+    const kind = processorKind('stripe');
+    const connect = kind.connect.bind(kind);
     const reading = async () => answer;
-    vi.spyOn(connections, 'connect').mockImplementation((account) => ({
-      ...processor(account),
-      findRefund: reading,
-      getRefund: reading,
-    }));
+    vi.spyOn(kind, 'connect').mockImplementation((credentials) =>
+      Object.assign(connect(credentials), { findRefund: reading, getRefund: reading }),
+    );
+    // Connected anew.
+    await setStripeKey('sk_test_sandbox');
   }
 
   afterEach(async () => {
@@ -294,9 +294,9 @@ describe.each([
     const { id, transactionId } = await createdRefund(service, 'stripe');
     await advanceRefund(service.deps, id);
     await unthrottle();
-    await service.deps.db.refund.update({ where: { id }, data: { nextActionAt: new Date(0) } });
+    await makeDue(service, id);
     const all = await refundDirectly(service, { processor: 'stripe', transactionId, amount: 10_000 });
-    answerReadings();
+    await answerReadings();
     await advanceRefund(service.deps, id);
     expect(await timelineOf(service, id)).toContain('attempt.unknown');
     expect([await isThrottled(), await isMarked()]).toEqual(noted);
@@ -306,8 +306,8 @@ describe.each([
   test('after a cancellation that was refused is noted on the account', async () => {
     const { id } = await createdRefund(service, 'stripe');
     await advanceRefund(service.deps, id);
-    await cancelRefund(service.deps, await rowOf(service, id), 'test');
-    answerReadings();
+    await askToCancel(service, await rowOf(service, id));
+    await answerReadings();
     await advanceRefund(service.deps, id);
     expect(await timelineOf(service, id)).toContain('cancel.refused');
     expect([await isThrottled(), await isMarked()]).toEqual(noted);
@@ -321,7 +321,7 @@ test('a void that another refund made is no news of one that was cancelled befor
   });
   const whole = { transactionId, amount: 10_000 };
   const cancelled = await createdRefund(service, 'braintree', whole);
-  await cancelRefund(service.deps, cancelled, 'test');
+  await askToCancel(service, cancelled);
   const voiding = await createdRefund(service, 'braintree', whole);
   await advanceRefund(service.deps, voiding.id);
   expect(await rowOf(service, voiding.id)).toMatchObject({
@@ -338,7 +338,7 @@ test('a void that may be of a refund whose fate is unknown is no news of one tha
   });
   const whole = { transactionId, amount: 10_000 };
   const cancelled = await createdRefund(service, 'braintree', whole);
-  await cancelRefund(service.deps, cancelled, 'test');
+  await askToCancel(service, cancelled);
   await service.sandbox.fault({
     processor: 'braintree',
     operation: 'refund.create',

@@ -4,7 +4,12 @@ import { UnexpectedAnswerError } from '../../shared/processors/answer.ts';
 import { outcomeOf, outcomeOfRefusal } from '../../shared/processors/braintree/map-error.ts';
 import { mapStatus, saleStage } from '../../shared/processors/braintree/map-status.ts';
 import { planRefund } from '../../shared/processors/braintree/plan-refund.ts';
-import { readResult, readTransaction, toRefund } from '../../shared/processors/braintree/replies.ts';
+import {
+  type BraintreeRefusal,
+  readResult,
+  readTransaction,
+  toRefund,
+} from '../../shared/processors/braintree/replies.ts';
 import { submissionFor } from '../harness/refund-submissions.ts';
 
 /** The SDK's exceptions are plain errors with a type. */
@@ -51,10 +56,7 @@ describe('what a Braintree exception means', () => {
 });
 
 describe('what a refused request means', () => {
-  const refusal = (
-    codes: string[],
-    transaction: { status: string; processorResponseCode?: string } | null = null,
-  ) =>
+  const refusal = (codes: string[], transaction: BraintreeRefusal['transaction'] = null) =>
     outcomeOfRefusal({
       message: 'In total.',
       errors: codes.map((code) => ({ code, message: `Words of ${code}.` })),
@@ -110,6 +112,20 @@ describe('what a refused request means', () => {
     expect(refusal([], { status: 'processor_declined' })).toMatchObject({
       failure: { code: 'processor_declined', message: 'In total.' },
     });
+  });
+
+  test.each([
+    ['settlement_declined', { code: '4004', message: 'Already Refunded' }],
+    ['gateway_rejected', { code: 'fraud', message: 'In total.' }],
+    ['failed', { code: 'failed', message: 'In total.' }],
+  ])('a refusal that carries a refund %s is not told in the words of its approval', (status, failure) => {
+    const approved = { processorResponseCode: '1002', processorResponseText: 'Processed' };
+    const declined = {
+      processorSettlementResponseCode: '4004',
+      processorSettlementResponseText: 'Already Refunded',
+      gatewayRejectionReason: 'fraud',
+    };
+    expect(refusal([], { status, ...approved, ...declined })).toMatchObject({ kind: 'refused', failure });
   });
 
   test('a refusal that carries a refund under way is unknown', () => {
@@ -190,8 +206,8 @@ describe('how a payment is given back', () => {
 describe('replies', () => {
   test('a failed refund is explained with the code that belongs to its status', () => {
     const words = {
-      processorResponseCode: '1002',
-      processorResponseText: 'Processed',
+      processorResponseCode: '2046',
+      processorResponseText: 'Declined',
       processorSettlementResponseCode: '4001',
       processorSettlementResponseText: 'Settlement declined',
       gatewayRejectionReason: 'fraud',
@@ -201,10 +217,14 @@ describe('replies', () => {
         readTransaction(reply({ ...words, type: 'credit', refundedTransactionId: 'sale1', status })),
         'sale1',
       ).failure;
-    expect(failureOf('processor_declined')).toEqual({ code: '1002', message: 'Processed' });
+    expect(failureOf('processor_declined')).toEqual({ code: '2046', message: 'Declined' });
     expect(failureOf('settlement_declined')).toEqual({ code: '4001', message: 'Settlement declined' });
     expect(failureOf('gateway_rejected')).toMatchObject({ code: 'fraud' });
-    expect(failureOf('failed')).toMatchObject({ code: 'failed' });
+    expect(failureOf('failed')).toEqual({ code: '2046', message: 'Declined' });
+    expect(failureOf('authorization_expired')).toEqual({
+      code: 'authorization_expired',
+      message: 'Braintree reports the refund as authorization_expired.',
+    });
     expect(failureOf('settled')).toBeNull();
   });
 

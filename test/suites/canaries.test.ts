@@ -40,6 +40,7 @@ const secrets = {
   publicKey: newCanary('a Braintree public key'),
   privateKey: newCanary('a Braintree private key'),
   webhookSecret: newCanary('a webhook secret, which a processor repeats', 'whsec_'),
+  clientSecret: newCanary('a client secret in place of the id of a payment, which a processor repeats'),
   badCredential: newCanary('credentials that were refused'),
   dashboardPassword: newCanary('the password of a person'),
   triedPassword: newCanary('a password that was tried in vain'),
@@ -51,6 +52,8 @@ const secrets = {
   basicPassword: { what: 'an Authorization header of another scheme', text: newCanary('').text },
   argument: newCanary('a Stripe key as an argument of the command line', 'sk_live_'),
 } satisfies Record<string, Canary>;
+
+const clientSecret = `pi_3Test_secret_${secrets.clientSecret.text}`;
 
 /** Numbers of cards that nobody may find, either. */
 const cards = {
@@ -69,28 +72,25 @@ const cards = {
 const owned: Record<string, { canary: Canary; columns: readonly string[] }> = {
   metadata: {
     canary: newCard('a card in metadata'),
-    columns: ['public.refund.metadata', 'public.idempotency_key.body'],
+    columns: ['public.refund.metadata'],
   },
   transactionId: {
     canary: newCard('a card as a transaction id'),
-    columns: [
-      ...['public.refund.transaction_id', 'public.transaction.transaction_id'],
-      'public.idempotency_key.body',
-    ],
+    columns: ['public.refund.transaction_id', 'public.payment.transaction_id'],
   },
   idempotencyKey: {
     canary: newCard('a card as an Idempotency-Key'),
-    columns: ['public.idempotency_key.key'],
+    columns: ['public.refund.idempotency_key'],
   },
 };
 
 /** Columns of bytes, each of which is sealed or a hash; the test below shows that. */
 const sealedColumns = [
   'public.api_key.hash',
-  'public.idempotency_key.fingerprint',
   'public.invitation.token_hash',
   'public.lockout.subject',
   'public.processor_account.encrypted_credentials',
+  'public.refund.fingerprint',
   'public.session.hash',
 ];
 
@@ -261,6 +261,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       `/v1/refunds/a${path}`,
       `/v1/refunds/%20${path}`,
       `/v1/refunds/${path.replace('svc_', '%73vc%5f')}`,
+      `/v1/refunds/${clientSecret}`,
       `/v1/refunds/${cards.inPath.text}`,
       `/v1/refunds/card${cards.inPath.text}x`,
       `/v1/refunds/${cards.inPath.text.replace(/\d{4}(?=\d)/g, '$&%20')}`,
@@ -285,6 +286,14 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     await create(api, { transactionId: 'ch_1', currency: cards.inCurrency.text });
     await create(api, { transactionId: 'ch_1', metadata: { constructor: cards.inName.text } });
     await create(api, { transactionId: owned.transactionId?.canary.text, processor: 'stripe' });
+    for (const processor of ['stripe', 'braintree', undefined]) {
+      await create(
+        api,
+        { transactionId: clientSecret, processor },
+        { headers: { 'idempotency-key': 'pasted' } },
+      );
+    }
+    await ask(api, 'POST', '/v1/policies/check', { body: JSON.stringify({ transactionId: clientSecret }) });
     const raw = (text: string) => ask(api, 'POST', '/v1/refunds', { body: text });
     await raw(`{"amount":${cards.inNumber.text}}`);
     await raw(`{"amount":1,"${cards.inName.text}":1,"${cards.inName.text}":2}`);
@@ -311,6 +320,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     const { service } = processes;
     const telling = [
       ...[secrets.webhookSecret, secrets.restrictedKey, cards.inProcessorWords].map(({ text }) => text),
+      clientSecret,
       `postgresql://someone:${secrets.databasePassword.text}@host/database`,
     ];
     const { url: apiBase } = await serve(echoing(telling.join(' ')));
@@ -342,8 +352,11 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       });
     }
     await waitFor('the worker to have met what the processors say', async () => {
-      const told = await service.deps.db.refund.groupBy({ by: ['lastOutcome'], where: { organizationId } });
-      const outcomes = new Set(told.map(({ lastOutcome }) => lastOutcome));
+      const told = await service.deps.db.refundAttempt.groupBy({
+        by: ['outcome'],
+        where: { refund: { organizationId } },
+      });
+      const outcomes = new Set(told.map(({ outcome }) => outcome));
       return ['rejected', 'unknown', 'misconfigured'].every((outcome) => outcomes.has(outcome as 'unknown'));
     });
   }
@@ -357,7 +370,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
          $$ begin raise exception 'Failing row contains (${words})' using detail = '${words}'; end $$`,
       );
       await client.query(
-        'create trigger complain before update on refund for each row execute function complain()',
+        'create trigger complain before update on refund_work for each row execute function complain()',
       );
     });
     const payment = await processes.service.sandbox.transaction({
@@ -443,7 +456,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     const run = async (args: readonly string[], input?: string, more: Record<string, string> = {}) => {
       trail.commands.push([args.slice(0, 2).join(' '), await adminCli({ ...env, ...more })(args, input)]);
     };
-    const flagged = await deps.db.refund.findFirstOrThrow({ where: { flaggedAt: { not: null } } });
+    const flagged = await deps.db.refund.findFirstOrThrow({ where: { work: { flaggedAt: { not: null } } } });
     const account = ['--organization', organization.id, '--environment', 'test', '--processor', 'stripe'];
     const argument = secrets.argument.text;
     await run(['refund', 'attention', '--json']);
@@ -541,7 +554,8 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       const digest = createHash('sha256').update(text).digest('hex');
       expect(hashes).toContain(digest);
     }
-    for (const { fingerprint } of await db.idempotencyKey.findMany()) expect(fingerprint).toHaveLength(32);
+    const bound = await db.refund.findMany({ where: { fingerprint: { not: null } } });
+    for (const { fingerprint } of bound) expect(fingerprint).toHaveLength(32);
     for (const { passwordHash } of await db.user.findMany()) expect(passwordHash).toMatch(/^\$argon2id\$/);
   });
 

@@ -85,6 +85,13 @@ const invalidBodies: [string, object][] = [
   ['metadata is a text', { ...valid, transactionId: 'ch_abc', metadata: 'x' }],
 ];
 
+/** Payments of which Stripe refunds nothing, and why. */
+const unrefundable: [status: string, reason: RegExp][] = [
+  ['failed', /^The payment failed, so there is nothing to refund\.$/],
+  ['uncaptured', /^The payment has not been captured, so there is nothing to refund\./],
+  ['disputed', /^The payment was charged back, so Stripe does not refund it\./],
+];
+
 const rows: Row[] = [
   {
     endpoint: 'create',
@@ -144,6 +151,24 @@ const rows: Row[] = [
       ask: async () => await create(body),
     };
   }),
+  ...(
+    [
+      ['create', async () => await create({ transactionId: 'pi_3abc_secret_9xyz', ...valid })],
+      ['check', async () => await check({ transactionId: 'pi_3abc_secret_9xyz' })],
+    ] as const
+  ).map(([endpoint, ask]): Row => {
+    return {
+      endpoint,
+      condition: 'transactionId is a client secret, which is not repeated',
+      status: 400,
+      code: 'validation_error',
+      ask,
+      expected: ({ body }) =>
+        expect(body.error.message).toMatch(
+          /transactionId: this is a client secret, not a payment id; send the part before _secret_$/,
+        ),
+    };
+  }),
   {
     endpoint: 'create',
     condition: "the currency is not the transaction's, also when it is the default",
@@ -191,9 +216,25 @@ const rows: Row[] = [
     condition: 'the processor rejects it, and the message carries its reason',
     status: 502,
     code: 'processor_error',
-    ask: async () => await create({ transactionId: await payment({ status: 'disputed' }), ...valid }),
-    expected: ({ body }) => expect(body.error.message).toMatch(/charged back/),
+    ask: async () => await create({ transactionId: await payment({ id: 'ch_declined1' }), ...valid }),
+    expected: ({ body }) => expect(body.error.message).toMatch(/issuer declined the refund/),
   },
+  ...unrefundable.map(
+    ([status, reason]): Row => ({
+      endpoint: 'create',
+      condition: `the payment is ${status} and cannot be refunded, and nothing is recorded`,
+      status: 502,
+      code: 'processor_error',
+      ask: async () =>
+        await create({ transactionId: await payment({ id: `ch_create${status}`, status }), ...valid }),
+      expected: async ({ body }) => {
+        expect(body.error.message).toMatch(reason);
+        const where = { transactionId: `ch_create${status}` };
+        expect(await service.deps.db.refund.count({ where })).toBe(0);
+        expect(await service.deps.db.payment.count({ where })).toBe(0);
+      },
+    }),
+  ),
   {
     endpoint: 'create',
     condition: 'the transaction does not exist at the named processor',
@@ -318,10 +359,11 @@ const rows: Row[] = [
   },
   {
     endpoint: 'cancel',
-    condition: 'a body that is not empty',
-    status: 400,
-    code: 'validation_error',
-    ask: async () => await cancel(await created(), { body: { force: true } }),
+    condition: 'the same with a body that is not empty: it is ignored',
+    status: 200,
+    code: null,
+    ask: async () =>
+      await cancel(await created({ paymentMethod: 'customer_balance' }), { body: { force: true } }),
   },
   {
     endpoint: 'cancel',
@@ -415,6 +457,23 @@ const rows: Row[] = [
     expected: ({ body: { data } }) =>
       expect(data).toMatchObject({ eligible: false, maxAmount: null, deadline: null, conditions: [] }),
   },
+  ...unrefundable.map(
+    ([status, reason]): Row => ({
+      endpoint: 'check',
+      condition: `a ${status} payment is not eligible, and the reason says why`,
+      status: 200,
+      code: null,
+      ask: async () => await check({ transactionId: await payment({ id: `pi_check${status}`, status }) }),
+      expected: async ({ body: { data } }) => {
+        expect(data).toEqual({
+          ...{ eligible: false, maxAmount: null, deadline: null, conditions: [] },
+          reason: expect.stringMatching(reason),
+        });
+        const where = { transactionId: `pi_check${status}` };
+        expect(await service.deps.db.payment.count({ where })).toBe(0);
+      },
+    }),
+  ),
   {
     endpoint: 'check',
     condition: 'the processor cannot be asked, and the answer says when to repeat',
@@ -502,7 +561,7 @@ describe(`the ${rows.length} rows of the public contract`, () => {
       if (code !== null) {
         expect(answer.body).toEqual({ error: { code, message: expect.stringMatching(/\S/) } });
       }
-      expected?.(answer);
+      await expected?.(answer);
     },
   );
 });

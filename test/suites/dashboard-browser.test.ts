@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { setPolicies } from '../../shared/organizations/policies.ts';
-import { requestRefund } from '../../shared/refunds/lifecycle/create.ts';
+import { createRefund } from '../../shared/refunds/lifecycle/create.ts';
 import { noteComplaints } from '../harness/browser.ts';
 import { parseCsv } from '../harness/csv.ts';
 import { addPerson, signInAt, useDashboardBrowser } from '../harness/dashboard-browser.ts';
@@ -46,22 +46,20 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
   async function refundAskedByAgent(amount = 2_500n) {
     const owner = { organizationId: service.organization.id, environment: 'test' as const };
     const key = service.organization.keys.test;
-    return await requestRefund(
-      service.deps,
-      {
-        ...owner,
-        apiKeyId: key.id,
-        initiatedBy: 'mcp',
-        actor: `key:${key.id}`,
-        transactionId: await newPayment(service),
-        amount,
-        currency: 'usd',
-        reason: 'product_not_received',
-        processor: 'stripe',
-        metadata: { ticket: 'T-1001' },
-      },
-      async () => undefined,
-    );
+    const { refund } = await createRefund(service.deps, {
+      ...owner,
+      apiKeyId: key.id,
+      initiatedBy: 'mcp',
+      actor: `key:${key.id}`,
+      transactionId: await newPayment(service),
+      amount,
+      currency: 'usd',
+      reason: 'product_not_received',
+      processor: 'stripe',
+      metadata: { ticket: 'T-1001' },
+      idempotency: null,
+    });
+    return refund;
   }
 
   test('signs in, sees where, and signs out for good', async () => {

@@ -76,12 +76,12 @@ describe.skipIf(inject('chromiumPath') === null)('each page, in a browser', () =
     const owner = { organizationId };
     await deps.db.refund.updateMany({ where: owner, data: { metadata: { [hostile]: hostile } } });
     const { id: failedId } = await anyRefund(service, { ...owner, status: 'failed' });
-    const { id: flaggedId } = await anyRefund(service, { ...owner, flaggedAt: { not: null } });
+    const { id: flaggedId } = await anyRefund(service, { ...owner, work: { flaggedAt: { not: null } } });
     await deps.db.refund.update({
       where: { id: failedId },
       data: { failureCode: hostile, failureMessage: hostile },
     });
-    await deps.db.refund.update({ where: { id: flaggedId }, data: { flagReason: hostile } });
+    await deps.db.refundWork.update({ where: { refundId: flaggedId }, data: { flagReason: hostile } });
     const told = { message: hostile, code: hostile };
     const event = {
       seq: 99,

@@ -224,12 +224,27 @@ describe('what cannot be is told at its field, and what was entered stays', () =
     expect(await refundsOf(transactionId)).toEqual([]);
   });
 
+  test('a client secret in place of the payment, which is not repeated', async () => {
+    const page = await check(await refundOf('pi_3abc_secret_9xyz'));
+    expect(page.status).toBe(400);
+    expect(page.text).toMatch(problem('transactionId'));
+    expect(page.text).toContain('This is a client secret, not a payment id. Enter the part before _secret_.');
+    expect(page.text).not.toContain('9xyz');
+  });
+
+  test('a payment of which the processor refunds nothing', async () => {
+    const page = await check(await refundOf(await newPayment(service, { status: 'disputed' })));
+    expect(page.status).toBe(400);
+    expect(page.text).toMatch(problem('transactionId'));
+    expect(page.text).toContain('The payment was charged back');
+  });
+
   test('a payment that was refunded elsewhere meanwhile', async () => {
     const transactionId = await newPayment(service);
     const fields = await refundOf(transactionId, { amount: '100' });
     const checked = await check(fields);
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 10_000 });
-    await service.deps.db.transaction.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
+    await service.deps.db.payment.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
     const answer = await confirm(fields, checked);
     expect(answer.status).toBe(400);
     expect(answer.text).toMatch(/role="alert">The transaction has already been refunded in full/);

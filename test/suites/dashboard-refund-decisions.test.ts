@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../shared/db.ts';
 import { setPolicies } from '../../shared/organizations/policies.ts';
-import { type RefundRequest, requestRefund } from '../../shared/refunds/lifecycle/create.ts';
+import { createRefund } from '../../shared/refunds/lifecycle/create.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { auditOf } from '../harness/audit-log.ts';
 import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
@@ -15,6 +15,7 @@ import {
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
 import { rowOf, timelineOf, unknownRefundId } from '../harness/refund-records.ts';
+import { flagByHand } from '../harness/refund-work.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
@@ -53,7 +54,7 @@ async function pendingRefund(): Promise<Refund> {
 
 /** One that waits for approval and that a person has asked for in the dashboard. */
 async function requestedBy({ userId }: DashboardMember): Promise<Refund> {
-  const request: RefundRequest = {
+  const { refund } = await createRefund(service.deps, {
     organizationId: service.organization.id,
     environment: 'test',
     apiKeyId: null,
@@ -65,8 +66,9 @@ async function requestedBy({ userId }: DashboardMember): Promise<Refund> {
     reason: 'other',
     processor: 'stripe',
     metadata: null,
-  };
-  return await requestRefund(service.deps, request, async () => undefined);
+    idempotency: null,
+  });
+  return refund;
 }
 
 const lastEventOf = async ({ id }: Refund) =>
@@ -274,13 +276,10 @@ describe('a flagged refund', () => {
 
   test('that has ended is let stand, or read again while its page watches', async () => {
     const refund = await completedRefund(service, 'stripe');
-    await service.deps.db.refund.update({
-      where: { id: refund.id },
-      data: { flaggedAt: new Date(), flagReason: 'Told differently' },
-    });
+    await flagByHand(service, refund.id, 'Told differently');
     const checked = await decide(refund, 'recheck');
     expect(checked.headers.location).toBe(`${pageOf(refund)}?done=rechecked`);
-    expect((await rowOf(service, refund.id)).reviewDueAt).not.toBeNull();
+    expect((await rowOf(service, refund.id)).resyncRequestedAt).not.toBeNull();
     const polls = 'hx-trigger="every 2s"';
     expect((await person.visitor.get(pageOf(refund))).text).toContain(polls);
     const kept = await decide(refund, 'resolve', { end: 'keep', resolveReason: 'Fine' });

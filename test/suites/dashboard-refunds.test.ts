@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Prisma } from '../../shared/db.ts';
 import { toDecimal } from '../../shared/money.ts';
 import { type DashboardMember, signInMember } from '../harness/dashboard-member.ts';
 import { createdRefund } from '../harness/flagged-refunds.ts';
 import { newPayment } from '../harness/payments.ts';
 import { unknownRefundId } from '../harness/refund-records.ts';
+import { endWork, flagByHand } from '../harness/refund-work.ts';
 import { useService } from '../harness/use-service.ts';
 
 const service = useService({ workers: 0 });
@@ -24,7 +24,8 @@ function listed(text: string): string[] {
 
 async function ended(id: string, status: 'completed' | 'failed') {
   const change = status === 'failed' ? { failureCode: 'declined' } : { externalRefundId: `re_${id}` };
-  await service.deps.db.refund.update({ where: { id }, data: { status, nextActionAt: null, ...change } });
+  await service.deps.db.refund.update({ where: { id }, data: { status, ...change } });
+  await endWork(service, id);
 }
 
 describe('without a refund the list', () => {
@@ -81,10 +82,7 @@ describe('the list', () => {
     expect(await find(`${named}&amountFrom=${more}`)).toEqual([]);
     expect(await find(`${named}&amountTo=${less}`)).toEqual([]);
     expect(await find(`needsPerson=true&q=${refund.id}`)).toEqual([]);
-    await service.deps.db.refund.update({
-      where: { id: refund.id },
-      data: { flaggedAt: new Date(), flagReason: 'Look' },
-    });
+    await flagByHand(service, refund.id, 'Look');
     expect(await find(`needsPerson=true&q=${refund.id}`)).toEqual([refund.id]);
     const isOpen = /<details class="more" open/;
     expect((await person.visitor.get(`${base}/refunds?needsPerson=true`)).text).toMatch(isOpen);
@@ -180,12 +178,12 @@ describe('the page of a refund', () => {
 
   test('says why it failed or is flagged, in words, and what to do', async () => {
     const { id } = await createdRefund(service, 'stripe');
-    const change = (data: Prisma.RefundUpdateInput) => service.deps.db.refund.update({ where: { id }, data });
     const page = async () => (await person.visitor.get(`${base}/refunds/${id}`)).text;
     const failure = { status: 'failed', failureCode: 'reversed', failureMessage: hostile } as const;
-    await change({ ...failure, nextActionAt: null });
+    await service.deps.db.refund.update({ where: { id }, data: failure });
+    await endWork(service, id);
     expect(await page()).toContain('The money came back. Ask the customer');
-    await change({ flaggedAt: new Date(), flagReason: hostile });
+    await flagByHand(service, id, hostile);
     const flagged = await page();
     expect(flagged).toContain('It needs a person');
     expect(flagged).toContain('let it stand as it is');
@@ -218,8 +216,9 @@ describe('the page of a refund', () => {
         });
       await service.deps.db.refund.update({
         where: { id },
-        data: { status: 'failed', failureCode: 'reversed', nextActionAt: null },
+        data: { status: 'failed', failureCode: 'reversed' },
       });
+      await endWork(service, id);
       expect(await page()).toContain('Refund more of it');
       await tell(97, type);
       const doubted = await page();

@@ -66,7 +66,9 @@ describe('the same request with the same key is carried out once, and answered w
   });
 
   test('with the same words for a rejection, which stays although the processor would accept by now', async () => {
-    const [key, transactionId] = [randomUUID(), await payment({ status: 'disputed' })];
+    const [key, transactionId] = [randomUUID(), await payment()];
+    await service.call('POST', '/v1/policies/check', { body: { transactionId } });
+    await service.sandbox.changeTransaction(transactionId, { status: 'disputed' });
     const first = await create(key, bodyFor(transactionId));
     expectCode(first, 502, 'processor_error');
     await service.sandbox.changeTransaction(transactionId, { status: 'succeeded' });
@@ -83,7 +85,9 @@ describe('the same request with the same key is carried out once, and answered w
     const first = await cancel(key, body.data.id);
     expect([first.status, first.body.data?.status]).toEqual([200, 'cancelled']);
     expectReplayedAlike(await cancel(key, body.data.id), first);
-    expectReplayedAlike(await cancel(key, body.data.id, { body: {} }), first);
+    for (const ignored of [{}, { force: true }, 'not json']) {
+      expectReplayedAlike(await cancel(key, body.data.id, { body: ignored }), first);
+    }
     const { id: refundId } = body.data;
     const asked = { refundId, type: { in: ['cancel.requested', 'refund.cancelled'] } };
     expect(await service.deps.db.refundEvent.count({ where: asked })).toBe(2);

@@ -69,10 +69,10 @@ describe('organizations and environments do not touch each other', () => {
     const full = await create(mine.keys.test.plaintext, transactionId, 10_000);
     expect(full.status).toBe(200);
     expect((await create(mine.keys.test.plaintext, transactionId, 1)).status).toBe(409);
-    const reserved = await service.deps.db.transaction.findMany({ where: { transactionId } });
+    const reserved = await service.deps.db.payment.findMany({ where: { transactionId } });
     expect(reserved.map(({ organizationId }) => organizationId)).toEqual([mine.id]);
     await create(theirs.keys.test.plaintext, transactionId, 10_000);
-    const rows = await service.deps.db.transaction.findMany({ where: { transactionId } });
+    const rows = await service.deps.db.payment.findMany({ where: { transactionId } });
     const ours = rows.find(({ organizationId }) => organizationId === mine.id);
     expect(ours).toEqual(reserved[0]);
   });

@@ -18,6 +18,8 @@ describe('the log', () => {
     ['a card number in groups', '4242 4242 4242 4242'],
     ['an API key behind an escape of a URL', '%20svc_live_abcdefghijklmnopqrstuvwxyz012345'],
     ['a webhook secret', 'whsec_51HabcdefGHIJKL'],
+    ['a client secret', 'pi_3MtwBwLkdIwHu7ix28a3tqPa_secret_YrKJUKribcBjcG8HVhfZluoGH'],
+    ['a client secret in a URL', 'cs_test_a1b2_secret_fidwbEhqYWAnPydmbm9%2Ba2RmdW'],
     ['credentials of HTTP', `Basic ${Buffer.from('public:a long private key').toString('base64')}`],
     ['a card number with letters around it', 'card4242424242424242x'],
     ['a card number in groups of a URL', '4242%204242%204242%204242'],

@@ -109,11 +109,22 @@ describe('a migration that fails', () => {
   const url = useEmptyDatabase();
   const { folder, write } = useProject();
 
-  test('is rolled back with its record, and keeps those before it', async () => {
+  test('is rolled back, and those before it stay applied', async () => {
     write('migrations/1_first/migration.sql', 'CREATE TABLE first (id INT)');
     write('migrations/2_second/migration.sql', 'CREATE TABLE second (id INT); SELECT 1 / 0');
     await expect(migrate(url(), { folder: folder() })).rejects.toThrow(
       /^2_second failed: division by zero\./,
+    );
+    expect(await tablesOf(url())).toEqual(['_prisma_migrations', 'first']);
+  });
+
+  test('is rolled back when it cannot be recorded', async () => {
+    write(
+      'migrations/2_second/migration.sql',
+      `CREATE TABLE second (id INT); ALTER TABLE _prisma_migrations ADD CHECK (migration_name <> '2_second')`,
+    );
+    await expect(migrate(url(), { folder: folder() })).rejects.toThrow(
+      /^2_second failed: .* check constraint/,
     );
     expect(await tablesOf(url())).toEqual(['_prisma_migrations', 'first']);
   });

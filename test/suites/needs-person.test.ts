@@ -29,7 +29,8 @@ const read = () => readNeedsPerson(db, owner);
 
 test('refunds that wait for approval are counted, and shown with the one that has waited longest first', async () => {
   const where = { ...owner, status: 'pending' } as const;
-  const waiting = await db.refund.findMany({ where, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] });
+  const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }];
+  const waiting = await db.refund.findMany({ where, orderBy, include: { work: true } });
   const { approvals } = await read();
   expect(approvals).toMatchObject({ count: waiting.length, atLeast: false, oldest: waiting[0]?.createdAt });
   expect(approvals.items.map(({ refund }) => refund)).toEqual(waiting.slice(0, 5));
@@ -37,18 +38,27 @@ test('refunds that wait for approval are counted, and shown with the one that ha
 
 test('flagged refunds are counted, and shown with their reason, the oldest flag first', async () => {
   const where = { ...owner, flaggedAt: { not: null } };
-  const all = await db.refund.findMany({ where, orderBy: [{ flaggedAt: 'asc' }, { id: 'asc' }] });
+  const orderBy = [{ flaggedAt: 'asc' as const }, { refundId: 'asc' as const }];
+  const all = await db.refundWork.findMany({ where, orderBy, include: { refund: true } });
   const { flagged } = await read();
   expect(flagged).toMatchObject({ count: all.length, atLeast: false, oldest: all[0]?.flaggedAt });
   expect(flagged.items).toEqual(
-    all.slice(0, 5).map((refund) => ({ refund, since: refund.flaggedAt, why: refund.flagReason })),
+    all.slice(0, 5).map(({ refund, ...work }) => ({
+      refund: { ...refund, work },
+      since: work.flaggedAt,
+      why: work.flagReason,
+    })),
   );
 });
 
 test('counting ends at a thousand', async () => {
   const many = { organizationId: 'org_many', environment: 'live' } as const;
   await withClient(databaseUrl(), (client) => fillRefunds(client, { ...many, count: 1_100, now, days: 1 }));
-  await db.refund.updateMany({ where: many, data: { flaggedAt: now, flagReason: 'It was flagged.' } });
+  await db.$executeRaw`
+    INSERT INTO refund_work (refund_id, organization_id, environment, processor, flagged_at, flag_reason)
+    SELECT id, organization_id, environment, processor, ${now}, 'It was flagged.' FROM refund
+    WHERE organization_id = ${many.organizationId}
+    ON CONFLICT (refund_id) DO UPDATE SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason`;
   const { flagged } = await readNeedsPerson(db, many);
   expect(flagged).toMatchObject({ count: 1_000, atLeast: true });
 });
@@ -72,7 +82,7 @@ describe('of reconciliation', () => {
 
   beforeAll(async () => {
     refund = await db.refund.findFirstOrThrow({
-      where: { ...owner, processor: 'stripe', status: 'completed', flaggedAt: null },
+      where: { ...owner, processor: 'stripe', status: 'completed', work: null },
     });
     account = await accountOf(owner);
   });
@@ -102,9 +112,15 @@ describe('of reconciliation', () => {
     return id;
   }
 
-  async function flagRefund(flaggedAt: Date | null): Promise<void> {
-    await db.refund.update({ where: { id: refund.id }, data: { flaggedAt, flagReason: null } });
+  /** What is open of the refund is this, or nothing. */
+  async function setWork(
+    work: { flaggedAt: Date; flagReason: string } | { dueAt: Date; resyncRequestedAt: Date } | null,
+  ): Promise<void> {
+    const { id: refundId, processor } = refund;
+    await db.refundWork.deleteMany({ where: { refundId } });
+    if (work !== null) await db.refundWork.create({ data: { ...owner, refundId, processor, ...work } });
   }
+  const flag = { flaggedAt: minutesAgo(699), flagReason: 'They differ.' };
 
   async function trouble(): Promise<Pick<NeedsPerson, 'failedReconciliations' | 'openFindings'>> {
     const { failedReconciliations, openFindings } = await read();
@@ -133,22 +149,22 @@ describe('of reconciliation', () => {
   });
 
   test('a finding for a person is shown while its refund is flagged, or about to be read again', async () => {
-    await flagRefund(minutesAgo(699));
+    await setWork(flag);
     await run(700, { findings: [missing, { kind: 'made_elsewhere', action: 'payment_read' }] });
     expect((await trouble()).openFindings).toMatchObject({
       count: 1,
       oldest: minutesAgo(700),
       items: [{ processor: 'stripe', refundId: refund.id, message: 'They differ.' }],
     });
-    await flagRefund(null);
+    await setWork(null);
     expect((await trouble()).openFindings).toEqual(none);
-    await db.refund.update({ where: { id: refund.id }, data: { reviewDueAt: now } });
+    await setWork({ dueAt: now, resyncRequestedAt: now });
     expect((await trouble()).openFindings.count).toBe(1);
-    await db.refund.update({ where: { id: refund.id }, data: { reviewDueAt: null } });
+    await setWork(null);
   });
 
   test('a run that somebody starts neither hides what the schedule found nor doubles it', async () => {
-    await flagRefund(minutesAgo(699));
+    await setWork(flag);
     await run(650, { actor: 'cli:ada' });
     await run(640, { actor: 'cli:ada', findings: [missing] });
     expect((await trouble()).openFindings).toMatchObject({ count: 1 });

@@ -91,7 +91,7 @@ describe('the OpenAPI document', () => {
       createRefund: true,
       listRefunds: undefined,
       getRefund: undefined,
-      cancelRefund: false,
+      cancelRefund: undefined,
       checkPolicy: true,
     });
     for (const { path, operation } of served.operations) {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readMigrations } from '../../prisma/migrations-folder.ts';
 import { type Database, openDatabase, type Refund } from '../../shared/db.ts';
 import { type Overview, readOverview } from '../../shared/insights/overview.ts';
 import { completionBoundsMs } from '../../shared/insights/overview-queries.ts';
@@ -9,7 +8,6 @@ import { useDatabase } from '../harness/database.ts';
 import { query, withClient } from '../harness/database-client.ts';
 import { completedRefund, flagAtOnce, reviewed } from '../harness/flagged-refunds.ts';
 import { fillRefunds } from '../harness/many-refunds.ts';
-import { rowOf } from '../harness/refund-records.ts';
 import { useService } from '../harness/use-service.ts';
 
 // Not at a whole hour, and in the first hours of a day that is another one elsewhere.
@@ -231,16 +229,5 @@ describe('the moment of completion', () => {
     expect(completedAt).toEqual(await toldByTimeline(id));
     await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'failed' });
     expect(await reviewed(service, id)).toMatchObject({ status: 'failed', completedAt });
-  });
-
-  test('is taken from the timeline for refunds that completed before it was recorded', async () => {
-    const { db } = service.deps;
-    const before = await completedRefund(service, 'stripe');
-    const { completedAt } = before;
-    await db.refund.update({ where: { id: before.id }, data: { completedAt: null } });
-    const { sql } = readMigrations().find(({ name }) => name.endsWith('_search')) ?? { sql: '' };
-    await db.$executeRawUnsafe(sql.slice(sql.indexOf('UPDATE "refund"')));
-    expect(await rowOf(service, before.id)).toMatchObject({ completedAt });
-    expect(completedAt).not.toBeNull();
   });
 });

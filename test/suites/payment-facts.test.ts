@@ -131,6 +131,48 @@ describe('a payment that nobody could read when its refunds were accepted', () =
   });
 });
 
+describe('a payment at Stripe is worth what was captured of it', () => {
+  const eligible = async (transactionId: string) => {
+    const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
+    return body.data;
+  };
+  const create = async (transactionId: string, amount: number) =>
+    await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount, reason: 'other' },
+      headers: { prefer: 'respond-async' },
+    });
+
+  test.each([
+    ['a part of the authorization', { capturedAmount: 6_000 }, 6_000],
+    ['what several captures came to so far', { status: 'uncaptured', capturedAmount: 2_000 }, 2_000],
+    ['more than the authorization', { capturedAmount: 11_500 }, 11_500],
+  ])('%s', async (_, payment, captured) => {
+    const transactionId = await newPayment(service, payment);
+    expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: captured });
+    expect((await create(transactionId, captured + 1)).status).toBe(400);
+    const { body } = await create(transactionId, captured);
+    await advanceRefund(service.deps, body.data.id);
+    expect(await rowOf(service, body.data.id)).toMatchObject({ status: 'processing', failureCode: null });
+    const moved = await service.sandbox.refunds({ processor: 'stripe', transactionId });
+    expect(moved).toMatchObject([{ amount: captured, key: body.data.id }]);
+  });
+
+  test('and a later capture makes it worth more', async () => {
+    const transactionId = await newPayment(service, { status: 'uncaptured', capturedAmount: 2_000 });
+    await create(transactionId, 2_000);
+    expect(await eligible(transactionId)).toMatchObject({ eligible: false, maxAmount: 0 });
+    await service.sandbox.changeTransaction(transactionId, { status: 'succeeded', capturedAmount: 9_000 });
+    await service.deps.db.payment.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
+    expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 7_000 });
+  });
+
+  test('less what was refunded of it elsewhere', async () => {
+    const transactionId = await newPayment(service, { capturedAmount: 6_000 });
+    await refundDirectly(service, { processor: 'stripe', transactionId, amount: 1_000 });
+    expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 5_000 });
+  });
+});
+
 test.each(['stripe', 'braintree'] as const)(
   'a creation that has read the payment keeps to it, although another one could not read it meanwhile (%s)',
   async (processor) => {

@@ -30,10 +30,10 @@ beforeAll(async () => {
   await withClient(databaseUrl(), async (client) => {
     await fillRefunds(client, { ...owner, count: 6_000, now, days: 60 });
     await client.query(
-      "update transaction set amount = 1000000, currency = 'usd', charged_at = now() where organization_id = 'org_many'",
+      "update payment set amount = 1000000, currency = 'usd', charged_at = now() where organization_id = 'org_many'",
     );
     await client.query(
-      `insert into transaction (organization_id, environment, processor, transaction_id, amount, currency, charged_at)
+      `insert into payment (organization_id, environment, processor, transaction_id, amount, currency, charged_at)
        values ('org_many', 'test', 'stripe', 'ch_often', 1000000, 'usd', now())`,
     );
     await client.query('vacuum analyze');
@@ -56,7 +56,7 @@ describe('a preview', () => {
     expect(leftOut).toBe(0);
     const text = plans.map((plan) => plan.text).join('\n');
     expect(text).toContain('charged_at');
-    expect(text).not.toMatch(/fencing_token|failure_message|encrypted|fetched_at/);
+    expect(text).not.toMatch(/lease_token|failure_message|encrypted|fetched_at/);
     for (const { nodes, text: statement } of plans) {
       expect(nodes, statement).not.toContainEqual(expect.stringMatching(/Seq Scan on refund\b/));
     }

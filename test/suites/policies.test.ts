@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { evaluatePolicies, unknownTransaction } from '../../shared/policies/evaluate.ts';
+import {
+  evaluatePolicies,
+  unknownTransaction,
+  unrefundableTransaction,
+} from '../../shared/policies/evaluate.ts';
 import { defaultPolicy, type PolicyInput } from '../../shared/policies/policy.ts';
 import {
   asked,
@@ -93,6 +97,21 @@ describe('the result of a policy check', () => {
       policyName: null,
       enforced: true,
       reason: expect.stringContaining('ch_1 was not found'),
+    });
+  });
+
+  test('a payment of which its processor refunds nothing is not eligible, for that reason', () => {
+    const failure = { code: 'charge_failed', message: 'The payment failed.' };
+    expect(unrefundableTransaction('ch_1', failure, 'api')).toEqual({
+      ...{ eligible: false, reason: 'The payment failed.', maxAmount: null, deadline: null, conditions: [] },
+      ...{ policyName: null, enforced: false, approvalRequired: false, limits: null },
+      trace: [
+        {
+          rule: 'transaction',
+          facts: { transactionId: 'ch_1', failure: 'charge_failed' },
+          outcome: 'denied',
+        },
+      ],
     });
   });
 

@@ -78,6 +78,27 @@ describe('Braintree on the wire', () => {
     expect(answer).toMatchObject({ kind, failure: { code: failureCode } });
   });
 
+  test('a refund that its settlement declined is told in the words of the settlement', async () => {
+    const credit = creditXml({
+      status: 'settlement_declined',
+      ...{ 'processor-response-code': '1002', 'processor-response-text': 'Approved' },
+      ...{
+        'processor-settlement-response-code': '4004',
+        'processor-settlement-response-text': 'Already Refunded',
+      },
+    });
+    const { url } = await answerWrites((response) =>
+      xml(
+        response,
+        422,
+        '<api-error-response><errors><errors type="array"/></errors>' +
+          `<message>Settlement declined.</message>${credit}</api-error-response>`,
+      ),
+    );
+    const answer = await connect('braintree', braintreeCredentials, url).createRefund(submission, options);
+    expect(answer).toEqual({ kind: 'rejected', failure: { code: '4004', message: 'Already Refunded' } });
+  });
+
   test('a void that comes too late is unavailable, and the next attempt refunds', async () => {
     const { url, seen } = await answerWrites(
       (response) =>
@@ -103,6 +124,21 @@ describe('Braintree on the wire', () => {
       kind: 'refused',
     });
     expect(seen).toEqual([]);
+  });
+
+  test.each([
+    ['settled', null],
+    ['authorized', null],
+    ['voided', null],
+    [
+      'settlement_declined',
+      { code: 'settlement_declined', message: expect.stringContaining('nothing to refund') },
+    ],
+    ['processor_declined', { code: 'processor_declined' }],
+  ])('a payment that is %s says whether it can be refunded', async (status, unrefundable) => {
+    const { url } = await serve((_, response) => xml(response, 200, transactionXml({ status })));
+    const braintree = connect('braintree', braintreeCredentials, url);
+    expect(await braintree.getTransaction('sale1', options)).toMatchObject({ value: { unrefundable } });
   });
 
   test('a listed refund that cannot be found does not make the payment unknown', async () => {

@@ -31,6 +31,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
             failure: null,
           },
         ],
+        unrefundable: null,
       },
     });
   });

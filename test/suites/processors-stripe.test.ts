@@ -124,19 +124,126 @@ describe('Stripe on the wire', () => {
   });
 
   test.each([
-    ['and Stripe lists the rest as a refund', [refundJson({ amount: 2_000, status: 'succeeded' })], 5_000n],
-    ['and Stripe lists no refund', [], 3_000n],
-  ])('of a payment captured in part only that part counts %s', async (_, data, amount) => {
-    const charge = chargeJson({ amount_captured: 3_000, amount_refunded: 2_000 });
+    ['is still pending', { status: 'pending' }, null],
+    ['failed', { status: 'failed', captured: false, amount_captured: 0 }, 'charge_failed'],
+    ['was never captured', { captured: false, amount_captured: 0 }, 'charge_uncaptured'],
+  ])('a payment that %s says whether it can be refunded', async (_, changes, code) => {
+    const { url, seen } = await serve((_seen, response) => json(response, 200, chargeJson(changes)));
+    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject({
+      value: { unrefundable: code === null ? null : { code } },
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  const dispute = { status: 'needs_response', is_charge_refundable: false };
+
+  test.each([
+    ['a chargeback', [dispute], 'charge_disputed'],
+    ['a chargeback that was lost', [{ ...dispute, status: 'lost' }], 'charge_disputed'],
+    ['a chargeback that was won', [{ ...dispute, status: 'won' }], null],
+    ['an inquiry', [{ status: 'warning_needs_response', is_charge_refundable: true }], null],
+    ['a chargeback besides another dispute', [{ ...dispute, status: 'won' }, dispute], 'charge_disputed'],
+  ])('a disputed payment says whether it can be refunded, by its dispute: %s', async (_, data, code) => {
+    const { url, seen } = await serve(({ path }, response) =>
+      json(
+        response,
+        200,
+        path.startsWith('/v1/charges')
+          ? chargeJson({ disputed: true })
+          : { object: 'list', data, has_more: false },
+      ),
+    );
+    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject({
+      value: { unrefundable: code === null ? null : { code } },
+    });
+    expect(seen.map(({ path }) => path)).toEqual(['/v1/charges/ch_1', '/v1/disputes?charge=ch_1&limit=100']);
+  });
+
+  test.each([
+    [
+      'a key that may not read disputes leaves the decision to Stripe',
+      403,
+      { kind: 'found', value: { unrefundable: null } },
+    ],
+    ['a payment whose disputes cannot be read now is unavailable', 500, { kind: 'unavailable' }],
+  ])('%s', async (_, status, expected) => {
+    const { url } = await serve(({ path }, response) =>
+      path.startsWith('/v1/charges')
+        ? json(response, 200, chargeJson({ disputed: true }))
+        : json(response, status, { error: { type: 'invalid_request_error', message: 'No.' } }),
+    );
+    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject(
+      expected,
+    );
+  });
+
+  /** A refund that succeeded, named by its amount. */
+  const refundOf = (amount: number, changes: object = {}) =>
+    refundJson({ id: `re_${amount}`, amount, status: 'succeeded', ...changes });
+  const ours = { metadata: { refund_id: submission.refundId } };
+
+  test.each<[string, object, unknown[], { amount: bigint; refunds: string[] }]>([
+    [
+      'in part',
+      { amount_captured: 3_000, amount_refunded: 1_000 },
+      [refundOf(1_000)],
+      { amount: 3_000n, refunds: ['re_1000'] },
+    ],
+    [
+      'in part, its rest released by a refund',
+      { amount_captured: 3_000, amount_refunded: 3_000 },
+      [refundOf(1_000), refundOf(2_000)],
+      { amount: 3_000n, refunds: ['re_1000'] },
+    ],
+    [
+      'in part, its rest released by a refund, and refunded in full',
+      { amount_captured: 3_000, amount_refunded: 5_000, refunded: true },
+      [refundOf(3_000), refundOf(2_000)],
+      { amount: 3_000n, refunds: ['re_3000'] },
+    ],
+    [
+      'in half and refunded in full elsewhere',
+      { amount_captured: 2_500, amount_refunded: 2_500, refunded: true },
+      [refundOf(2_500)],
+      { amount: 2_500n, refunds: ['re_2500'] },
+    ],
+    [
+      'in half and refunded by us, which it does not yet call refunded',
+      { amount_captured: 2_500, amount_refunded: 2_500 },
+      [refundOf(2_500, ours)],
+      { amount: 2_500n, refunds: ['re_2500'] },
+    ],
+    [
+      'in part, a refund of as much as its rest having failed',
+      { amount_captured: 3_000, amount_refunded: 1_000 },
+      [refundOf(1_000), refundOf(2_000, { status: 'failed' })],
+      { amount: 3_000n, refunds: ['re_1000', 're_2000'] },
+    ],
+    [
+      'twice, with more to come',
+      { captured: false, amount_captured: 3_000, amount_refunded: 2_000 },
+      [refundOf(2_000)],
+      { amount: 3_000n, refunds: ['re_2000'] },
+    ],
+    [
+      'beyond its authorization',
+      { amount_captured: 6_000, amount_refunded: 1_000 },
+      [refundOf(1_000)],
+      { amount: 6_000n, refunds: ['re_1000'] },
+    ],
+    ['without Stripe saying how much', { amount_captured: null }, [], { amount: 5_000n, refunds: [] }],
+  ])('a payment captured %s is worth what was captured', async (_, changes, data, expected) => {
     const { url } = await serve((call, response) =>
       json(
         response,
         200,
-        call.path.startsWith('/v1/charges') ? charge : { object: 'list', data, has_more: false },
+        call.path.startsWith('/v1/charges') ? chargeJson(changes) : { object: 'list', data, has_more: false },
       ),
     );
-    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject({
-      value: { amount },
-    });
+    const answer = await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options);
+    if (answer.kind !== 'found') throw new Error(answer.kind);
+    const { amount, refunds, unrefundable } = answer.value;
+    expect({ amount, refunds: refunds.map(({ id }) => id) }).toEqual(expected);
+    expect(unrefundable).toBeNull();
   });
 });

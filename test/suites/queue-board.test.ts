@@ -109,7 +109,7 @@ function urlWith(url: string, jobId: string): string {
     .replace(':queueName', 'refunds-stripe')
     .replace(':jobId', jobId)
     .replace(':queueStatus', 'failed')
-    .replace(':schedulerId', 'expire-answers')
+    .replace(':schedulerId', 'expire-events')
     .replace('*', 'favicon.ico');
 }
 
@@ -238,8 +238,8 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
   });
 
   test('an operator has a scheduled job run at once, and the schedule goes on', async () => {
-    await board.queues.schedule('expire-answers', 3_600_000);
-    const runs = () => board.done.filter((name) => name === 'expire-answers').length;
+    await board.queues.schedule('expire-events', 3_600_000);
+    const runs = () => board.done.filter((name) => name === 'expire-events').length;
     const delayed = () =>
       waitFor('the next run to be scheduled', async () => (await jobsOf(board, 'maintenance', 'delayed'))[0]);
     await waitFor('the first run', () => runs() === 1, patience);

@@ -56,7 +56,7 @@ describe('reconciliation run', () => {
     expect(code).toBe(3);
     expect(stdout).toMatch(new RegExp(`^moved_after_end +review_requested +${refund.id} +yes `, 'm'));
     expect(stderr).toMatch(/, 1 for a person\.$/m);
-    expect((await rowOf(service, refund.id)).reviewDueAt).not.toBeNull();
+    expect((await rowOf(service, refund.id)).resyncRequestedAt).not.toBeNull();
     await workWhatIsDue(service, refund);
 
     const id = /^id +(rec_\w+)$/m.exec(stdout)?.[1] ?? '';

@@ -7,6 +7,9 @@ const now = new Date('2026-11-21T12:00:00Z');
 const soon = new Date('2026-11-21T12:00:30Z');
 const before = new Date('2026-11-21T11:59:30Z');
 
+/** A refund whose fate is not known, and that a worker holds until then. */
+const lostUntil = (leasedUntil: Date | null = null) => ({ unknownSince: before, leasedUntil });
+
 function ours(changes: Partial<OurRefund> = {}): OurRefund {
   return {
     id: 'ref_1',
@@ -16,8 +19,7 @@ function ours(changes: Partial<OurRefund> = {}): OurRefund {
     amount: 2_500n,
     currency: 'usd',
     status: 'completed',
-    unknownSince: null,
-    claimedUntil: null,
+    work: null,
     ...changes,
   };
 }
@@ -53,7 +55,7 @@ describe('a refund on both sides', () => {
   });
 
   test.each(states)('and whose fate is unknown here is found there, also when it is %s', (state) => {
-    const lost = ours({ status: 'processing', externalRefundId: null, unknownSince: before });
+    const lost = ours({ status: 'processing', externalRefundId: null, work: lostUntil() });
     expect(compare(theirs({ state }), lost, now)?.kind).toBe('found_there');
   });
 
@@ -63,12 +65,13 @@ describe('a refund on both sides', () => {
   });
 
   test('that a worker is at work on at this moment is left to it, and no longer than that', () => {
-    const sending = { status: 'processing', externalRefundId: null, unknownSince: before } as const;
-    expect(compare(theirs(), ours({ ...sending, claimedUntil: soon }), now)).toBeNull();
-    expect(compare(theirs(), ours({ ...sending, claimedUntil: before }), now)?.kind).toBe('found_there');
-    expect(compare(theirs({ state: 'failed' }), ours({ claimedUntil: soon }), now)?.kind).toBe(
-      'reversed_there',
-    );
+    const sending = { status: 'processing', externalRefundId: null } as const;
+    expect(compare(theirs(), ours({ ...sending, work: lostUntil(soon) }), now)).toBeNull();
+    expect(compare(theirs(), ours({ ...sending, work: lostUntil(before) }), now)?.kind).toBe('found_there');
+    expect(
+      compare(theirs({ state: 'failed' }), ours({ work: { unknownSince: null, leasedUntil: soon } }), now)
+        ?.kind,
+    ).toBe('reversed_there');
   });
 
   test.each([
@@ -163,13 +166,13 @@ describe('which refund of ours a listed one is', () => {
 
   test('a voided payment is the refund of its whole whose fate is unknown, and no other', () => {
     const voided = theirs({ id: 'sale', refundId: null, transactionIds: ['sale'] });
-    const lost = { transactionId: 'sale', externalRefundId: null, unknownSince: before } as const;
+    const lost = { transactionId: 'sale', externalRefundId: null, work: lostUntil() } as const;
     const isMatch = (changes: Partial<OurRefund>) =>
       matchOf(voided, [ours({ ...lost, ...changes })]) !== null;
     expect(isMatch({})).toBe(true);
     expect(isMatch({ amount: 2_400n })).toBe(false);
     expect(isMatch({ currency: 'eur' })).toBe(false);
-    expect(isMatch({ unknownSince: null })).toBe(false);
+    expect(isMatch({ work: null })).toBe(false);
     expect(isMatch({ externalRefundId: 'credit' })).toBe(false);
     expect(isMatch({ transactionId: 'sale2' })).toBe(false);
     expect(

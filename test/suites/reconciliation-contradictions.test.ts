@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readAttention } from '../../api/admin/refund-attention.ts';
-import type { Refund } from '../../shared/db.ts';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
 import { needsPerson } from '../../shared/reconciliation/act.ts';
 import { keepRefund } from '../../shared/refunds/lifecycle/resolve.ts';
-import { requestReview } from '../../shared/refunds/request-review.ts';
+import { requestResync } from '../../shared/refunds/lifecycle/resync.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import {
   completedRefund,
@@ -18,7 +17,7 @@ import {
   workWhatIsDue,
 } from '../harness/reconciliation.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
-import { rowOf, timelineOf } from '../harness/refund-records.ts';
+import { type RefundRecord, rowOf, timelineOf } from '../harness/refund-records.ts';
 import { sandboxCredentials } from '../harness/service.ts';
 import { useSandbox } from '../harness/use-sandbox.ts';
 import { useService } from '../harness/use-service.ts';
@@ -47,14 +46,14 @@ async function findTwice(processor: ProcessorName, refundId: string) {
     first.map(({ kind, message }) => [kind, message]),
   );
   expect(await timelineOf(service, refundId)).toEqual(timeline);
-  const { fencingToken: _, ...after } = await rowOf(service, refundId);
+  const { leaseToken: _, work: __, ...after } = await rowOf(service, refundId);
   expect(row).toMatchObject(after);
   return second;
 }
 
 /** A worker reads the refund again, as after a webhook or a recheck. */
-async function read(refund: Pick<Refund, 'id'>): Promise<Refund> {
-  await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, refund));
+async function read(refund: Pick<RefundRecord, 'id'>): Promise<RefundRecord> {
+  await requestResync(service.deps.db, refund);
   return await workWhatIsDue(service, refund);
 }
 
@@ -92,7 +91,7 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, at %s'
     const inOtherWords = await findingsAbout(service, processor, { refundId: refund.id });
     expect(inOtherWords).toMatchObject([{ kind: 'moved_after_end', action: 'dealt_with' }]);
     expect(inOtherWords[0]?.message).not.toBe(dealtWith[0]?.message);
-    expect((await rowOf(service, refund.id)).reviewDueAt).toBeNull();
+    expect((await rowOf(service, refund.id)).work).toBeNull();
     await letFail(service, refund);
     await expectInvariants(service);
   });
@@ -112,7 +111,7 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, at %s'
     const status = processor === 'stripe' ? 'pending' : 'settling';
     await service.sandbox.driveRefund(externalRefundId ?? '', { status });
     expect((await read(refund)).flaggedAt).toBeNull();
-    await service.deps.db.$transaction((tx) => requestReview(tx, service.deps, refund));
+    await requestResync(service.deps.db, refund);
     expect(await findTwice(processor, refundId)).toMatchObject(dealtWith);
     expect(await timelineOf(service, refundId)).toEqual(timeline);
     await letFail(service, refund);
@@ -122,7 +121,7 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, at %s'
   test('what has failed since they let its amount stand, when that moves after all', async () => {
     const refund = await completedRefund(service, processor);
     const { id: refundId, transactionId } = refund;
-    await service.deps.db.transaction.updateMany({ where: { transactionId }, data: { reserved: 2_400n } });
+    await service.deps.db.payment.updateMany({ where: { transactionId }, data: { reserved: 2_400n } });
     await service.deps.db.refund.update({ where: { id: refundId }, data: { amount: 2_400n } });
     expect((await read(refund)).flaggedAt).not.toBeNull();
     await letStand(refundId);
@@ -143,7 +142,7 @@ describe.each(['stripe', 'braintree'] as const)('a person is shown, once, at %s'
     const refund = await completedRefund(service, processor);
     const setAmount = async (amount: bigint) => {
       const { transactionId } = refund;
-      await service.deps.db.transaction.updateMany({ where: { transactionId }, data: { reserved: amount } });
+      await service.deps.db.payment.updateMany({ where: { transactionId }, data: { reserved: amount } });
       await service.deps.db.refund.update({ where: { id: refund.id }, data: { amount } });
     };
     await setAmount(2_400n);

@@ -162,7 +162,7 @@ describe('a run', () => {
     ['the rest that its account needs', 1_000],
   ])('is not closed by another one during %s', async (_, throttledMs) => {
     const account = await accountOf(service, 'stripe');
-    const processor = service.deps.connections.connect(account);
+    const processor = await service.deps.connections.connect(account);
     const window = await nextWindow(service.deps, account);
     const run = await beginRun(service.deps, account, window, 'test');
     if (run === null) throw new Error('Another run of the account is under way.');
@@ -219,7 +219,10 @@ describe('a run', () => {
 
   test('of an account whose credentials cannot be used says so', async () => {
     const account = await accountOf(service, 'stripe', { environment: 'live' });
-    const { encryptedCredentials, updatedAt } = account;
+    const { updatedAt } = account;
+    const { encryptedCredentials } = await service.deps.db.processorAccount.findUniqueOrThrow({
+      where: { id: account.id },
+    });
     await service.deps.db.processorAccount.update({
       where: { id: account.id },
       data: { encryptedCredentials: Buffer.alloc(64), updatedAt: new Date(updatedAt.getTime() + 1) },

@@ -15,6 +15,7 @@ import {
 } from '../harness/reconciliation.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf, timelineOf } from '../harness/refund-records.ts';
+import { putOff } from '../harness/refund-work.ts';
 import { useService } from '../harness/use-service.ts';
 import { braintreeClient } from '../sandbox/clients.ts';
 
@@ -35,7 +36,7 @@ beforeEach(() => service.sandbox.clearFaults());
 afterEach(() => service.sandbox.clearFaults());
 
 async function reservedFor(transactionId: string): Promise<bigint> {
-  return (await service.deps.db.transaction.findFirstOrThrow({ where: { transactionId } })).reserved;
+  return (await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } })).reserved;
 }
 
 describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor) => {
@@ -99,7 +100,11 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     const findings = await findingsAbout(service, processor, { refundId: refund.id });
     expect(findings).toMatchObject([{ kind: 'found_there', action: 'review_requested' }]);
     const found = await workWhatIsDue(service, refund);
-    expect(found).toMatchObject({ lastOutcome: 'accepted', attemptCount: 1, unknownSince: null });
+    expect(found).toMatchObject({
+      externalRefundId: expect.any(String),
+      attemptCount: 1,
+      unknownSince: null,
+    });
     expect(await service.sandbox.refunds({ transactionId: refund.transactionId })).toHaveLength(1);
     await expectInvariants(service);
   });
@@ -112,11 +117,11 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
       amount: 2_500,
       refundId: refund.id,
     });
-    await service.deps.db.refund.update({ where: { id: refund.id }, data: { nextActionAt: tomorrow() } });
+    await putOff(service, refund.id, 86_400_000);
     const findings = await findingsAbout(service, processor, { refundId: refund.id });
     expect(findings).toMatchObject([{ kind: 'found_there', action: 'review_requested' }]);
     const found = await workWhatIsDue(service, refund);
-    expect(found).toMatchObject({ lastOutcome: 'accepted', attemptCount: 0 });
+    expect(found).toMatchObject({ externalRefundId: expect.any(String), attempts: [] });
     expect(await timelineOf(service, refund.id)).toEqual(['refund.created', 'lookup.found']);
     expect(await service.sandbox.refunds({ transactionId: refund.transactionId })).toHaveLength(1);
     await expectInvariants(service);
@@ -150,14 +155,14 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
       const transactionId = await newPayment(service, { processor });
       await refundDirectly(service, { processor, transactionId, amount });
     }
-    const before = await service.deps.db.transaction.count();
+    const before = await service.deps.db.payment.count();
     const { findings } = await reconcile(service, processor);
     const unrecorded = findings.filter(({ kind }) => kind === 'made_elsewhere_unrecorded');
     expect(unrecorded).toMatchObject([
       { action: 'nothing', message: expect.stringContaining('not on record') },
     ]);
     expect(unrecorded.some(needsPerson)).toBe(false);
-    expect(await service.deps.db.transaction.count()).toBe(before);
+    expect(await service.deps.db.payment.count()).toBe(before);
   });
 
   test("another organization's refunds at the same processor account are not touched", async () => {
@@ -237,10 +242,6 @@ async function createWholeRefund() {
     headers: { prefer: 'respond-async' },
   });
   return await rowOf(service, body.data.id);
-}
-
-function tomorrow(): Date {
-  return new Date(Date.now() + 86_400_000);
 }
 
 // In the ledger of all environments this looks like a refund that moved twice; the invariants hold before it.

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Refund } from '../../shared/db.ts';
 import {
   contradictionOf,
   type Evidence,
@@ -17,7 +16,8 @@ import {
 } from '../harness/flagged-refunds.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
-import { rowOf, timelineOf } from '../harness/refund-records.ts';
+import { type RefundRecord, rowOf, timelineOf } from '../harness/refund-records.ts';
+import { flagByHand, leaseByHand } from '../harness/refund-work.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 import { stripeClient } from '../sandbox/clients.ts';
@@ -30,22 +30,22 @@ afterEach(() => service.sandbox.clearFaults());
 
 const asked: Omit<Resolution, 'status'> = { reason: 'Seen there', externalRefundId: null, force: false };
 
-async function resolve(refund: Refund, status: ResolvedStatus, more: Partial<Resolution> = {}) {
+async function resolve(refund: RefundRecord, status: ResolvedStatus, more: Partial<Resolution> = {}) {
   return await resolveRefund(service.deps, refund, 'cli:ada', { ...asked, status, ...more });
 }
 
-async function remainingFor(refund: Refund): Promise<number> {
+async function remainingFor(refund: RefundRecord): Promise<number> {
   const { transactionId } = refund;
   const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
   return body.data.maxAmount;
 }
 
-async function reservedFor({ transactionId }: Refund): Promise<bigint> {
-  const { reserved } = await service.deps.db.transaction.findFirstOrThrow({ where: { transactionId } });
+async function reservedFor({ transactionId }: RefundRecord): Promise<bigint> {
+  const { reserved } = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
   return reserved;
 }
 
-async function lastEventOf({ id }: Refund) {
+async function lastEventOf({ id }: RefundRecord) {
   return await service.deps.db.refundEvent.findFirstOrThrow({
     where: { refundId: id },
     orderBy: { seq: 'desc' },
@@ -53,12 +53,11 @@ async function lastEventOf({ id }: Refund) {
 }
 
 /** What a decision that was not made leaves as it was. */
-function lasting({ fencingToken: _, wokenAt: __, ...rest }: Refund) {
+function lasting({ leaseToken: _, work: __, ...rest }: RefundRecord) {
   return rest;
 }
 
-const flag = (id: string, flagReason = 'Somebody has to look') =>
-  service.deps.db.refund.update({ where: { id }, data: { flaggedAt: new Date(), flagReason } });
+const flag = (id: string) => flagByHand(service, id);
 
 describe.each(['stripe', 'braintree'])('a flagged refund of unknown fate at %s', (processor) => {
   afterEach(() => expectInvariants(service));
@@ -71,9 +70,7 @@ describe.each(['stripe', 'braintree'])('a flagged refund of unknown fate at %s',
     expect(await rowOf(service, flagged.id)).toMatchObject({
       status,
       flaggedAt: null,
-      flagReason: null,
-      unknownSince: null,
-      claimedUntil: null,
+      work: null,
     });
     expect(await reservedFor(flagged)).toBe(0n);
     expect(await remainingFor(flagged)).toBe(10_000);
@@ -186,12 +183,10 @@ describe('a decision', () => {
 
   test('waits while a worker holds the refund, and tells until when', async () => {
     const flagged = await flaggedUnknown(service, 'stripe', 'reset');
-    await service.deps.db.$executeRaw`
-      UPDATE refund SET claimed_until = clock_timestamp() + interval '1 minute', fencing_token = fencing_token + 1
-      WHERE id = ${flagged.id}`;
+    await leaseByHand(service, flagged.id, 60_000);
     const held = await rowOf(service, flagged.id);
     const outcome = await resolve(held, 'failed');
-    expect(outcome).toMatchObject({ kind: 'leased', until: held.claimedUntil });
+    expect(outcome).toMatchObject({ kind: 'leased', until: held.leasedUntil });
     expect(await rowOf(service, flagged.id)).toEqual(held);
   });
 
@@ -201,7 +196,7 @@ describe('a decision', () => {
     const deciding = resolve(flagged, 'failed');
     await waitFor(
       'the decision to hold the refund',
-      async () => (await rowOf(service, flagged.id)).fencingToken > flagged.fencingToken,
+      async () => (await rowOf(service, flagged.id)).leaseToken !== flagged.leaseToken,
     );
     await reviewed(service, flagged.id);
     expect((await deciding).kind).toBe('done');
@@ -219,7 +214,7 @@ describe('a decision', () => {
     await expect(
       resolve(await flag(id), 'completed', { externalRefundId: other.externalRefundId, force: true }),
     ).rejects.toThrow(`is ${other.id} already`);
-    expect((await rowOf(service, id)).claimedUntil).toBeNull();
+    expect((await rowOf(service, id)).leasedUntil).toBeNull();
   });
 
   test('may not name one made past this service while ours is there, too', async () => {
@@ -262,7 +257,7 @@ describe('what a person insists on', () => {
       detail: { forced: true, against: expect.stringContaining('pending') },
     });
     const { transactionId } = flagged;
-    const payment = await service.deps.db.transaction.findFirstOrThrow({ where: { transactionId } });
+    const payment = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
     expect(payment).toMatchObject({ reserved: 0n, refundedOutside: 2_500n });
     expect(await remainingFor(flagged)).toBe(7_500);
 
@@ -310,14 +305,13 @@ describe('what a person insists on', () => {
     const late = advanceRefund(service.deps, id);
     await waitFor('the worker to be sending', async () => (await rowOf(service, id)).attemptCount === 1);
     await flag(id);
-    await service.deps.db.$executeRaw`UPDATE refund SET claimed_until = clock_timestamp() WHERE id = ${id}`;
+    await leaseByHand(service, id, 0);
     const outcome = await resolve(await rowOf(service, id), 'failed', { force: true });
     expect(outcome.kind).toBe('done');
-    const decided = await rowOf(service, id);
+    const { work: _, ...decided } = await rowOf(service, id);
     await late;
     // What the worker has learnt does not count any more, and it is not lost: somebody reads the refund again.
-    const reviewDueAt = expect.any(Date);
-    expect(await rowOf(service, id)).toEqual({ ...decided, reviewDueAt });
+    expect(await rowOf(service, id)).toMatchObject({ ...decided, resyncRequestedAt: expect.any(Date) });
     expect(await timelineOf(service, id)).toEqual(['refund.created', 'attempt.started', 'refund.failed']);
     await advanceRefund(service.deps, id);
     expect(await rowOf(service, id)).toMatchObject({ status: 'failed', flaggedAt: expect.any(Date) });
@@ -330,9 +324,9 @@ describe('what a person insists on', () => {
     const outcome = await resolve(await rowOf(service, id), 'failed', { force: true });
     expect(outcome.kind).toBe('done');
     await advanceRefund(service.deps, id);
-    const { flagReason, reviewDueAt } = await rowOf(service, id);
+    const { flagReason, resyncRequestedAt, dueAt } = await rowOf(service, id);
     expect(flagReason).toContain('It is failed here');
-    expect(reviewDueAt).toBeNull();
+    expect([resyncRequestedAt, dueAt]).toEqual([null, null]);
   });
 });
 

@@ -1,13 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
-import { requestReview } from '../../shared/refunds/request-review.ts';
+import { requestResync } from '../../shared/refunds/lifecycle/resync.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
 import { rowOf, timelineOf, untilStatus } from '../harness/refund-records.ts';
+import { leaseByHand, untilReviewed } from '../harness/refund-work.ts';
 import { sandboxCredentials, type TestService } from '../harness/service.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
+import { watchReadings } from '../harness/watched-readings.ts';
 
 const service = useService({ settings: { MISCONFIGURED_RETRY_MS: 600_000 } });
 
@@ -30,20 +32,11 @@ async function completedRefund(processor: string) {
 
 /** Says that there is news, and wakes nobody: the sweep has to see it. */
 async function askForReview({ deps }: TestService, id: string): Promise<void> {
-  await deps.db.$transaction((tx) => requestReview(tx, deps, { id }));
-}
-
-async function untilReviewed(id: string) {
-  await waitFor(
-    'the review to be over',
-    async () =>
-      (await rowOf(service, id)).reviewDueAt === null && (await rowOf(service, id)).claimedUntil === null,
-  );
-  return await rowOf(service, id);
+  await requestResync(deps.db, { id });
 }
 
 async function reservedFor(transactionId: string): Promise<bigint> {
-  const { reserved } = await service.deps.db.transaction.findFirstOrThrow({ where: { transactionId } });
+  const { reserved } = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
   return reserved;
 }
 
@@ -62,10 +55,9 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
     });
     await askForReview(service, refund.id);
     await untilStatus(service, refund.id, 'failed');
-    expect(await untilReviewed(refund.id)).toMatchObject({
+    expect(await untilReviewed(service, refund.id)).toMatchObject({
       failureCode: driven[processor].reason,
-      reviewDueAt: null,
-      claimedUntil: null,
+      work: null,
     });
     expect(await reservedFor(refund.transactionId)).toBe(0n);
     const [last] = await service.deps.db.refundEvent.findMany({
@@ -81,7 +73,7 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
     const refund = await completedRefund(processor);
     const before = await timelineOf(service, refund.id);
     await askForReview(service, refund.id);
-    const after = await untilReviewed(refund.id);
+    const after = await untilReviewed(service, refund.id);
     expect(after).toMatchObject({ status: 'completed', flaggedAt: null });
     expect(after.updatedAt).toEqual(refund.updatedAt);
     expect(await timelineOf(service, refund.id)).toEqual(before);
@@ -98,9 +90,7 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
   test('is not moved by a worker that died before it could read, and read by the next one', async () => {
     const refund = await completedRefund(processor);
     await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: driven[processor].gone });
-    await service.deps.db.$executeRaw`
-      UPDATE refund SET claimed_until = clock_timestamp() + interval '1 second', fencing_token = fencing_token + 1,
-        review_due_at = now() + interval '1 second' WHERE id = ${refund.id}`;
+    await leaseByHand(service, refund.id, 1_000);
     expect((await rowOf(service, refund.id)).status).toBe('completed');
     await untilStatus(service, refund.id, 'failed');
   });
@@ -116,8 +106,8 @@ test('a review that waits for credentials is made as soon as they are mended', a
   await set({ ...stripe, secretKey: 'sk_test_invalid' });
   await askForReview(service, refund.id);
   await waitFor('the review to be put off', async () => {
-    const { reviewDueAt } = await rowOf(service, refund.id);
-    return reviewDueAt !== null && reviewDueAt > new Date(Date.now() + 60_000);
+    const { dueAt } = await rowOf(service, refund.id);
+    return dueAt !== null && dueAt > new Date(Date.now() + 60_000);
   });
   await set(stripe);
   await untilStatus(service, refund.id, 'failed');
@@ -134,7 +124,7 @@ test.each(['stripe', 'braintree'])(
     const { id } = await service.deps.db.refund.findFirstOrThrow({ where: { transactionId } });
     await untilStatus(service, id, 'failed');
     await askForReview(service, id);
-    expect(await untilReviewed(id)).toMatchObject({
+    expect(await untilReviewed(service, id)).toMatchObject({
       status: 'failed',
       failureCode: 'transaction_not_found',
       flaggedAt: null,
@@ -144,13 +134,13 @@ test.each(['stripe', 'braintree'])(
 
 test('news that comes while a refund is being read is not lost', async () => {
   const refund = await completedRefund('stripe');
+  const readings = watchReadings(service);
   await service.sandbox.settings({ latencyMs: 400 });
   await askForReview(service, refund.id);
-  await waitFor('a worker to read it', async () => (await rowOf(service, refund.id)).claimedUntil !== null);
+  await waitFor('a worker to read it', () => readings.countOf(refund.externalRefundId) > 0);
   await askForReview(service, refund.id);
-  const { fencingToken } = await rowOf(service, refund.id);
-  const reviewed = await untilReviewed(refund.id);
-  expect(reviewed.fencingToken).toBeGreaterThan(fencingToken);
+  await untilReviewed(service, refund.id);
+  expect(readings.countOf(refund.externalRefundId)).toBe(2);
 });
 
 describe('a refund that was carried out after it was given up', () => {
@@ -248,5 +238,5 @@ test('a refund that waits for a person has no news, whoever says so', async () =
     },
   });
   await askForReview(service, id);
-  expect((await rowOf(service, id)).reviewDueAt).toBeNull();
+  expect((await rowOf(service, id)).work).toBeNull();
 });

@@ -68,6 +68,21 @@ describe('webhooks', () => {
     expect(new Set(eventsOf(id).map((event) => event.id)).size).toBe(4);
   });
 
+  test('a refund that succeeds in the answer is announced with its charge and its bank reference', async () => {
+    await card('ch_hookAtOnce');
+    await control.settings({ autoSettleMs: 0 });
+    const { id, status } = await stripe.refunds.create({ charge: 'ch_hookAtOnce', amount: 100 });
+    await control.settings({ autoSettleMs: 1500 });
+    expect(status).toBe('succeeded');
+    await waitForEvents(id, 2);
+    const types = () => eventsOf(id).map((event) => event.type);
+    expect(types().toSorted()).toEqual(['refund.created', 'refund.updated']);
+    for (const event of eventsOf(id)) expect(event.data.object).toMatchObject({ status: 'succeeded' });
+    await waitForEvents('ch_hookAtOnce', 1);
+    const [charge] = eventsOf('ch_hookAtOnce');
+    expect(charge).toMatchObject({ type: 'charge.refunded', data: { object: { amount_refunded: 100 } } });
+  });
+
   test('an event that was not taken is sent again', async () => {
     await card('ch_hookRetry');
     failures = 1;

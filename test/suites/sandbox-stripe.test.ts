@@ -103,6 +103,36 @@ describe('credentials', () => {
   });
 });
 
+describe('a payment captured in parts', () => {
+  test('is captured only by the last one, and shows what has been captured until then', async () => {
+    await card('ch_parts', { status: 'uncaptured', capturedAmount: 1000 });
+    const shown = async () => await stripe.paymentIntents.retrieve('pi_parts', { expand: ['latest_charge'] });
+    expect(await shown()).toMatchObject({
+      ...{ status: 'requires_capture', amount: 5000, amount_capturable: 4000, amount_received: 1000 },
+      latest_charge: { amount: 5000, amount_captured: 1000, captured: false, refunded: false },
+    });
+    await control.changeTransaction('ch_parts', { status: 'succeeded', capturedAmount: 3000 });
+    expect(await shown()).toMatchObject({
+      ...{ status: 'succeeded', amount: 5000, amount_capturable: 0, amount_received: 3000 },
+      latest_charge: { amount: 5000, amount_captured: 3000, amount_refunded: 0, captured: true },
+    });
+  });
+
+  test.each([
+    ['so far', { status: 'uncaptured', capturedAmount: 3000 }, 3000, false],
+    ['in part', { capturedAmount: 3000 }, 3000, true],
+    ['beyond its authorization', { capturedAmount: 6000 }, 6000, true],
+  ])('can be refunded up to what was captured: %s', async (what, more, captured, refunded) => {
+    const charge = `ch_up_to_${what.replaceAll(' ', '_')}`;
+    await card(charge, more);
+    expect(await failureOf(stripe.refunds.create({ charge, amount: captured + 1 }))).toMatchObject({
+      param: 'amount',
+    });
+    expect(await stripe.refunds.create({ charge })).toMatchObject({ amount: captured });
+    expect(await stripe.charges.retrieve(charge)).toMatchObject({ amount_refunded: captured, refunded });
+  });
+});
+
 describe('refusals of a refund', () => {
   test('more than what is left names the amount', async () => {
     await card('ch_over');
@@ -130,6 +160,17 @@ describe('refusals of a refund', () => {
       statusCode: 400,
       code,
     });
+  });
+
+  test('a disputed charge has a dispute that stops refunds, and others have none', async () => {
+    await card('ch_with_dispute', { status: 'disputed' });
+    await card('ch_without_dispute');
+    const disputesOf = async (charge: string) => (await stripe.disputes.list({ charge })).data;
+    expect(await disputesOf('ch_with_dispute')).toMatchObject([
+      { object: 'dispute', charge: 'ch_with_dispute', status: 'needs_response', is_charge_refundable: false },
+    ]);
+    expect(await disputesOf('ch_without_dispute')).toEqual([]);
+    expect(await failureOf(disputesOf('ch_missing'))).toMatchObject({ code: 'resource_missing' });
   });
 
   test('a declined refund says that the issuer declined it', async () => {

@@ -1,21 +1,24 @@
 import fc from 'fast-check';
-import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
 import { currencyExponents } from '../../shared/currencies.ts';
 import { UnexpectedAnswerError } from '../../shared/processors/answer.ts';
 import { amountProblem, fromStripeAmount, toStripeAmount } from '../../shared/processors/stripe/amounts.ts';
+import { isPaymentId } from '../../shared/processors/stripe/ids.ts';
 import { outcomeOf } from '../../shared/processors/stripe/map-error.ts';
 import { mapStatus } from '../../shared/processors/stripe/map-status.ts';
+import { stripeSdk } from '../../shared/processors/stripe/sdk.ts';
+
+const { errors } = stripeSdk();
 
 /** The error that the SDK makes of an HTTP answer. */
 function httpError(statusCode: number, raw: Record<string, unknown>, headers: Record<string, string> = {}) {
-  return Stripe.errors.StripeError.generate({ message: 'No.', ...raw, statusCode, headers } as never);
+  return errors.StripeError.generate({ message: 'No.', ...raw, statusCode, headers } as never);
 }
 
 /** The error that the SDK makes of a failed fetch. */
 function networkError(cause: Record<string, unknown>, message = 'An error occurred with our connection.') {
   const detail = Object.assign(new TypeError('fetch failed'), { cause });
-  return new Stripe.errors.StripeConnectionError({ message, detail } as never);
+  return new errors.StripeConnectionError({ message, detail } as never);
 }
 
 describe('what a Stripe error means', () => {
@@ -78,7 +81,7 @@ describe('what a Stripe error means', () => {
   });
 
   test('what nobody has foreseen is unknown', () => {
-    for (const error of [new TypeError('x'), 'text', null, new Stripe.errors.StripeAPIError({} as never)]) {
+    for (const error of [new TypeError('x'), 'text', null, new errors.StripeAPIError({} as never)]) {
       expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', answered: false });
     }
     expect(outcomeOf(new UnexpectedAnswerError('x'))).toMatchObject({ kind: 'unknown', answered: true });
@@ -121,6 +124,17 @@ describe('what the status of a Stripe refund means', () => {
   ])('%s is %s', (status, state) => {
     expect(mapStatus(status)).toBe(state);
   });
+});
+
+test.each([
+  ['ch_1', true],
+  ['py_1', true],
+  ['pi_3MtwBwLkdIwHu7ix28a3tqPa', true],
+  ['pi_3MtwBwLkdIwHu7ix28a3tqPa_secret_YrKJUKribcBjcG8HVhfZluoGH', false],
+  ['re_1', false],
+  ['ch_../1', false],
+])('%s is the id of a payment: %s', (id, expected) => {
+  expect(isPaymentId(id)).toBe(expected);
 });
 
 describe('amounts for Stripe', () => {

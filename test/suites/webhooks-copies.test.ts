@@ -35,7 +35,7 @@ describe.each(['stripe', 'braintree'] as const)('a refund that was made elsewher
     expect(await rowOf(service, id)).toMatchObject({
       status: 'completed',
       externalRefundId,
-      reviewDueAt: null,
+      work: null,
     });
     expect(await leftToRefund(service, transactionId)).toBe(7_400);
   });

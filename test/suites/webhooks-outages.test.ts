@@ -5,7 +5,7 @@ import { useDatabase } from '../harness/database.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { OwnPostgres } from '../harness/own-stores.ts';
 import { newPayment } from '../harness/payments.ts';
-import { rowOf, untilStatus } from '../harness/refund-records.ts';
+import { type RefundRecord, rowOf, untilStatus } from '../harness/refund-records.ts';
 import { startService, type TestService } from '../harness/service.ts';
 import { openProcesses, type Processes } from '../harness/service-processes.ts';
 import { type ProcessorName, webhookAbout } from '../harness/signed-webhooks.ts';
@@ -13,6 +13,11 @@ import { waitFor } from '../harness/wait-for.ts';
 import { newsOf, openWebhooks, type Webhooks } from '../harness/webhooks.ts';
 
 const gone = { stripe: 'failed', braintree: 'settlement_declined' };
+
+/** That the money came back. */
+function returned(processor: ProcessorName, refund: RefundRecord) {
+  return webhookAbout(processor, { ...newsOf(refund), processorStatus: gone[processor] });
+}
 
 /** A refund that has completed here and come back there, unnoticed. */
 async function returnedRefund(service: TestService, processor: ProcessorName) {
@@ -46,14 +51,14 @@ describe('without PostgreSQL', () => {
     'a webhook of %s is put off with 503, and taken when the processor sends it again',
     async (processor) => {
       const refund = await returnedRefund(service, processor);
-      const webhook = webhookAbout(processor, newsOf(refund));
+      const webhook = returned(processor, refund);
       const address = await webhooks.addressOf(processor);
       await postgres.stop();
       const refused = await webhooks.send(processor, webhook, address);
       expect(refused).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
       await postgres.startAgain();
-      expect((await rowOf(service, refund.id)).reviewDueAt).toBeNull();
+      expect((await rowOf(service, refund.id)).work).toBeNull();
       await waitFor(
         'the webhook to be taken',
         async () => (await webhooks.send(processor, webhook, address)).status === 200,
@@ -65,7 +70,7 @@ describe('without PostgreSQL', () => {
 
   test('a webhook whose commit breaks off is put off with 503, and on record once when it is sent again', async () => {
     const refund = await returnedRefund(service, 'stripe');
-    const webhook = webhookAbout('stripe', newsOf(refund));
+    const webhook = returned('stripe', refund);
     await service.deps.db.$executeRaw`
       CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql AS
       'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`;
@@ -110,11 +115,11 @@ describe('with workers that are killed', () => {
   test('a webhook that arrives while none is left is on record, and the next one reads', async () => {
     const refund = await returnedRefund(service, 'stripe');
     await worker.kill9();
-    const answer = await webhooks.send('stripe', webhookAbout('stripe', newsOf(refund)));
+    const answer = await webhooks.send('stripe', returned('stripe', refund));
     expect(answer.status).toBe(200);
     expect(await rowOf(service, refund.id)).toMatchObject({
       status: 'completed',
-      reviewDueAt: expect.any(Date),
+      resyncRequestedAt: expect.any(Date),
     });
     worker = await processes.startWorker();
     // The queue may still count on the worker that died, for its lock and a check.
@@ -124,11 +129,11 @@ describe('with workers that are killed', () => {
   test('one that is killed while it reads leaves the reading to the next one', async () => {
     const refund = await returnedRefund(service, 'braintree');
     await service.sandbox.settings({ latencyMs: 1_500 });
-    await webhooks.send('braintree', webhookAbout('braintree', newsOf(refund)));
-    await waitFor('the reading', async () => (await rowOf(service, refund.id)).claimedUntil !== null);
+    await webhooks.send('braintree', returned('braintree', refund));
+    await waitFor('the reading', async () => (await rowOf(service, refund.id)).leasedUntil !== null);
     await worker.kill9();
-    const { status, reviewDueAt } = await rowOf(service, refund.id);
-    expect([status, reviewDueAt]).toEqual(['completed', expect.any(Date)]);
+    const { status, dueAt } = await rowOf(service, refund.id);
+    expect([status, dueAt]).toEqual(['completed', expect.any(Date)]);
     await service.sandbox.settings({ latencyMs: 0 });
     worker = await processes.startWorker();
     await waitFor('the next one to read', async () => (await rowOf(service, refund.id)).status === 'failed');

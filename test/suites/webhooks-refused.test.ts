@@ -180,6 +180,15 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
       'no signature',
       () => ({ ...signBraintree(xml()), body: `bt_payload=${Buffer.from(xml()).toString('hex')}` }),
     ],
+    [
+      'a signature of more than 16 KiB, the right one at its end',
+      () => {
+        const { body, headers } = signBraintree(xml());
+        const form = new URLSearchParams(body);
+        form.set('bt_signature', `${'other|signature&'.repeat(1024)}${form.get('bt_signature')}`);
+        return { headers, body: form.toString() };
+      },
+    ],
     ['no XML, signed well', () => signBraintree('not xml')],
     [
       'entities that would grow, signed well',
@@ -314,7 +323,7 @@ describe('a genuine webhook', () => {
         );
         expect(recorded).toMatchObject([{ refundId: null }]);
         const payment = { transactionId: refund.transactionId };
-        const { fetchedAt } = await service.deps.db.transaction.findFirstOrThrow({ where: payment });
+        const { fetchedAt } = await service.deps.db.payment.findFirstOrThrow({ where: payment });
         expect(fetchedAt).not.toBeNull();
       }
     },
@@ -323,11 +332,11 @@ describe('a genuine webhook', () => {
   test.each(['stripe', 'braintree'] as const)(
     'of %s has its refund read again; sent once more, it changes nothing',
     async (processor) => {
-      const webhook = webhookAbout(processor, newsOf(refunds[processor]));
+      const webhook = webhookAbout(processor, { ...newsOf(refunds[processor]), processorStatus: 'failed' });
       expect((await webhooks.send(processor, webhook)).status).toBe(200);
       const after = await dump();
       expect(after).not.toBe(before);
-      expect((await rowOf(service, refunds[processor].id)).reviewDueAt).not.toBeNull();
+      expect((await rowOf(service, refunds[processor].id)).resyncRequestedAt).not.toBeNull();
       expect((await webhooks.send(processor, webhook)).status).toBe(200);
       expect(await dump()).toBe(after);
     },

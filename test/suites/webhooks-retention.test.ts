@@ -3,9 +3,11 @@ import { newId } from '../../shared/ids.ts';
 import { expireEvents } from '../../worker/jobs/expire-events.ts';
 import { newPayment } from '../harness/payments.ts';
 import { rowOf, untilStatus } from '../harness/refund-records.ts';
+import { untilReviewed } from '../harness/refund-work.ts';
 import { webhookAbout } from '../harness/signed-webhooks.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
+import { watchReadings } from '../harness/watched-readings.ts';
 import { newsOf, useWebhooks } from '../harness/webhooks.ts';
 
 const service = useService();
@@ -63,18 +65,14 @@ test('a notification of Braintree that is repeated after its time is one more re
     body: { transactionId, amount: 100, reason: 'other' },
   });
   const refund = await untilStatus(service, body.data.id, 'completed');
-  const webhook = webhookAbout('braintree', newsOf(refund));
-  const untilRead = () =>
-    waitFor('the refund to be read', async () => {
-      const { reviewDueAt, claimedUntil } = await rowOf(service, refund.id);
-      return reviewDueAt === null && claimedUntil === null;
-    });
+  const webhook = webhookAbout('braintree', { ...newsOf(refund), processorStatus: 'settling' });
+  const readings = watchReadings(service);
   await webhooks.send('braintree', webhook);
-  await untilRead();
+  await untilReviewed(service, refund.id);
   const before = await rowOf(service, refund.id);
   await service.deps.db.processorEvent.deleteMany({ where: { refundId: refund.id } });
   expect((await webhooks.send('braintree', webhook)).status).toBe(200);
-  await untilRead();
-  const after = await rowOf(service, refund.id);
-  expect(after).toEqual({ ...before, fencingToken: before.fencingToken + 1 });
+  await untilReviewed(service, refund.id);
+  expect(await rowOf(service, refund.id)).toEqual(before);
+  expect(readings.countOf(refund.externalRefundId)).toBe(2);
 });

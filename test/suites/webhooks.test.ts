@@ -1,13 +1,21 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Refund } from '../../shared/db.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { newPayment } from '../harness/payments.ts';
 import { refundDirectly } from '../harness/refund-directly.ts';
-import { rowOf, timelineOf, untilStatus } from '../harness/refund-records.ts';
-import { type ProcessorName, signStripe, stripeEvent, webhookAbout } from '../harness/signed-webhooks.ts';
+import { type RefundRecord, rowOf, timelineOf, untilStatus } from '../harness/refund-records.ts';
+import { putOff, untilReviewed } from '../harness/refund-work.ts';
+import {
+  type ProcessorName,
+  type RefundNews,
+  type SignedWebhook,
+  signStripe,
+  stripeEvent,
+  webhookAbout,
+} from '../harness/signed-webhooks.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
+import { watchReadings } from '../harness/watched-readings.ts';
 import { newsOf, useWebhooks } from '../harness/webhooks.ts';
 
 const received = { status: 200, body: { data: { received: true } } };
@@ -41,34 +49,31 @@ async function createdRefund(transactionId: string): Promise<string> {
 async function completedRefund(
   processor: ProcessorName,
   payment: Record<string, unknown> = {},
-): Promise<Refund> {
+): Promise<RefundRecord> {
   const transactionId = await newPayment(service, { processor, ...payment });
   return await untilStatus(service, await createdRefund(transactionId), 'completed');
 }
 
 /** A refund that its processor has accepted and not carried out; nobody will ask about it again for long. */
-async function openRefund(processor: ProcessorName, payment: Record<string, unknown> = {}): Promise<Refund> {
+async function openRefund(
+  processor: ProcessorName,
+  payment: Record<string, unknown> = {},
+): Promise<RefundRecord> {
   await service.sandbox.settings({ autoSettleMs: null });
   const id = await createdRefund(await newPayment(service, { processor, ...payment }));
   await waitFor('the refund to be accepted', async () => (await rowOf(service, id)).externalRefundId);
-  await service.deps.db.refund.update({
-    where: { id },
-    data: { nextActionAt: new Date(Date.now() + 3_600_000) },
-  });
+  await putOff(service, id, 3_600_000);
   return await rowOf(service, id);
 }
 
-async function reservedFor({ transactionId }: Refund): Promise<bigint> {
-  const { reserved } = await service.deps.db.transaction.findFirstOrThrow({ where: { transactionId } });
+async function reservedFor({ transactionId }: RefundRecord): Promise<bigint> {
+  const { reserved } = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
   return reserved;
 }
 
-async function untilReviewed(id: string): Promise<Refund> {
-  await waitFor('the review to be over', async () => {
-    const { reviewDueAt, claimedUntil } = await rowOf(service, id);
-    return reviewDueAt === null && claimedUntil === null;
-  });
-  return await rowOf(service, id);
+/** That the money came back. */
+function returned(processor: ProcessorName, refund: RefundRecord, changes: Partial<RefundNews> = {}) {
+  return webhookAbout(processor, { ...newsOf(refund), processorStatus: gone[processor].status, ...changes });
 }
 
 async function eventsOf(refundId: string) {
@@ -80,9 +85,9 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
     const refund = await completedRefund(processor);
     expect(await reservedFor(refund)).toBe(2_500n);
     await service.sandbox.driveRefund(refund.externalRefundId ?? '', gone[processor]);
-    expect(await webhooks.send(processor, webhookAbout(processor, newsOf(refund)))).toMatchObject(received);
+    expect(await webhooks.send(processor, returned(processor, refund))).toMatchObject(received);
     await untilStatus(service, refund.id, 'failed');
-    expect(await untilReviewed(refund.id)).toMatchObject({ failureCode: failureCodes[processor] });
+    expect(await untilReviewed(service, refund.id)).toMatchObject({ failureCode: failureCodes[processor] });
     expect(await reservedFor(refund)).toBe(0n);
     expect(await eventsOf(refund.id)).toMatchObject([
       { externalRefundId: refund.externalRefundId, transactionId: refund.transactionId },
@@ -121,55 +126,67 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
     const before = await timelineOf(service, refund.id);
     // The payload calls it succeeded or settled; the processor does not.
     expect(await webhooks.send(processor, webhookAbout(processor, newsOf(refund)))).toMatchObject(received);
-    expect(await untilReviewed(refund.id)).toMatchObject({ status: 'processing' });
+    expect(await untilReviewed(service, refund.id)).toMatchObject({ status: 'processing' });
     expect(await timelineOf(service, refund.id)).toEqual(before);
+  });
+
+  test('that says what is on record is put on record, and is no reason to read anything', async () => {
+    const refund = await completedRefund(processor);
+    const readings = watchReadings(service);
+    const { transactionId } = refund;
+    const payment = () => service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    const before = { refund: await rowOf(service, refund.id), payment: await payment() };
+    expect(await webhooks.send(processor, webhookAbout(processor, newsOf(refund)))).toMatchObject(received);
+    expect(await eventsOf(refund.id)).toHaveLength(1);
+    expect({ refund: await rowOf(service, refund.id), payment: await payment() }).toEqual(before);
+    expect(readings.countOf(refund.externalRefundId)).toBe(0);
   });
 
   test('that comes late and out of order leaves the refund where the processor has it now', async () => {
     const refund = await completedRefund(processor);
     const early = webhookAbout(processor, newsOf(refund));
     await service.sandbox.driveRefund(refund.externalRefundId ?? '', gone[processor]);
-    const late = webhookAbout(processor, { ...newsOf(refund), refundId: null });
+    const late = returned(processor, refund, { refundId: null });
     expect(await webhooks.send(processor, late)).toMatchObject(received);
     await untilStatus(service, refund.id, 'failed');
     expect(await webhooks.send(processor, early)).toMatchObject(received);
-    expect(await untilReviewed(refund.id)).toMatchObject({ status: 'failed', flaggedAt: null });
+    expect(await untilReviewed(service, refund.id)).toMatchObject({ status: 'failed', flaggedAt: null });
     expect((await timelineOf(service, refund.id)).filter((type) => type === 'refund.failed')).toHaveLength(1);
   });
 
   test('in a hundred copies at once is one event and one reading', async () => {
     const refund = await completedRefund(processor);
-    const { fencingToken } = await rowOf(service, refund.id);
-    const webhook = webhookAbout(processor, newsOf(refund));
+    const readings = watchReadings(service);
+    const webhook = returned(processor, refund);
     const answers = await Promise.all(Array.from({ length: 100 }, () => webhooks.send(processor, webhook)));
     // A machine under load may run out of connections for a moment; the processor would send such a copy again.
     for (const { status } of answers) expect([200, 503]).toContain(status);
     expect(answers.map(({ status }) => status)).toContain(200);
     expect(await eventsOf(refund.id)).toHaveLength(1);
-    // Every claim raises the token.
-    expect((await untilReviewed(refund.id)).fencingToken).toBe(fencingToken + 1);
+    await untilReviewed(service, refund.id);
+    expect(readings.countOf(refund.externalRefundId)).toBe(1);
     expect(await webhooks.send(processor, webhook)).toMatchObject(received);
-    expect((await rowOf(service, refund.id)).reviewDueAt).toBeNull();
+    expect((await rowOf(service, refund.id)).work).toBeNull();
   });
 
-  test('that comes while the refund is read is followed by one more reading, and never by two at a time', async () => {
+  test.each([
+    ['and says more is followed by one more reading', 'another word', 2],
+    ['and says what is being read is not read once more', gone[processor].status, 1],
+  ])('that comes while the refund is read %s, and never by two at a time', async (_, status, expected) => {
     const refund = await completedRefund(processor);
     await service.sandbox.driveRefund(refund.externalRefundId ?? '', gone[processor]);
-    const { fencingToken } = await rowOf(service, refund.id);
-    const readingMs = 1_200;
-    await service.sandbox.settings({ latencyMs: readingMs });
-    const since = performance.now();
-    const first = webhookAbout(processor, newsOf(refund));
-    const second = webhookAbout(processor, { ...newsOf(refund), refundId: null });
+    const readings = watchReadings(service);
+    await service.sandbox.settings({ latencyMs: 1_200 });
+    const first = returned(processor, refund);
+    const second = returned(processor, refund, { refundId: null, processorStatus: status });
     expect(await webhooks.send(processor, first)).toMatchObject(received);
-    await waitFor('a reading', async () => (await rowOf(service, refund.id)).claimedUntil !== null);
+    await waitFor('a reading', () => readings.countOf(refund.externalRefundId) > 0);
     expect(await webhooks.send(processor, second)).toMatchObject(received);
     await Promise.all(Array.from({ length: 8 }, () => advanceRefund(service.deps, refund.id)));
     await untilStatus(service, refund.id, 'failed');
-    // Every claim raises the token; readings that overlap take less time than one after the other.
-    const readings = (await untilReviewed(refund.id)).fencingToken - fencingToken;
-    expect(readings).toBeGreaterThan(1);
-    expect(performance.now() - since).toBeGreaterThan(readings * readingMs * 0.9);
+    await untilReviewed(service, refund.id);
+    expect(readings.countOf(refund.externalRefundId)).toBe(expected);
+    expect(readings.most()).toBe(1);
     expect((await timelineOf(service, refund.id)).filter((type) => type === 'refund.failed')).toHaveLength(1);
   });
 
@@ -182,13 +199,20 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
       return there.length === 1 && there;
     });
     const refundId = moved?.key ?? '';
-    expect(await rowOf(service, refundId)).toMatchObject({ externalRefundId: null, lastOutcome: 'unknown' });
+    expect(await rowOf(service, refundId)).toMatchObject({
+      externalRefundId: null,
+      unknownSince: expect.any(Date),
+      attempts: [{ endedAt: null }],
+    });
     const news = { externalRefundId: moved?.id ?? '', refundId, transactionId };
     expect(await webhooks.send(processor, webhookAbout(processor, news))).toMatchObject(received);
-    expect((await rowOf(service, refundId)).reviewDueAt).not.toBeNull();
+    expect((await rowOf(service, refundId)).resyncRequestedAt).not.toBeNull();
     expect(await creating).toBe(refundId);
     await untilStatus(service, refundId, 'completed');
-    expect(await untilReviewed(refundId)).toMatchObject({ attemptCount: 1, externalRefundId: moved?.id });
+    expect(await untilReviewed(service, refundId)).toMatchObject({
+      attemptCount: 1,
+      externalRefundId: moved?.id,
+    });
     expect(await service.sandbox.refunds({ processor, transactionId })).toHaveLength(1);
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
     expect((await timelineOf(service, refundId)).filter((type) => type === 'attempt.accepted')).toHaveLength(
@@ -213,28 +237,44 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
   });
 });
 
+/** That something of a payment was refunded, and not by which refund. */
+function chargeRefunded(charge: string, more: Record<string, unknown>): SignedWebhook {
+  const news = { externalRefundId: 're_x', refundId: null, transactionId: charge };
+  const object = { id: charge, object: 'charge', currency: 'usd', ...more };
+  const event = stripeEvent(news, { type: 'charge.refunded', data: { object } });
+  return signStripe(JSON.stringify(event));
+}
+
 test('of a payment known by its charge and by its intent, both are read anew', async () => {
   const charge = await newPayment(service);
   const intent = `pi_${charge.slice(3)}`;
   for (const transactionId of [charge, intent])
     await service.call('POST', '/v1/policies/check', { body: { transactionId } });
-  const object = { id: charge, object: 'charge', payment_intent: intent };
-  const event = stripeEvent(
-    { externalRefundId: 're_x', refundId: null, transactionId: charge },
-    { type: 'charge.refunded', data: { object } },
-  );
-  expect(await webhooks.send('stripe', signStripe(JSON.stringify(event)))).toMatchObject(received);
-  const rows = await service.deps.db.transaction.findMany({
+  const told = chargeRefunded(charge, { payment_intent: intent });
+  expect(await webhooks.send('stripe', told)).toMatchObject(received);
+  const rows = await service.deps.db.payment.findMany({
     where: { transactionId: { in: [charge, intent] } },
   });
   expect(rows.map(({ fetchedAt }) => fetchedAt)).toEqual([null, null]);
+});
+
+test.each([
+  ['no more was refunded than is on record is no reason to read it', 2_500, false],
+  ['more was refunded than is on record has it read anew', 2_501, true],
+])('of a payment that %s', async (_, amount_refunded, isDoubted) => {
+  const { transactionId } = await completedRefund('stripe');
+  expect(await webhooks.send('stripe', chargeRefunded(transactionId, { amount_refunded }))).toMatchObject(
+    received,
+  );
+  const { fetchedAt } = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+  expect(fetchedAt === null).toBe(isDoubted);
 });
 
 test('a reading that the processor refuses is made again, and the event is not needed for it', async () => {
   const refund = await completedRefund('stripe');
   await service.sandbox.driveRefund(refund.externalRefundId ?? '', gone.stripe);
   await service.sandbox.fault({ processor: 'stripe', operation: 'refund.get', kind: 'error-503', times: 2 });
-  expect(await webhooks.send('stripe', webhookAbout('stripe', newsOf(refund)))).toMatchObject(received);
+  expect(await webhooks.send('stripe', returned('stripe', refund))).toMatchObject(received);
   await untilStatus(service, refund.id, 'failed');
 });
 
@@ -242,8 +282,8 @@ test('an answer comes at once, however slow the processor is', async () => {
   const refund = await completedRefund('stripe');
   await service.sandbox.settings({ latencyMs: 20_000 });
   const since = performance.now();
-  expect(await webhooks.send('stripe', webhookAbout('stripe', newsOf(refund)))).toMatchObject(received);
+  expect(await webhooks.send('stripe', returned('stripe', refund))).toMatchObject(received);
   expect(performance.now() - since).toBeLessThan(10_000);
   await service.sandbox.settings({ latencyMs: 0 });
-  await untilReviewed(refund.id);
+  await untilReviewed(service, refund.id);
 });

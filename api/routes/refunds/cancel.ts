@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { ServiceError } from '../../../shared/errors.ts';
 import { toPublicRefund } from '../../../shared/refunds/model/public-refund.ts';
 import { callerOf } from '../../authenticate.ts';
@@ -12,7 +11,7 @@ import { idempotentHeadersSchema } from '../../schemas/headers.ts';
 import { refundParamsSchema, refundSchema } from '../../schemas/refund.ts';
 import { dataResponse } from '../../schemas/response.ts';
 
-/** `POST /v1/refunds/:id/cancel`: cancels a refund, or says why that cannot be. */
+/** `POST /v1/refunds/:id/cancel`: cancels a refund, or says why that cannot be. Its body is ignored by `ignoreBodies`. */
 export function cancelRefundRoute(app: Api, deps: ApiDependencies): void {
   app.post(
     '/v1/refunds/:id/cancel',
@@ -22,12 +21,11 @@ export function cancelRefundRoute(app: Api, deps: ApiDependencies): void {
         summary: 'Cancel a refund',
         description:
           'A refund that the processor has not got is cancelled at once. Otherwise the processor is asked, and only its ' +
-          'confirmation is answered with 200; until then the refund stays as it is.',
+          'confirmation is answered with 200; until then the refund stays as it is. A body is ignored.',
         tags: ['Refunds'],
         security: [{ apiKey: [] }],
         headers: idempotentHeadersSchema,
         params: refundParamsSchema,
-        body: z.strictObject({}, { error: 'must be empty' }).nullish(),
         response: {
           200: dataResponse(
             'The refund is cancelled: the processor confirmed it, or was never asked to refund.',
@@ -37,7 +35,6 @@ export function cancelRefundRoute(app: Api, deps: ApiDependencies): void {
             'not_found',
             'refund_not_cancellable',
             'payload_too_large',
-            'unsupported_media_type',
             'idempotency_key_reused',
           ),
         },

@@ -30,7 +30,7 @@ export function getRefundRoute(app: Api, deps: ApiDependencies): void {
       },
     },
     async (request, reply) => {
-      const refund = await readRefund(deps.reads, callerOf(request), request.params.id);
+      const refund = await readRefund(deps.refundReads, callerOf(request), request.params.id);
       const { waitMs, applied } = readWaitPreference(request.headers.prefer, 0, deps.settings.MAX_WAIT_MS);
       if (applied !== null) reply.header('preference-applied', applied);
       return { data: toPublicRefund(await whenChanged(deps, refund, waitMs)) };

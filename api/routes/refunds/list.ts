@@ -29,7 +29,7 @@ export function listRefundsRoute(app: Api, deps: ApiDependencies): void {
     async (request) => {
       const { status, processor, limit, offset } = request.query;
       const page = { status, processor, limit, offset };
-      const refunds = await listRefunds(deps.reads, callerOf(request), page);
+      const refunds = await listRefunds(deps.refundReads, callerOf(request), page);
       return { data: refunds.map(toPublicRefund) };
     },
   );

@@ -32,7 +32,8 @@ import { findCredits } from './find-credits.ts';
 import { isTransactionId } from './ids.ts';
 import { listRefunds } from './list-refunds.ts';
 import { outcomeOf, outcomeOfRefusal } from './map-error.ts';
-import { planRefund } from './plan-refund.ts';
+import { saleStage } from './map-status.ts';
+import { planRefund, unpaid } from './plan-refund.ts';
 import {
   type BraintreeTransaction,
   isRefusal,
@@ -236,5 +237,12 @@ function toProcessorTransaction(
   const chargedAt = new Date(sale.createdAt ?? '');
   if (Number.isNaN(chargedAt.getTime())) throw new UnexpectedAnswerError(`${sale.id} has no creation time.`);
   const refunds = sale.status === 'voided' ? [...credits, voidAsRefund(sale, null)] : credits;
-  return { id: sale.id, amount: sale.amountMinor, currency: sale.currencyIsoCode, chargedAt, refunds };
+  return {
+    id: sale.id,
+    amount: sale.amountMinor,
+    currency: sale.currencyIsoCode,
+    chargedAt,
+    refunds,
+    unrefundable: saleStage(sale.status) === 'unpaid' ? unpaid(sale) : null,
+  };
 }

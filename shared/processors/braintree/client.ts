@@ -1,7 +1,13 @@
 import http from 'node:http';
 import https from 'node:https';
-import braintree from 'braintree';
+import { createRequire } from 'node:module';
+import type braintree from 'braintree';
 import type { Deadline } from '../deadline.ts';
+
+const require = createRequire(import.meta.url);
+
+/** Braintree's SDK. It is loaded with the first account, because it would hold up the start of every process. */
+const braintreeSdk = (): typeof braintree => require('braintree');
 
 /** What a person supplies for a Braintree account, checked. */
 export interface BraintreeCredentials {
@@ -120,7 +126,7 @@ function openGateway(
   const isSecure = protocol === 'https:';
   const environment = environmentOf(hostname, port || (isSecure ? '443' : '80'), isSecure);
   const config = { merchantId, publicKey, privateKey, environment, ...options };
-  return new braintree.BraintreeGateway(config);
+  return new (braintreeSdk().BraintreeGateway)(config);
 }
 
 type EnvironmentConstructor = new (
@@ -134,7 +140,7 @@ type EnvironmentConstructor = new (
 
 /** Refunds use neither the authentication URL nor GraphQL. */
 function environmentOf(server: string, port: string, ssl: boolean): braintree.Environment {
-  const Environment = braintree.Environment as unknown as EnvironmentConstructor;
+  const Environment = braintreeSdk().Environment as unknown as EnvironmentConstructor;
   // A bracketed IPv6 address is a URL's notation; sockets want it bare.
   const host = server.replace(/^\[(.*)\]$/, '$1');
   return new Environment(host, port, 'http://unused.invalid', ssl, host, port);

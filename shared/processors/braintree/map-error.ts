@@ -1,7 +1,7 @@
 import { processorFailure } from '../failure.ts';
 import { type Outcome, ownOutcome } from '../outcome.ts';
 import { mapStatus } from './map-status.ts';
-import type { BraintreeRefusal } from './replies.ts';
+import { type BraintreeRefusal, declineOf } from './replies.ts';
 
 const hourMs = 60 * 60 * 1000;
 
@@ -70,10 +70,7 @@ export function outcomeOfRefusal({ message, errors, transaction }: BraintreeRefu
   if (error !== undefined) return outcomes.find(isKind('refused')) ?? refused(error.code, error.message);
   if (transaction === null) return refused('rejected', message);
   if (mapStatus(transaction.status) !== 'failed') return unknown(transaction.status, message, true);
-  return refused(
-    transaction.processorResponseCode || transaction.status,
-    transaction.processorResponseText || message,
-  );
+  return { kind: 'refused', failure: declineOf(transaction, message), missing: false };
 }
 
 /** Part of a payment that has not settled: nothing is wrong, it is only too early. */

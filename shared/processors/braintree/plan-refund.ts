@@ -1,6 +1,6 @@
 import { processorFailure } from '../failure.ts';
 import { asSubmissionResult } from '../outcome.ts';
-import type { RefundSubmission, SubmissionResult } from '../processor.ts';
+import type { ProcessorFailure, RefundSubmission, SubmissionResult } from '../processor.ts';
 import { unsettled } from './map-error.ts';
 import { saleStage } from './map-status.ts';
 import type { BraintreeTransaction } from './replies.ts';
@@ -25,7 +25,7 @@ export function planRefund(submission: RefundSubmission, sale: BraintreeTransact
     case 'voided':
       return rejected('already_refunded', 'The payment was voided: its whole amount has been given back.');
     case 'unpaid':
-      return rejected(sale.status, `The payment is ${sale.status}: there is nothing to give back.`);
+      return { kind: 'answer', result: { kind: 'rejected', failure: unpaid(sale) } };
     case 'refund':
       return { kind: 'refund' };
     case 'void': {
@@ -37,6 +37,11 @@ export function planRefund(submission: RefundSubmission, sale: BraintreeTransact
       return { kind: 'answer', result: asSubmissionResult(unsettled()) };
     }
   }
+}
+
+/** Why nothing can be given back of a sale that never took place. */
+export function unpaid({ status }: BraintreeTransaction): ProcessorFailure {
+  return processorFailure(status, `The payment is ${status}, so there is nothing to refund.`);
 }
 
 function rejected(code: string, message: string): RefundPlan {

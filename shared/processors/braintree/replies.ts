@@ -8,7 +8,16 @@ import { mapStatus } from './map-status.ts';
 
 const optionalText = z.string().nullish();
 
+const declineFields = {
+  processorResponseCode: optionalText,
+  processorResponseText: optionalText,
+  processorSettlementResponseCode: optionalText,
+  processorSettlementResponseText: optionalText,
+  gatewayRejectionReason: optionalText,
+};
+
 const transactionReply = z.object({
+  ...declineFields,
   id: z.string().min(1),
   type: z.string(),
   status: z.string().min(1),
@@ -18,20 +27,11 @@ const transactionReply = z.object({
   orderId: optionalText,
   refundIds: z.array(z.string()).nullish(),
   refundedTransactionId: optionalText,
-  processorResponseCode: optionalText,
-  processorResponseText: optionalText,
-  processorSettlementResponseCode: optionalText,
-  processorSettlementResponseText: optionalText,
-  gatewayRejectionReason: optionalText,
 });
 
 export type BraintreeTransaction = z.infer<typeof transactionReply> & { amountMinor: bigint };
 
-const refusedTransaction = z.object({
-  status: z.string(),
-  processorResponseCode: optionalText,
-  processorResponseText: optionalText,
-});
+const refusedTransaction = z.object({ ...declineFields, status: z.string() });
 
 const validationErrors = z.array(z.object({ code: z.string(), message: z.string() }));
 
@@ -109,7 +109,8 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
     processorStatus: credit.status,
     // Credits that others make carry any order id, mostly the sale's.
     refundId: credit.orderId != null && isId('ref', credit.orderId) ? credit.orderId : null,
-    failure: state === 'failed' ? creditFailure(credit) : null,
+    failure:
+      state === 'failed' ? declineOf(credit, `Braintree reports the refund as ${credit.status}.`) : null,
   };
 }
 
@@ -129,15 +130,24 @@ export function voidAsRefund(sale: BraintreeTransaction, refundId: string | null
   };
 }
 
-function creditFailure(credit: BraintreeTransaction): ProcessorFailure {
-  const { status } = credit;
-  const words: Record<string, [code: string | null | undefined, message: string | null | undefined]> = {
-    processor_declined: [credit.processorResponseCode, credit.processorResponseText],
-    settlement_declined: [credit.processorSettlementResponseCode, credit.processorSettlementResponseText],
-    gateway_rejected: [credit.gatewayRejectionReason, null],
+/**
+ * Why a refund was declined, in the code and words that belong to its status.
+ * @param fallback the message when Braintree gives no words.
+ */
+export function declineOf(refund: z.infer<typeof refusedTransaction>, fallback: string): ProcessorFailure {
+  const { status, processorResponseCode, processorResponseText } = refund;
+  // A code that starts with 1 is an approval, which came before what went wrong.
+  const processor = processorResponseCode?.startsWith('1')
+    ? []
+    : [processorResponseCode, processorResponseText];
+  const words: Record<string, (string | null | undefined)[]> = {
+    processor_declined: processor,
+    failed: processor,
+    settlement_declined: [refund.processorSettlementResponseCode, refund.processorSettlementResponseText],
+    gateway_rejected: [refund.gatewayRejectionReason],
   };
   const [code, message] = words[status] ?? [];
-  return processorFailure(code || status, message || `Braintree reports the refund as ${status}.`);
+  return processorFailure(code || status, message || fallback);
 }
 
 function hasDeepErrors(errors: unknown): boolean {

@@ -10,6 +10,9 @@ const notificationBody = z.object({
   transaction: z.unknown().optional(),
 });
 
+/** Room for hundreds of pairs of public key and signature. The SDK takes a millisecond per KiB to compare one of them. */
+const longestSignature = 16 * 1024;
+
 const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 
 const transactionBody = z.object({
@@ -34,6 +37,7 @@ export async function verifyWebhook(
   if (signature === undefined || signed === undefined || moreSignatures.length + morePayloads.length > 0) {
     return notVerified('bt_signature and bt_payload are not there once each');
   }
+  if (signature.length > longestSignature) return notVerified('bt_signature is longer than 16 KiB');
   try {
     const parsed: unknown = await notifications.parse(signature, signed);
     const { kind: type, timestamp: occurredAt, transaction } = notificationBody.parse(parsed);

@@ -27,6 +27,7 @@ import { listRefunds } from './list-refunds.ts';
 import { outcomeOf } from './map-error.ts';
 import {
   readCharge,
+  readIsChargedBack,
   readLatestCharge,
   readRefund,
   readRefundPage,
@@ -62,7 +63,8 @@ export class StripeProcessor implements Processor {
       }
       // Only failed and cancelled refunds do not count as refunded, and nobody needs those.
       const refunds = charge.amount_refunded === 0 ? [] : await this.#listRefunds(transactionId, deadline);
-      return { kind: 'found', value: toTransaction(transactionId, charge, refunds) };
+      const isChargedBack = charge.disputed && (await this.#isChargedBack(charge.id, deadline));
+      return { kind: 'found', value: toTransaction(transactionId, charge, refunds, isChargedBack) };
     } catch (error) {
       return asReadProblem(outcomeOf(error));
     }
@@ -174,6 +176,17 @@ export class StripeProcessor implements Processor {
   async #retrieveCharge(chargeId: string, deadline: Deadline): Promise<StripeCharge> {
     const timeout = deadline.remainingMs();
     return readCharge(await this.#stripe.charges.retrieve(chargeId, {}, { timeout }));
+  }
+
+  /** A key that may not read disputes leaves the decision to Stripe, which makes it when the refund is sent. */
+  async #isChargedBack(charge: string, deadline: Deadline): Promise<boolean> {
+    try {
+      const timeout = deadline.remainingMs();
+      return readIsChargedBack(await this.#stripe.disputes.list({ charge, limit: pageSize }, { timeout }));
+    } catch (error) {
+      if (outcomeOf(error).kind === 'misconfigured') return false;
+      throw error;
+    }
   }
 
   /** All refunds of a payment: an incomplete list would prove nothing. */

@@ -1,4 +1,5 @@
-import Stripe from 'stripe';
+import type Stripe from 'stripe';
+import { stripeSdk } from './sdk.ts';
 
 /** What a person supplies for a Stripe account, checked. */
 export interface StripeCredentials {
@@ -17,13 +18,14 @@ export interface StripeCredentials {
 export function stripeClient({ secretKey, apiBase }: StripeCredentials): Stripe {
   const { protocol, hostname, port } = new URL(apiBase);
   const isSecure = protocol === 'https:';
-  return new Stripe(secretKey, {
+  const SdkClient = stripeSdk();
+  return new SdkClient(secretKey, {
     protocol: isSecure ? 'https' : 'http',
     host: hostname,
     port: port === '' ? (isSecure ? 443 : 80) : Number(port),
     maxNetworkRetries: 0,
     telemetry: false,
-    httpClient: Stripe.createFetchHttpClient(fetchOnce),
+    httpClient: SdkClient.createFetchHttpClient(fetchOnce),
   });
 }
 

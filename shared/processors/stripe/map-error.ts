@@ -1,10 +1,10 @@
-import Stripe from 'stripe';
+import type Stripe from 'stripe';
 import { processorFailure } from '../failure.ts';
 import { type Outcome, ownOutcome } from '../outcome.ts';
 import type { ProcessorFailure } from '../processor.ts';
+import { stripeSdk } from './sdk.ts';
 
-const { StripeError } = Stripe.errors;
-type StripeError = InstanceType<typeof StripeError>;
+type StripeError = InstanceType<typeof Stripe.errors.StripeError>;
 
 /** Network errors that happen before a request can have left. */
 const notSent: ReadonlySet<unknown> = new Set([
@@ -30,7 +30,7 @@ const accountCodes: ReadonlySet<unknown> = new Set([
 export function outcomeOf(error: unknown): Outcome {
   const own = ownOutcome(error);
   if (own !== null) return own;
-  if (!(error instanceof StripeError)) {
+  if (!(error instanceof stripeSdk().errors.StripeError)) {
     return { kind: 'unknown', failure: processorFailure('unexpected_error', String(error)), answered: false };
   }
   const failure = failureOf(error);

@@ -39,11 +39,19 @@ const chargeReply = z.object({
   object: z.literal('charge'),
   id: z.string().min(1),
   amount: z.int().nonnegative(),
-  amount_captured: z.int().nonnegative().optional(),
+  amount_captured: z.int().nonnegative().nullish(),
   amount_refunded: z.int().nonnegative(),
   captured: z.boolean(),
   created: z.int(),
   currency,
+  disputed: z.boolean(),
+  refunded: z.boolean(),
+  status: z.string(),
+});
+
+const disputeListReply = z.object({
+  object: z.literal('list'),
+  data: z.array(z.object({ is_charge_refundable: z.boolean(), status: z.string() })),
 });
 
 const paymentIntentReply = z.object({
@@ -104,32 +112,65 @@ export function readLatestCharge(reply: unknown): StripeCharge | string | null {
   return latest === null || typeof latest === 'string' ? latest : readCharge(latest);
 }
 
-/** A charge and its refunds under the id that the caller knows the payment by. */
+/** Whether a list of a charge's disputes holds one that stops refunds: not an inquiry, and not won. */
+export function readIsChargedBack(reply: unknown): boolean {
+  const { data } = readAnswer(disputeListReply, reply);
+  return data.some((dispute) => !dispute.is_charge_refundable && dispute.status !== 'won');
+}
+
+/**
+ * A charge and its refunds, newest first, under the id that the caller knows the payment by. Its amount is what was
+ * captured: a part of the authorization, so far as there are several captures, or more than it after an overcapture.
+ */
 export function toTransaction(
   id: string,
   charge: StripeCharge,
   refunds: ProcessorRefund[],
+  isChargedBack: boolean,
 ): ProcessorTransaction {
+  const amount = capturedAmount(charge) || charge.amount;
   return {
     id,
-    amount: paidAmount(charge, refunds),
+    amount: fromStripeAmount(amount, charge.currency),
     currency: charge.currency,
     chargedAt: new Date(charge.created * 1000),
-    refunds,
+    refunds: releasesAuthorization(charge, refunds) ? refunds.slice(0, -1) : refunds,
+    unrefundable: unrefundable(charge, isChargedBack),
   };
 }
 
+/** A charge that is `pending` can be refunded: Stripe holds the refund until the charge has settled. */
+function unrefundable(charge: StripeCharge, isChargedBack: boolean): ProcessorFailure | null {
+  if (charge.status === 'failed') {
+    return processorFailure('charge_failed', 'The payment failed, so there is nothing to refund.');
+  }
+  if (capturedAmount(charge) === 0) {
+    const message = 'The payment has not been captured, so there is nothing to refund. Cancel it in Stripe.';
+    return processorFailure('charge_uncaptured', message);
+  }
+  if (!isChargedBack) return null;
+  const message =
+    'The payment was charged back, so Stripe does not refund it. Respond to the dispute in Stripe.';
+  return processorFailure('charge_disputed', message);
+}
+
+/** `captured` alone does not say: it stays false until the last of several captures. */
+function capturedAmount(charge: StripeCharge): number {
+  return charge.amount_captured ?? (charge.captured ? charge.amount : 0);
+}
+
 /**
- * What was authorized and never captured was not paid. Stripe counts it as refunded, so as much of it as no refund
- * accounts for is taken off.
+ * Whether the oldest refund is the one by which Stripe, before API version 2025-03-31, released what a capture left of the
+ * authorization; it gave nothing of the captured amount back. One made elsewhere of just that amount looks the same,
+ * unless it was the last of the captured amount.
  */
-function paidAmount(charge: StripeCharge, refunds: readonly ProcessorRefund[]): bigint {
-  const amount = fromStripeAmount(charge.amount, charge.currency);
-  const isCapturedInPart = charge.captured && (charge.amount_captured ?? charge.amount) < charge.amount;
-  if (!isCapturedInPart) return amount;
-  const accountedFor = refunds.filter(isLive).reduce((sum, refund) => sum + refund.amount, 0n);
-  const released = fromStripeAmount(charge.amount_refunded, charge.currency) - accountedFor;
-  return released > 0n ? amount - released : amount;
+function releasesAuthorization(charge: StripeCharge, refunds: readonly ProcessorRefund[]): boolean {
+  const oldest = refunds.at(-1);
+  const captured = capturedAmount(charge);
+  if (!charge.captured || captured >= charge.amount || oldest === undefined) return false;
+  const released = fromStripeAmount(charge.amount - captured, charge.currency);
+  if (oldest.refundId !== null || !isLive(oldest) || oldest.amount !== released) return false;
+  return !charge.refunded || charge.amount_refunded > captured;
 }
 
 const failureReasons: Readonly<Record<string, string>> = {

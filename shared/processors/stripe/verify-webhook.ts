@@ -1,8 +1,8 @@
-import Stripe from 'stripe';
 import { z } from 'zod';
 import { isId } from '../../ids.ts';
 import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../processor.ts';
 import { fromStripeAmount } from './amounts.ts';
+import { stripeSdk } from './sdk.ts';
 
 const id = z.string().regex(/^[A-Za-z0-9_]{1,255}$/);
 /** Left out, null, or in a shape of another version of Stripe's API: not named. */
@@ -41,7 +41,7 @@ export function verifyWebhook(secret: string | null, { body, headers }: WebhookR
   const header = headers['stripe-signature'];
   if (typeof header !== 'string') return notVerified('there is no single Stripe-Signature header');
   try {
-    const signed: unknown = Stripe.webhooks.constructEvent(body, header, secret);
+    const signed: unknown = stripeSdk().webhooks.constructEvent(body, header, secret);
     const { id: externalEventId, type, created, livemode, data } = eventBody.parse(signed);
     const event = {
       externalEventId,
@@ -95,7 +95,8 @@ function minorUnits(amount: number, currency: string): bigint | null {
 
 /** The SDK has several classes for what it refuses; the message of any other than this one may quote the body. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Stripe.errors.StripeSignatureVerificationError)) return 'the body is not an event';
+  if (!(error instanceof stripeSdk().errors.StripeSignatureVerificationError))
+    return 'the body is not an event';
   return error.message.split('\n', 1).join('');
 }
 

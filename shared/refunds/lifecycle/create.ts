@@ -132,6 +132,7 @@ async function knownPayment(
     case 'unreachable':
       return null;
     case 'not-found':
+    case 'unrefundable':
       throw new ServiceError('processor_error', found.failure.message);
     case 'misconfigured':
       throw refusedCredentials(key.processor, found.failure);

@@ -1,6 +1,6 @@
 import { fromStripeUnits, stripeStep, toDecimal } from '../currency.ts';
 import type { Payment } from '../ledger.ts';
-import { declinesRefunds, findPayment, scopeOf } from '../payments.ts';
+import { capturedAmount, declinesRefunds, findPayment, scopeOf } from '../payments.ts';
 import { addRefund, randomId, type Sandbox } from '../state.ts';
 import { invalidParameter, noSuch, refundRefused, StripeRefusal } from './errors.ts';
 import type { Form } from './form.ts';
@@ -34,7 +34,7 @@ export function createRefund(sandbox: Sandbox, request: StripeRequest) {
       kind: 'refund',
       amount,
       currency: payment.currency,
-      status: payment.paymentMethod === 'customer_balance' ? 'requires_action' : 'pending',
+      status: initialStatus(sandbox, payment),
       key: parameters.metadata.refund_id ?? '',
       createdAt: sandbox.now(),
       driven: false,
@@ -45,6 +45,11 @@ export function createRefund(sandbox: Sandbox, request: StripeRequest) {
     request.cause,
   );
   return refundObject(refund);
+}
+
+function initialStatus({ ledger }: Sandbox, { paymentMethod }: Payment): string {
+  if (ledger.settings.autoSettleMs === 0) return 'succeeded';
+  return paymentMethod === 'customer_balance' ? 'requires_action' : 'pending';
 }
 
 function readParameters(form: Form): RefundParameters {
@@ -95,7 +100,8 @@ function refundableAmount(sandbox: Sandbox, payment: Payment): number {
   if (payment.status === 'failed') {
     throw refundRefused('charge_not_refundable', `Charge ${id} failed, so there is nothing to refund.`, id);
   }
-  if (payment.status === 'uncaptured') {
+  const captured = capturedAmount(payment);
+  if (captured === 0) {
     throw refundRefused('charge_not_refundable', `Charge ${id} has not been captured yet.`, id);
   }
   if (payment.status === 'disputed') {
@@ -104,7 +110,7 @@ function refundableAmount(sandbox: Sandbox, payment: Payment): number {
   if (declinesRefunds(payment)) {
     throw refundRefused('charge_not_refundable', `The card issuer declined the refund of charge ${id}.`, id);
   }
-  const left = payment.amount - sandbox.ledger.refundedAmount(payment);
+  const left = captured - sandbox.ledger.refundedAmount(payment);
   if (left <= 0)
     throw refundRefused('charge_already_refunded', `Charge ${id} has already been refunded.`, id);
   return left;

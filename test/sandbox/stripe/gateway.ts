@@ -14,7 +14,13 @@ import {
 } from './errors.ts';
 import { parseForm } from './form.ts';
 import { once, type Worked } from './idempotency.ts';
-import { retrieveAccount, retrieveBalance, retrieveCharge, retrievePaymentIntent } from './payments.ts';
+import {
+  listDisputes,
+  retrieveAccount,
+  retrieveBalance,
+  retrieveCharge,
+  retrievePaymentIntent,
+} from './payments.ts';
 import { cancelRefund, listRefunds, retrieveRefund } from './refunds.ts';
 import type { StripeRequest } from './request.ts';
 
@@ -42,6 +48,7 @@ const ROUTES: readonly Route[] = [
     operation: 'refund.cancel',
     handle: cancelRefund,
   },
+  { method: 'GET', path: /^\/v1\/disputes$/, operation: 'transaction.get', handle: listDisputes },
   { method: 'GET', path: /^\/v1\/account$/, operation: null, handle: retrieveAccount },
   { method: 'GET', path: /^\/v1\/balance$/, operation: null, handle: retrieveBalance },
 ];

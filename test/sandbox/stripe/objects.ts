@@ -1,18 +1,19 @@
 import { toStripeUnits } from '../currency.ts';
 import type { Ledger, Payment, Refund } from '../ledger.ts';
-import { paymentIntentId } from '../payments.ts';
+import { capturedAmount, paymentIntentId } from '../payments.ts';
 
 const inSeconds = (milliseconds: number) => Math.floor(milliseconds / 1000);
 
 export function chargeObject(ledger: Ledger, payment: Payment) {
   const amount = toStripeUnits(payment.amount, payment.currency);
   const refunded = toStripeUnits(ledger.refundedAmount(payment), payment.currency);
+  const collected = toStripeUnits(capturedAmount(payment), payment.currency);
   const captured = payment.status === 'succeeded' || payment.status === 'disputed';
   return {
     id: payment.id,
     object: 'charge',
     amount,
-    amount_captured: captured ? amount : 0,
+    amount_captured: collected,
     amount_refunded: refunded,
     captured,
     created: inSeconds(payment.createdAt),
@@ -25,8 +26,25 @@ export function chargeObject(ledger: Ledger, payment: Payment) {
     paid: payment.status !== 'failed',
     payment_intent: paymentIntentId(payment),
     payment_method_details: paymentMethodDetails(payment),
-    refunded: captured && refunded >= amount,
+    refunded: captured && refunded >= collected,
     status: payment.status === 'failed' ? 'failed' : 'succeeded',
+  };
+}
+
+/** A chargeback that waits for an answer. */
+export function disputeObject(payment: Payment) {
+  return {
+    id: `dp_${payment.id.slice(3)}`,
+    object: 'dispute',
+    amount: toStripeUnits(payment.amount, payment.currency),
+    charge: payment.id,
+    created: inSeconds(payment.createdAt),
+    currency: payment.currency,
+    is_charge_refundable: false,
+    livemode: payment.environment === 'live',
+    payment_intent: paymentIntentId(payment),
+    reason: 'general',
+    status: 'needs_response',
   };
 }
 
@@ -42,7 +60,7 @@ export function paymentIntentObject(ledger: Ledger, payment: Payment, expandChar
     id: paymentIntentId(payment),
     object: 'payment_intent',
     amount: charge.amount,
-    amount_capturable: payment.status === 'uncaptured' ? charge.amount : 0,
+    amount_capturable: payment.status === 'uncaptured' ? charge.amount - charge.amount_captured : 0,
     amount_received: charge.amount_captured,
     created: charge.created,
     currency: charge.currency,

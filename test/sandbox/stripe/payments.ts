@@ -1,8 +1,8 @@
 import type { Payment } from '../ledger.ts';
 import { findPayment, scopeOf } from '../payments.ts';
 import type { Sandbox } from '../state.ts';
-import { noSuch } from './errors.ts';
-import { chargeObject, paymentIntentObject } from './objects.ts';
+import { invalidParameter, noSuch } from './errors.ts';
+import { chargeObject, disputeObject, paymentIntentObject } from './objects.ts';
 import type { StripeRequest } from './request.ts';
 
 export function retrieveCharge(sandbox: Sandbox, request: StripeRequest) {
@@ -16,6 +16,16 @@ export function retrievePaymentIntent(sandbox: Sandbox, request: StripeRequest) 
   if (payment === undefined) throw noSuch('payment_intent', request.id, 'intent');
   const expanded = Object.values(request.form.nested.expand ?? {});
   return paymentIntentObject(sandbox.ledger, payment, expanded.includes('latest_charge'));
+}
+
+/** Those of one charge. */
+export function listDisputes(sandbox: Sandbox, request: StripeRequest) {
+  const { charge } = request.form.values;
+  if (charge === undefined) throw invalidParameter('charge', 'The sandbox lists disputes by charge only.');
+  const payment = findPayment(sandbox, scopeOf('stripe', request.account.environment), charge);
+  if (payment === undefined || charge.startsWith('pi_')) throw noSuch('charge', charge, 'charge');
+  const data = payment.status === 'disputed' ? [disputeObject(payment)] : [];
+  return { object: 'list', url: '/v1/disputes', has_more: false, data };
 }
 
 /** Enough to tell good credentials from bad ones. */

@@ -1,15 +1,20 @@
 import { createHmac } from 'node:crypto';
-import type { Refund } from '../ledger.ts';
+import type { Environment, Ledger, Refund } from '../ledger.ts';
 import { type Cause, randomId } from '../state.ts';
 import type { WebhookRequest } from '../webhooks.ts';
-import { refundObject } from './objects.ts';
+import { chargeObject, refundObject } from './objects.ts';
 
 const API_VERSION = '2026-10-28.endive';
 
 /** The events that tell of a refund that appeared or changed. */
-export function stripeEvents(previous: Refund | null, refund: Refund, cause: Cause | null): string[] {
-  return eventTypes(previous, refund).map((type) =>
-    JSON.stringify(eventObject(type, previous, refund, cause), null, 2),
+export function stripeEvents(
+  ledger: Ledger,
+  previous: Refund | null,
+  refund: Refund,
+  cause: Cause | null,
+): string[] {
+  return subjectsOf(ledger, previous, refund).map((subject) =>
+    JSON.stringify(eventObject(subject, refund.environment, cause), null, 2),
   );
 }
 
@@ -27,22 +32,57 @@ export function signedStripeEvent(payload: string, secret: string): WebhookReque
   };
 }
 
-function eventTypes(previous: Refund | null, refund: Refund): string[] {
-  if (previous === null) return ['refund.created'];
-  return refund.status === 'failed' ? ['refund.updated', 'refund.failed'] : ['refund.updated'];
+interface Subject {
+  type: string;
+  object: object;
+  previousAttributes?: Record<string, unknown>;
 }
 
-function eventObject(type: string, previous: Refund | null, refund: Refund, cause: Cause | null) {
+function subjectsOf(ledger: Ledger, previous: Refund | null, refund: Refund): Subject[] {
+  const object = refundObject(refund);
+  if (previous === null) {
+    const created: Subject = { type: 'refund.created', object };
+    return refund.status === 'succeeded' ? [created, ...eventsOfSuccess(ledger, refund)] : [created];
+  }
+  const updated: Subject = {
+    type: 'refund.updated',
+    object,
+    previousAttributes: changedAttributes(previous, refund),
+  };
+  return refund.status === 'failed' ? [updated, { ...updated, type: 'refund.failed' }] : [updated];
+}
+
+/** Of a refund that succeeds at once, Stripe also sends its charge, and an update once the bank's reference is known. */
+function eventsOfSuccess(ledger: Ledger, refund: Refund): Subject[] {
+  const payment = ledger.payment(refund, refund.paymentId);
+  const charge: Subject[] =
+    payment === undefined ? [] : [{ type: 'charge.refunded', object: chargeObject(ledger, payment) }];
+  const destination = (reference_status: string) => ({
+    destination_details: { type: 'card', card: { reference_status, type: 'refund' } },
+  });
+  const updated: Subject = {
+    type: 'refund.updated',
+    object: { ...refundObject(refund), ...destination('available') },
+    previousAttributes: destination('pending'),
+  };
+  return [...charge, updated];
+}
+
+function eventObject(
+  { type, object, previousAttributes }: Subject,
+  environment: Environment,
+  cause: Cause | null,
+) {
   return {
     id: randomId('evt_', 24),
     object: 'event',
     api_version: API_VERSION,
     created: Math.floor(Date.now() / 1000),
     data: {
-      object: refundObject(refund),
-      ...(previous === null ? {} : { previous_attributes: changedAttributes(previous, refund) }),
+      object,
+      ...(previousAttributes === undefined ? {} : { previous_attributes: previousAttributes }),
     },
-    livemode: refund.environment === 'live',
+    livemode: environment === 'live',
     pending_webhooks: 1,
     request: { id: cause?.requestId ?? null, idempotency_key: cause?.idempotencyKey ?? null },
     type,

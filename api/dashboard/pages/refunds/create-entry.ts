@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { currencies } from '../../../../shared/money.ts';
+import { isClientSecret } from '../../../../shared/processors/client-secret.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { type RefundReason, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { checkMetadata } from '../../../schemas/metadata.ts';
@@ -59,7 +60,11 @@ const entrySchema = z
     transactionId: z
       .string()
       .trim()
-      .regex(/^[\x21-\x7e]{1,255}$/, 'Enter the id as the processor shows it, without spaces.'),
+      .regex(/^[\x21-\x7e]{1,255}$/, 'Enter the id as the processor shows it, without spaces.')
+      .refine(
+        (id) => !isClientSecret(id),
+        'This is a client secret, not a payment id. Enter the part before _secret_.',
+      ),
     amount: z.string().trim(),
     currency: z.enum(currencies, 'Choose from the list.'),
     reason: z.enum(refundReasons, 'Choose from the list.'),

@@ -1,4 +1,5 @@
 import { currencies } from '../../../../shared/money.ts';
+import { isClientSecret } from '../../../../shared/processors/client-secret.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import type { Context } from '../../access.ts';
@@ -33,7 +34,7 @@ export function CreateForm({ context, entered, formKey, problems }: CreateFormPr
           >
             <input
               {...inputProps('transactionId', problems.transactionId)}
-              value={entered.transactionId}
+              value={isClientSecret(entered.transactionId) ? '' : entered.transactionId}
               required
               maxLength={255}
               autocomplete="off"

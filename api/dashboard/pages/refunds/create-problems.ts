@@ -9,8 +9,9 @@ import { entryFields, type RefundEntry } from './create-entry.ts';
 /** What the payment has against the refund, for the form; null when nothing. */
 export function paymentProblems(
   entry: RefundEntry,
-  { payment }: Pick<PaymentExamination, 'payment'>,
+  { payment, unrefundable }: Pick<PaymentExamination, 'payment' | 'unrefundable'>,
 ): FormProblems | null {
+  if (unrefundable !== null) return { transactionId: unrefundable.message };
   if (payment === null) {
     return {
       transactionId:

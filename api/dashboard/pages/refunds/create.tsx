@@ -68,8 +68,9 @@ async function check(
   const request = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
   try {
     const question = { ...form.context.owner, transactionId, processor, request };
-    const { payment, verdict } = await examinePayment(deps, question);
-    const problems = paymentProblems(entry, { payment });
+    const examination = await examinePayment(deps, question);
+    const { payment, verdict } = examination;
+    const problems = paymentProblems(entry, examination);
     if (problems !== null || payment === null) return showForm(reply.code(400), form, problems ?? {});
     return sendPage(reply, <CreateCheck {...form} entry={entry} payment={payment} verdict={verdict} />);
   } catch (error) {

@@ -58,10 +58,10 @@ export function exportPages(room: Api, deps: ApiDependencies): void {
 }
 
 /** A process that closes lets downloads end for a while, breaks off the others, and waits until that is in the audit log. */
-function deliveriesUntilClose(room: Api, { settings }: ApiDependencies): ExportDeliveries {
+function deliveriesUntilClose(room: Api, { settings, closing }: ApiDependencies): ExportDeliveries {
   const deliveries = new ExportDeliveries();
   let overdue: NodeJS.Timeout | null = null;
-  room.addHook('preClose', async () => {
+  closing.addEventListener('abort', () => {
     const patienceMs = settings.SHUTDOWN_TIMEOUT_MS * closingShare;
     overdue = setTimeout(() => deliveries.breakOff(), patienceMs).unref();
   });

@@ -1,0 +1,51 @@
+import type { ServiceSettings } from '../shared/config.ts';
+import { type Database, openDatabase } from '../shared/db.ts';
+import {
+  closeDependencies,
+  type Dependencies,
+  openDependencies,
+  untilClockStarted,
+} from '../shared/dependencies.ts';
+import type { Logger } from '../shared/log.ts';
+import { closeOnSignal } from '../shared/shutdown.ts';
+import { buildApp } from './app.ts';
+import type { SecondApp } from './hand-over.ts';
+import { RefundWatcher } from './refund-watcher.ts';
+
+/** Clients of a process that was down come back as soon as it listens; they are answered before anything else is loaded. */
+const quietMs = 1_000;
+
+/** Serves the API, and a moment later the part for browsers, until the process is told to end. */
+export async function serve(settings: ServiceSettings, log: Logger, db: Database): Promise<void> {
+  const deps = openDependencies(settings, log, { db });
+  const dashboardDb = openDatabase(settings.DATABASE_URL, {
+    poolSize: settings.DASHBOARD_POOL_SIZE,
+    preparesStatements: settings.DATABASE_PREPARED_STATEMENTS,
+  });
+  const { app, browserApp } = await buildApp({
+    ...deps,
+    dashboardDb,
+    watcher: new RefundWatcher(deps.reads),
+  });
+  await untilClockStarted(deps);
+  closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
+    await app.close();
+    await dashboardDb.$disconnect();
+    await closeDependencies(deps);
+  });
+  await app.listen({ host: settings.HOST, port: settings.PORT });
+  setTimeout(() => loadBrowserApp(browserApp, log), quietMs).unref();
+  await inviteFirstOwner(deps);
+}
+
+/** When it does not load, the API goes on without it. */
+function loadBrowserApp(browserApp: SecondApp, log: Logger): void {
+  browserApp.load().catch((error: unknown) => log.error({ err: error }, 'the dashboard could not be loaded'));
+}
+
+/** While nobody can sign in, whoever reads the log may make the first owner; the code is of no use after that. */
+async function inviteFirstOwner({ db, log, settings }: Dependencies): Promise<void> {
+  const { needsFirstOwner, setupCode } = await import('../shared/people/first-owner.ts');
+  if (!(await needsFirstOwner(db).catch(() => false))) return;
+  log.warn(`nobody can sign in yet: open /dashboard/set-up and enter ${setupCode(settings.ENCRYPTION_KEY)}`);
+}

@@ -1,0 +1,84 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runMain } from '../../shared/run-main.ts';
+import {
+  type CompiledService,
+  compiledIn,
+  compileService,
+  removeCompiled,
+} from '../harness/compiled-service.ts';
+import { findRedisServer } from '../harness/redis.ts';
+import { measureFigures } from './figures.ts';
+import { measureLoads } from './measure.ts';
+import { type BenchOptions, parseOptions, type QueueKind } from './options.ts';
+import { startNaked, startService } from './pipelines.ts';
+import { report } from './report.ts';
+import { readTableSizes } from './resources.ts';
+import { buildRows, loadsFor, type QueueResult, warningsOf } from './results.ts';
+import { requireNoFailure } from './single-requests.ts';
+import { startStores } from './stores.ts';
+import { drawSvg } from './svg.ts';
+
+// npm run bench: what the service does per second, beside the same work without any safety. docs/performance.md tells how to
+// read it. The tables go to stdout, progress to stderr.
+
+const say = (line: string) => process.stderr.write(`${line}\n`);
+
+runMain(async () => {
+  const options = parseOptions(process.argv.slice(2));
+  const compiledFolder = await compileService();
+  try {
+    const results: QueueResult[] = [];
+    for (const queue of options.queues.filter(isPresent)) {
+      results.push(await measureQueue(queue, options, compiledIn(compiledFolder)));
+    }
+    console.log(report(results, options));
+    if (options.svg !== null) writeFileSync(options.svg, drawSvg(results));
+  } finally {
+    removeCompiled(compiledFolder);
+  }
+});
+
+function isPresent(queue: QueueKind): boolean {
+  if (queue === 'postgres' || findRedisServer() !== null) return true;
+  console.log('*** SKIPPED: there is no redis-server on PATH, so the queue on Redis is not measured.\n');
+  return false;
+}
+
+/** Measures with stores, a sandbox and processes of its own, which end with it. */
+async function measureQueue(
+  queue: QueueKind,
+  options: BenchOptions,
+  compiled: CompiledService,
+): Promise<QueueResult> {
+  const teardown: (() => Promise<void> | void)[] = [];
+  try {
+    const folder = mkdtempSync(join(tmpdir(), 'refund-bench-'));
+    chmodSync(folder, 0o711);
+    teardown.push(() => rmSync(folder, { recursive: true }));
+    const stores = await startStores(queue);
+    teardown.push(stores.stop);
+    const place = { options, stores, compiled, folder };
+    const service = await startService(place);
+    teardown.push(service.stop);
+    const naked = await startNaked(place);
+    teardown.push(naked.stop);
+
+    say(`queue on ${queue}: warming up`);
+    const pipelines = [service, naked];
+    const loads = loadsFor(options.rows);
+    const measured = await measureLoads({ pipelines, loads, options, say });
+    const figures = await measureFigures({ service, naked }, measured, options);
+    await requireNoFailure(service);
+    return {
+      queue,
+      rows: buildRows(options.rows, measured),
+      figures,
+      tables: options.preload === null ? null : await readTableSizes(service.databaseUrl),
+      warnings: warningsOf(measured),
+    };
+  } finally {
+    for (const undo of teardown.reverse()) await undo();
+  }
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { migrate } from '../../prisma/migrate.ts';
+import { settingNames } from '../../shared/config.ts';
+import { migrateQueueTables } from '../../shared/queues.ts';
+import { connectWebhooks } from '../dev/connect-webhooks.ts';
+import { seed } from '../dev/seed.ts';
+import { type StartedProcess, startProcess } from '../harness/child-process.ts';
+import type { CompiledService } from '../harness/compiled-service.ts';
+import { createDatabase } from '../harness/create-database.ts';
+import { query } from '../harness/database-client.ts';
+import { freePort } from '../harness/free-port.ts';
+import type { BenchOptions } from './options.ts';
+import { preloadNaked, preloadService } from './preload.ts';
+import { Requests } from './requests.ts';
+import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts';
+import type { Stores } from './stores.ts';
+
+/** An API and a worker of one kind, as processes of their own, with a database and a sandbox of their own. */
+export interface Pipeline {
+  name: 'service' | 'naked';
+  url: string;
+  databaseUrl: string;
+  sandbox: SandboxProcess;
+  requests: Requests;
+  api: StartedProcess;
+  worker: StartedProcess;
+  /** From the start of the API's process to its first answer. */
+  startUpMs: number;
+  stop(): Promise<void>;
+}
+
+export interface PipelineOptions {
+  options: BenchOptions;
+  stores: Stores;
+  compiled: CompiledService;
+  /** Takes the output of the processes. */
+  folder: string;
+}
+
+/** Starts the service as production runs it: compiled, with its default settings but for the rate limit. */
+export async function startService(place: PipelineOptions): Promise<Pipeline> {
+  const { options, stores, compiled } = place;
+  const encryptionKey = randomBytes(32).toString('base64');
+  const databaseUrl = await createDatabase(stores.postgres.url, 'service');
+  await migrate(databaseUrl);
+  if (stores.redis === null) await migrateQueueTables(databaseUrl);
+  const sandbox = await openSandbox('service', place);
+  const sandboxUrl = sandbox.url;
+  const { organizationId, keys } = await seed({ databaseUrl, encryptionKey, sandboxUrl, remembered: null });
+  if (options.preload !== null) await preloadService(databaseUrl, organizationId, options.preload);
+  const env = {
+    NODE_ENV: 'production',
+    DATABASE_URL: databaseUrl,
+    ENCRYPTION_KEY: encryptionKey,
+    RATE_LIMIT_PER_SECOND: '0',
+  };
+  const api = { entry: compiled.entry('api/main.js'), args: [] };
+  const worker = { entry: compiled.entry('worker/main.js'), args: [] };
+  const processes = await startProcesses('service', place, { api, worker, env, sandbox });
+  if (options.webhooks) {
+    await connectWebhooks({ databaseUrl, organizationId, sandboxUrl, apiUrl: processes.url });
+  }
+  return { ...processes, databaseUrl, sandbox, requests: new Requests('service', keys.test) };
+}
+
+/** Starts the pipeline without safety that the service is compared with. */
+export async function startNaked(place: PipelineOptions): Promise<Pipeline> {
+  const { options, stores } = place;
+  const databaseUrl = await createDatabase(stores.postgres.url, 'naked');
+  await query(databaseUrl, nakedTable);
+  if (stores.redis === null) await migrateQueueTables(databaseUrl);
+  if (options.preload !== null) await preloadNaked(databaseUrl, options.preload);
+  const entry = 'test/bench/naked.ts';
+  const sandbox = await openSandbox('naked', place);
+  const env = { NODE_ENV: 'production', DATABASE_URL: databaseUrl, SANDBOX_URL: sandbox.url };
+  const [api, worker] = ['api', 'worker'].map((role) => ({ entry, args: [role] })) as [Program, Program];
+  const processes = await startProcesses('naked', place, { api, worker, env, sandbox });
+  return { ...processes, databaseUrl, sandbox, requests: new Requests('naked', 'none') };
+}
+
+const nakedTable = `
+  create table refund (id text primary key, organization_id text not null, external_refund_id text,
+    transaction_id text not null, amount int not null, currency text not null, reason text not null, status text not null,
+    processor text not null, metadata jsonb, initiated_by text not null, created_at timestamptz not null,
+    updated_at timestamptz not null);
+  create index on refund (created_at)`;
+
+/** The shell's settings are taken away, so that everybody measures the same. */
+const noSettings = Object.fromEntries(settingNames.map((name) => [name, undefined]));
+
+interface Program {
+  entry: string;
+  args: string[];
+}
+
+interface Programs {
+  api: Program;
+  worker: Program;
+  env: Record<string, string>;
+  sandbox: SandboxProcess;
+}
+
+function openSandbox(name: string, { folder, options }: PipelineOptions): Promise<SandboxProcess> {
+  return startSandboxProcess(join(folder, name), options.settleMs);
+}
+
+async function startProcesses(
+  name: Pipeline['name'],
+  { stores, folder }: PipelineOptions,
+  { api, worker, env, sandbox }: Programs,
+): Promise<Omit<Pipeline, 'databaseUrl' | 'sandbox' | 'requests'>> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const start = ({ entry, args }: Program, role: string) =>
+    startProcess(entry, {
+      args,
+      env: { ...noSettings, ...env, REDIS_URL: stores.redis?.url, PORT: String(port) },
+      outputFile: join(folder, `${name}-${role}.log`),
+    });
+  const startedAt = performance.now();
+  const apiProcess = start(api, 'api');
+  await apiProcess.waitForUrl(`${url}/healthz`, { intervalMs: 5 });
+  const startUpMs = performance.now() - startedAt;
+  const workerProcess = start(worker, 'worker');
+  const stop = async () => {
+    await Promise.all([apiProcess.stop(5_000), workerProcess.stop(5_000)]);
+    await sandbox.stop();
+  };
+  return { name, url, api: apiProcess, worker: workerProcess, startUpMs, stop };
+}
