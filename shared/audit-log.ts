@@ -125,11 +125,3 @@ async function olderThan(
   const { createdAt } = last;
   return { createdAt: { lte: createdAt }, NOT: { createdAt, id: { gte: id } } };
 }
-
-/**
- * The same for an act that programs carry out as well, such as asking for a refund: of a person it is written down here, of
- * a program the refund's timeline tells.
- */
-export async function auditPerson(tx: DatabaseTransaction, entry: AuditEntry, now: Date): Promise<void> {
-  if (entry.actor.startsWith('user:')) await writeAudit(tx, entry, now);
-}

@@ -92,7 +92,9 @@ export function shareRead<Result>(
  * The same for reads that cost a statement each: callers that ask the same in one turn of the event loop share it, and
  * different questions do not wait for each other.
  */
-export function shareQuestion<Result>(read: (question: string) => Promise<Result>): SharedStatement<string, Result> {
+export function shareQuestion<Result>(
+  read: (question: string) => Promise<Result>,
+): SharedStatement<string, Result> {
   const asked = new Map<string, Promise<Result>>();
   return (question) => {
     let answer = asked.get(question);

@@ -83,12 +83,10 @@ export function limitsOf(policy: Policy, { currency, original }: Balance): Polic
     ...(maxPercent === null ? [] : [percentOf(original, maxPercent)]),
     ...(maxAmount?.currency === currency ? [maxAmount.amount] : []),
   ];
-  const [cap, ...others] = caps;
+  const [cap] = caps.sort((one, other) => (one < other ? -1 : 1));
   const { perTransaction, perDay } = velocity;
   return {
-    ...(cap === undefined
-      ? {}
-      : { maxTaken: others.reduce((least, each) => (each < least ? each : least), cap) }),
+    ...(cap === undefined ? {} : { maxTaken: cap }),
     ...(perTransaction === undefined ? {} : { maxRefunds: perTransaction }),
     ...(perDay?.count === undefined ? {} : { dayCount: perDay.count }),
     ...(perDay?.amount === undefined ? {} : { dayAmount: perDay.amount }),

@@ -56,8 +56,7 @@ function acceptanceFindings(page: Page, rows: readonly Refund[], key: Refund | n
     const row = rows.find((refund) => refund.id === id);
     if (row === undefined) findings.push(['lost', 'it was accepted and is not on record']);
     else if (!isAsAsked(row, page)) findings.push(['wrong', `its refund is another one: ${describe(row)}`]);
-    if (creation.keyed && key?.id !== id)
-      findings.push(['wrong', `its key stands for ${key?.id}`]);
+    if (creation.keyed && key?.id !== id) findings.push(['wrong', `its key stands for ${key?.id}`]);
   }
   return findings;
 }

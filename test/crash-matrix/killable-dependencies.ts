@@ -2,8 +2,8 @@ import { ProcessorConnections } from '../../shared/accounts/connect.ts';
 import type { Settings } from '../../shared/config.ts';
 import { type Database, type DatabaseTransaction, Prisma, type Reads } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import type { Processor } from '../../shared/processors/processor.ts';
 import { openLookups } from '../../shared/lookups.ts';
+import type { Processor } from '../../shared/processors/processor.ts';
 import type { RefundQueues } from '../../shared/queues.ts';
 import { leaseMs } from '../../shared/refunds/lifecycle/claim.ts';
 import { openRefundStatements } from '../../shared/refunds/lifecycle/statements.ts';
@@ -86,8 +86,7 @@ function killableDatabase(db: Database, process: KillableProcess): Database {
   const client = killableClient(db, process, committing);
   return replacing<Database>(db, {
     ...client,
-    $transaction: (work: (tx: DatabaseTransaction) => Promise<unknown>) =>
-      runTransaction(db, process, work),
+    $transaction: (work: (tx: DatabaseTransaction) => Promise<unknown>) => runTransaction(db, process, work),
   });
 }
 

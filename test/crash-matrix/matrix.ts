@@ -130,7 +130,8 @@ async function replaceFunctions({ service }: Matrix, { sql: tampered = {} }: Tam
   for (const { name, sql } of readFunctions()) {
     const change = tampered[basename(name, '.sql')] ?? ((text: string) => text);
     const changed = change(sql);
-    if (Object.hasOwn(tampered, basename(name, '.sql')) && changed === sql) throw new Error(`${name} is as it was`);
+    if (Object.hasOwn(tampered, basename(name, '.sql')) && changed === sql)
+      throw new Error(`${name} is as it was`);
     await service.deps.db.$executeRawUnsafe(changed);
   }
 }

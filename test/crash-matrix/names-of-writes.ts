@@ -6,10 +6,11 @@ export type Write =
   | { kind: 'model'; model: string; method: string; data: Record<string, unknown> };
 
 /** That a refund has to be read again: the one write on it that needs no lease. */
-export const requestOfResync = 'request of a resync';
+const requestOfResync = 'request of a resync';
 
 /** Functions of the core that change something. */
-const functions = /\b(create_refunds|claim_refunds|record_refunds|cancel_refund|request_resync|move_refund)\(/;
+const functions =
+  /\b(create_refunds|claim_refunds|record_refunds|cancel_refund|request_resync|move_refund)\(/;
 
 /** False for what only reads or locks. */
 export function isWriteStatement({ text }: Prisma.Sql): boolean {

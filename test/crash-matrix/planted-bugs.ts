@@ -28,7 +28,12 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a reservation that is not given back',
-    tampering: { sql: { move_refund: (text) => text.replace('SET reserved = reserved - moved.amount', 'SET reserved = reserved') } },
+    tampering: {
+      sql: {
+        move_refund: (text) =>
+          text.replace('SET reserved = reserved - moved.amount', 'SET reserved = reserved'),
+      },
+    },
     shows: ({ answer, isCancelled }) => answer === 'rejected' || isCancelled,
     symptom: /reserved of .* its live refunds are 0/,
   },
@@ -50,7 +55,9 @@ export const plantedBugs: readonly PlantedBug[] = [
 ];
 
 function withoutLease(text: string): string {
-  return text.replace('AND (w.leased_until IS NULL OR w.leased_until <= moment)', '').replace(' SKIP LOCKED', '');
+  return text
+    .replace('AND (w.leased_until IS NULL OR w.leased_until <= moment)', '')
+    .replace(' SKIP LOCKED', '');
 }
 
 function withoutDoubt(text: string): string {

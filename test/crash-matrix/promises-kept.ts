@@ -1,6 +1,6 @@
-import { type RefundRecord, recordsOf } from '../harness/refund-records.ts';
 import type { Ledger } from '../harness/ledger.ts';
 import { ledgerViolations, orphanViolations } from '../harness/ledger-rules.ts';
+import { type RefundRecord, recordsOf } from '../harness/refund-records.ts';
 import type { Combination } from './combinations.ts';
 import { flows } from './flows.ts';
 import type { Stage } from './stage.ts';
@@ -44,7 +44,11 @@ function booksFindings(ledger: Ledger): Finding[] {
 }
 
 /** No refund is lost: what can be carried out is; and what a client was told stays true. */
-function endFinding({ status }: Pick<RefundRecord, 'status'>, { wasToldCancelled }: Stage, combination: Combination): Finding {
+function endFinding(
+  { status }: Pick<RefundRecord, 'status'>,
+  { wasToldCancelled }: Stage,
+  combination: Combination,
+): Finding {
   if (wasToldCancelled) return unless(status === 'cancelled', `told that it is cancelled, it is ${status}`);
   const ends = [
     ...flows[combination.flow].ends(combination),

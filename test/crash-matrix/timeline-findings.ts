@@ -1,6 +1,6 @@
 import type { RefundEvent } from '../../shared/db.ts';
-import type { RefundRecord } from '../harness/refund-records.ts';
 import { isTerminal } from '../../shared/refunds/model/states.ts';
+import type { RefundRecord } from '../harness/refund-records.ts';
 
 /** A promise that was looked at: null when it is kept, else what is wrong. */
 export type Finding = string | null;

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { errorBody } from '../../api/error-handler.ts';
 import { ServiceError } from '../../shared/errors.ts';
 import { redact } from '../../shared/redact.ts';
-import { conditionOf } from '../../shared/refunds/refund-filter.ts';
 import { tooLittleLeft } from '../../shared/refunds/model/refusals.ts';
+import { conditionOf } from '../../shared/refunds/refund-filter.ts';
 import { newCard } from '../harness/canaries.ts';
 
 describe('card numbers', () => {
