@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { isUnusableCredentials } from '../shared/accounts/connect.ts';
-import { isDatabaseUnavailable, isNothingDone } from '../shared/db.ts';
+import { isDatabaseUnavailable } from '../shared/db.ts';
 import { type ErrorCode, ServiceError } from '../shared/errors.ts';
 import { newRequestId } from '../shared/ids.ts';
 import { type Logger, warnSparingly } from '../shared/log.ts';
@@ -22,7 +22,7 @@ export function answerErrors(app: FastifyInstance, log: Logger): void {
   // One line for each request that is refused would be more to do, at the worst moment.
   const warnOfOverload = warnSparingly(log, 'more to do than this process can; requests are refused');
   app.setErrorHandler<FastifyError>((error, request, reply) => {
-    const answer = toServiceError(error, request.method);
+    const answer = toServiceError(error);
     if (answer instanceof OverloadError) warnOfOverload(answer);
     else if (answer.code === 'processor_error') request.log.info({ reason: answer.message }, answer.code);
     else if (answer.status >= 500) request.log.error({ err: error }, answer.code);
@@ -65,8 +65,8 @@ const socketMessages: Record<string, string> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
 };
 
-/** Every error as an answer of the catalogue, for a request with this HTTP method. */
-export function toServiceError(error: unknown, method: string): ServiceError {
+/** Every error as an answer of the catalogue. */
+export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) {
     const [first] = error.validation;
@@ -77,10 +77,7 @@ export function toServiceError(error: unknown, method: string): ServiceError {
   }
   const refusal = frameworkRefusal(error);
   if (refusal !== null) return refusal;
-  if (isDatabaseUnavailable(error)) {
-    const isSurelyUnchanged = method === 'GET' || method === 'HEAD' || isNothingDone(error);
-    return isSurelyUnchanged ? unavailable(error) : unknownWhetherRecorded(error);
-  }
+  if (isDatabaseUnavailable(error)) return unavailable(error);
   if (isUnusableCredentials(error)) return accountUnusable(error);
   return new ServiceError(
     'internal_error',
@@ -108,13 +105,6 @@ function frameworkRefusal(cause: unknown): ServiceError | null {
     default:
       return null;
   }
-}
-
-/** The connection broke while the change was being committed, and nobody here knows whether it was. */
-function unknownWhetherRecorded(cause: unknown): ServiceError {
-  const message =
-    'It is not known whether this was recorded. Repeat with the same Idempotency-Key, or get or list refunds first.';
-  return new ServiceError('internal_error', message, { cause });
 }
 
 function unavailable(cause: unknown): ServiceError {

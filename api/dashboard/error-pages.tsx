@@ -41,7 +41,7 @@ function refusalOf(error: unknown, { method }: Pick<FastifyRequest, 'method'>): 
       'The database could not be reached, and it is not known whether this was recorded. Open the page again, and look before you repeat.';
     return new ServiceError('service_unavailable', message, { retryAfterSeconds: 2, cause: error });
   }
-  const answer = toServiceError(error, method);
+  const answer = toServiceError(error);
   if (answer.code === 'payload_too_large') {
     const message =
       'This is more than the 64 KiB that a form can take. Nothing was changed. Shorten what was entered; policies that need more are set on the command line.';
