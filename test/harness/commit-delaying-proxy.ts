@@ -3,8 +3,8 @@ import net from 'node:net';
 /** For how long what was cut off is under way; long enough for whoever sent it to give up and clean up. */
 const delayMs = 700;
 
-/** What is cut off next: the commit of a transaction that moves a refund, or the statement that creates refunds. */
-type Cut = { what: 'commit' | 'creation'; delayMs: number };
+/** What is cut off next: the commit of a transaction that moves a refund, or the statement that calls a function. */
+type Cut = { what: 'commit' | 'create_refunds' | 'cancel_refund'; delayMs: number };
 
 /**
  * Stands between a service and its PostgreSQL. On demand it breaks a connection in the moment of a commit, and lets the
@@ -38,11 +38,11 @@ export class CommitDelayingProxy {
   }
 
   /**
-   * Breaks the next connection that sends the statement which creates a refund.
+   * Breaks the next connection that sends a statement which calls this function.
    * @param arrives when the statement does; `at once` means that only its answer is lost.
    */
-  cutNextCreation(arrives: 'at once' | 'later'): void {
-    this.#armed = { what: 'creation', delayMs: arrives === 'later' ? delayMs : 0 };
+  cutNextCall(what: 'create_refunds' | 'cancel_refund', arrives: 'at once' | 'later'): void {
+    this.#armed = { what, delayMs: arrives === 'later' ? delayMs : 0 };
   }
 
   /** True until something was cut off. */
@@ -77,8 +77,8 @@ export class CommitDelayingProxy {
       for (const text of statements.read(request)) {
         if (text === 'BEGIN') movesRefund = false;
         if (text.includes('move_refund(')) movesRefund = true;
-        const isCommit = movesRefund && text === 'COMMIT';
-        isCut ||= armed?.what === 'commit' ? isCommit : armed !== null && text.includes('create_refunds(');
+        const isMove = movesRefund && text === 'COMMIT';
+        isCut ||= armed?.what === 'commit' ? isMove : armed !== null && text.includes(`${armed.what}(`);
       }
       if (!isCut) {
         database.write(request);

@@ -14,7 +14,7 @@ export interface ModelPayment {
   cancellable: boolean;
   /** True when the issuer turns every refund down. */
   declines: boolean;
-  /** True once the service has read it from its processor. */
+  /** True once what its processor says of it is on record, which it is with its first refund. */
   read: boolean;
 }
 
@@ -91,7 +91,7 @@ export function remaining(model: LifecycleModel, payment: number): number {
 
 /**
  * A creation.
- * @param answers false while the processor does not answer: a policy that binds needs to have read the payment once. A
+ * @param answers false while the processor does not answer: a policy that binds needs the payment on record. A
  * processor that asked for fewer requests is not asked.
  * @returns the answer: status, and the refund's status or the error's code.
  */
@@ -99,12 +99,12 @@ export function create(model: LifecycleModel, index: number, amount: number, ans
   const payment = paymentAt(model, index);
   const reachable = answers && !model.throttled.has(payment.processor);
   if (!(payment.read || reachable)) return '503 service_unavailable';
-  payment.read = true;
   const left = remaining(model, index);
   if (left <= 0) return '409 refund_already_processed';
   if (amount > left) return '400 validation_error';
   const status = amount > approvalAbove ? 'pending' : 'processing';
   payment.reserved += amount;
+  payment.read = true;
   model.refunds.push({
     payment: index,
     amount,

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { postgresQueues } from '../harness/backends.ts';
 import { CommitDelayingProxy } from '../harness/commit-delaying-proxy.ts';
 import { useDatabase } from '../harness/database.ts';
+import { createdRefund } from '../harness/flagged-refunds.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { madeBeforeTests } from '../harness/made-before-tests.ts';
 import { newPayment } from '../harness/payments.ts';
@@ -40,7 +41,7 @@ describe.each([
         body: { transactionId, amount: 1_000, reason: 'other', processor },
         headers,
       });
-    proxy.cutNextCreation(arrives);
+    proxy.cutNextCall('create_refunds', arrives);
     const answer = await create();
     expect(proxy.isArmed).toBe(false);
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
@@ -55,3 +56,21 @@ describe.each([
     expect(repeated.headers['idempotent-replayed']).toBe('true');
   });
 });
+
+test.each(['at once', 'later'] as const)(
+  'a cancellation whose connection breaks is not called undone, and its key tells when it is repeated (carried out %s)',
+  async (arrives) => {
+    const { id } = await createdRefund(service, 'stripe');
+    const headers = { 'idempotency-key': `cancelled-${arrives.replace(' ', '-')}` };
+    const cancel = () => service.call('POST', `/v1/refunds/${id}/cancel`, { headers });
+    proxy.cutNextCall('cancel_refund', arrives);
+    const answer = await cancel();
+    expect([answer.status, answer.body.error.code]).toEqual([500, 'internal_error']);
+    expect(answer.body.error.message).toMatch(/^It is not known whether/);
+    await waitFor('what was cut off to be carried out', () => proxy.underWay === 0);
+    const repeated = await cancel();
+    expect([repeated.status, repeated.body.data?.status]).toEqual([200, 'cancelled']);
+    expect(repeated.headers['idempotent-replayed']).toBe('true');
+    await expectInvariants(service);
+  },
+);

@@ -55,7 +55,7 @@ describe('the import rules that npm run check enforces', () => {
       'worker/x.ts',
       "export { x } from '../shared/processors/stripe/adapter.ts';",
     ],
-    ['the state table is a pure leaf', 'shared/refunds/states.ts', "export { x } from '../db.ts';"],
+    ['the state table is a pure leaf', 'shared/refunds/model/states.ts', "export { x } from '../../db.ts';"],
     ['money is a pure leaf', 'shared/money.ts', "export { z } from 'zod';"],
     ['policy evaluation is a pure leaf', 'shared/policies/evaluate.ts', "export { x } from '../db.ts';"],
   ])('%s', async (_rule, file, text) => {

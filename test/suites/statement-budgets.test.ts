@@ -102,6 +102,15 @@ async function accepted(processor: string): Promise<RefundRecord> {
   return refund;
 }
 
+test('what is counted is every statement on both pools, with BEGIN and COMMIT', async () => {
+  const { db, reads } = service.deps;
+  const counted = await statementsOf(async () => {
+    await db.$transaction(async (tx) => await tx.$queryRaw`SELECT 1`);
+    await reads.query('SELECT 2', []);
+  });
+  expect(counted).toEqual(['BEGIN', 'SELECT 1', 'COMMIT', 'SELECT 2']);
+});
+
 describe('a request', () => {
   test('that gets a refund: 2', async () => {
     const id = await created('stripe');

@@ -1,12 +1,13 @@
-import type { Refund } from '../../db.ts';
+import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../db.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { processorKind } from '../../processors/registry.ts';
 import { isRefundId } from '../find-refunds.ts';
 import { refundFrom } from '../model/rows.ts';
-import { keyReused } from './create.ts';
+import { keyReused, notKnown } from './create.ts';
 import type { RefundWithWork } from './flag.ts';
+import type { Answer } from './statements.ts';
 
 /**
  * What became of a request to cancel, at once.
@@ -41,13 +42,14 @@ export interface Cancellation {
 
 /**
  * Asks for a refund to be cancelled. It is cancelled here and now only while it surely is not at the processor.
- * @throws ServiceError not_found, and idempotency_key_reused for a key that belongs to another request.
+ * @throws ServiceError not_found, idempotency_key_reused for a key that belongs to another request, and internal_error while
+ * nobody knows whether it was recorded.
  */
 export async function cancelRefund(
   deps: Pick<Dependencies, 'statements' | 'queues'>,
   { refundId, organizationId, environment, actor, idempotencyKey }: Cancellation,
 ): Promise<CancelRequest> {
-  const answer = await deps.statements.cancel({
+  const answer = await ask(deps, {
     refund_id: isRefundId(refundId) ? refundId : null,
     organization_id: organizationId,
     environment,
@@ -64,6 +66,14 @@ export async function cancelRefund(
   const kind = isReplayed ? kindNow(refund) : (answer.outcome as CancelRequest['kind']);
   if (kind === 'asked') deps.queues.wake(refund);
   return { kind, refund, isReplayed };
+}
+
+async function ask({ statements }: Pick<Dependencies, 'statements'>, asked: object): Promise<Answer> {
+  try {
+    return await statements.cancel(asked);
+  } catch (error) {
+    throw isDatabaseUnavailable(error) && !isNothingDone(error) ? notKnown(error) : error;
+  }
 }
 
 function kindNow({ status }: Refund): CancelRequest['kind'] {

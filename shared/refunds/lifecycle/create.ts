@@ -235,11 +235,7 @@ async function record(deps: Dependencies, item: object): Promise<Answer> {
       if (!isDatabaseUnavailable(error)) throw error;
       if (!isRepeated && isNothingDone(error)) throw error;
       if (performance.now() - since > findOutMs) {
-        throw new ServiceError(
-          'internal_error',
-          'It is not known whether this was recorded. Repeat with the same Idempotency-Key, or get or list refunds first.',
-          { cause: error },
-        );
+        throw notKnown(error);
       }
       await sleep(100);
     }
@@ -277,6 +273,15 @@ async function findByKey(
   if (refund === null) return null;
   if (Buffer.compare(refund.fingerprint ?? Buffer.alloc(0), idempotency.fingerprint) !== 0) throw keyReused();
   return { refund, isReplayed: true };
+}
+
+/** 500: the connection broke before the database had said whether it recorded the request. */
+export function notKnown(cause: unknown): ServiceError {
+  return new ServiceError(
+    'internal_error',
+    'It is not known whether this was recorded. Repeat with the same Idempotency-Key, or get or list refunds first.',
+    { cause },
+  );
 }
 
 /** 422: the key belongs to another request. */
