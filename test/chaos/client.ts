@@ -83,10 +83,8 @@ async function untilAnswered(
 }
 
 /** Nothing came, or what came says that the request may be repeated. */
-function leavesOpen({ httpStatus, errorCode }: Told): boolean {
-  return (
-    httpStatus === null || httpStatus === 500 || httpStatus === 503 || errorCode === 'idempotency_in_progress'
-  );
+function leavesOpen({ httpStatus }: Told): boolean {
+  return httpStatus === null || httpStatus === 500 || httpStatus === 503;
 }
 
 const nothing: Told = { httpStatus: null, errorCode: null, refundId: null, refundStatus: null };

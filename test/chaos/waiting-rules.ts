@@ -66,10 +66,5 @@ function problemOf(event: RefundEvent, attempt: Attempt): string | null {
   if (stolen !== null || event.type !== 'lookup.absent') return stolen;
   return attempt.ended === null
     ? tooSoon(startedAt, leaseMs + settleDelayMs, 'began, against a lease and a settle delay')
-    : tooSoon(endOf(attempt.ended), settleDelayMs, 'ended, against a settle delay');
-}
-
-/** The writing down may have taken longer than the attempt. */
-function endOf({ detail }: RefundEvent): Date {
-  return new Date((detail as { endedAt: string }).endedAt);
+    : tooSoon(attempt.ended.createdAt, settleDelayMs, 'ended, against a settle delay');
 }

@@ -164,12 +164,20 @@ describe('webhooks of Stripe', () => {
     });
   });
 
-  test('of a payment it tells that something was refunded, and not what', async () => {
-    const charge = { id: 'ch_1', object: 'charge', payment_intent: 'pi_9' };
+  test('of a payment it tells how much was refunded in all, and not what', async () => {
+    const charge = {
+      id: 'ch_1',
+      object: 'charge',
+      payment_intent: 'pi_9',
+      amount_refunded: 700,
+      currency: 'usd',
+    };
     const event = stripeEvent(news.stripe, { type: 'charge.refunded', data: { object: charge } });
     expect((await verified('stripe', signStripe(JSON.stringify(event)))).subject).toEqual({
       refundId: null,
       externalRefundId: null,
+      processorStatus: null,
+      refundedAmount: 700n,
       transactionIds: ['ch_1', 'pi_9'],
     });
   });
@@ -180,6 +188,8 @@ describe('webhooks of Stripe', () => {
     expect((await verified('stripe', signStripe(JSON.stringify(event)))).subject).toEqual({
       refundId: null,
       externalRefundId: 're_1',
+      processorStatus: 'unknown',
+      refundedAmount: null,
       transactionIds: [],
     });
   });
