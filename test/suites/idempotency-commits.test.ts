@@ -57,6 +57,29 @@ describe.each([
   });
 });
 
+test.each([`unknown-${process.pid}`, null])(
+  'a creation of which nobody knows for long whether it was recorded is not called undone (key %s)',
+  async (key) => {
+    const transactionId = await newPayment(service);
+    const create = () =>
+      service.call('POST', '/v1/refunds', {
+        body: { transactionId, amount: 1_000, reason: 'other' },
+        headers: { prefer: 'respond-async', ...(key === null ? {} : { 'idempotency-key': key }) },
+      });
+    proxy.cutNextCall('create_refunds', 'later', { thenGone: true });
+    const answer = await create();
+    proxy.comeBack();
+    expect([answer.status, answer.body.error.code]).toEqual([500, 'internal_error']);
+    expect(answer.body.error.message).toMatch(/^It is not known whether/);
+    await waitFor('what was cut off to be carried out', () => proxy.underWay === 0);
+    expect(await refundsOf(transactionId)).toHaveLength(1);
+    if (key === null) return;
+    const repeated = await create();
+    expect([repeated.status, repeated.headers['idempotent-replayed']]).toEqual([200, 'true']);
+    expect(await refundsOf(transactionId)).toMatchObject([{ id: repeated.body.data.id }]);
+  },
+);
+
 test.each(['at once', 'later'] as const)(
   'a cancellation whose connection breaks is not called undone, and its key tells when it is repeated (carried out %s)',
   async (arrives) => {

@@ -73,11 +73,16 @@ export async function createRefund(deps: Dependencies, request: RefundRequest): 
     });
   } catch (error) {
     // What would be refused now may have been accepted the first time.
-    if (!(error instanceof ServiceError) || error.code === 'idempotency_key_reused') throw error;
+    if (!(error instanceof ServiceError) || isFinal(error)) throw error;
     const replayed = await findByKey(deps, request);
     if (replayed === null) throw error;
     return replayed;
   }
+}
+
+/** True for what the request's key has no better answer to. */
+function isFinal({ code }: ServiceError): boolean {
+  return code === 'idempotency_key_reused' || code === 'internal_error';
 }
 
 /** @returns null when a limit was passed or the payment put on record meanwhile, so that it has to be decided again. */
