@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { postgresQueues } from '../harness/backends.ts';
 import { CommitDelayingProxy } from '../harness/commit-delaying-proxy.ts';
 import { useDatabase } from '../harness/database.ts';
+import { withClient } from '../harness/database-client.ts';
 import { createdRefund } from '../harness/flagged-refunds.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { madeBeforeTests } from '../harness/made-before-tests.ts';
@@ -79,6 +80,24 @@ test.each([`unknown-${process.pid}`, null])(
     expect(await refundsOf(transactionId)).toMatchObject([{ id: repeated.body.data.id }]);
   },
 );
+
+test('nor is one whose payment is held when it asks what became of it', async () => {
+  const transactionId = await newPayment(service);
+  const create = () =>
+    service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 1_000, reason: 'other' },
+      headers: { prefer: 'respond-async' },
+    });
+  expect((await create()).status).toBe(200);
+  const answer = await withClient(databaseUrl(), async (holder) => {
+    await holder.query('begin');
+    await holder.query('select from payment where transaction_id = $1 for update', [transactionId]);
+    proxy.cutNextCall('create_refunds', 'at once');
+    return await create();
+  });
+  expect([answer.status, answer.body.error.code]).toEqual([500, 'internal_error']);
+  expect(answer.body.error.message).toMatch(/^It is not known whether/);
+});
 
 test.each(['at once', 'later'] as const)(
   'a cancellation whose connection breaks is not called undone, and its key tells when it is repeated (carried out %s)',

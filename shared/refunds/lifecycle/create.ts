@@ -237,8 +237,7 @@ async function record(deps: Dependencies, item: object): Promise<Answer> {
     try {
       return await deps.statements.create(isRepeated ? { ...item, is_repeated: true } : item);
     } catch (error) {
-      if (!isDatabaseUnavailable(error)) throw error;
-      if (!isRepeated && isNothingDone(error)) throw error;
+      if (!isRepeated && (!isDatabaseUnavailable(error) || isNothingDone(error))) throw error;
       if (performance.now() - since > findOutMs) {
         throw notKnown(error);
       }
