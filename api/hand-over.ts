@@ -11,7 +11,7 @@ export interface SecondApp {
 /**
  * Hands every request that `app` has no route for to a second application, which is built when the first of them arrives
  * at the latest. It closes once `app` has answered its last request.
- * @param build is given what names a request: the second application uses the id that it already has.
+ * @param build is given a function that returns the id which a request already has.
  */
 export function handOverUnknown(
   app: Api,

@@ -22,6 +22,7 @@ DECLARE
   is_news boolean;
   payment_count int;
   locked_count int;
+  news jsonb := '[]';
 BEGIN
   FOR told IN
     SELECT each.ordinality::int - 1 AS item, t.*, a.organization_id, a.environment, a.processor
@@ -90,10 +91,14 @@ BEGIN
     VALUES (told.id, told.account_id, told.external_event_id, told.type, told.payload, concerned[1],
       told.external_refund_id, told.transaction_ids[1], moment);
     FOR i IN 1 .. cardinality(woken) LOOP
-      PERFORM request_resync(woken[i], concat_ws(' ', told.external_refund_id, told.processor_status));
+      news := news || jsonb_build_object('refund_id', woken[i],
+        'news', concat_ws(' ', told.external_refund_id, told.processor_status));
     END LOOP;
     outcome := 'recorded';
     RETURN NEXT;
   END LOOP;
+  -- In the order in which everybody takes refunds, so that nobody waits in a circle.
+  PERFORM request_resync(refund_id, each.news)
+  FROM (SELECT * FROM jsonb_to_recordset(news) AS n(refund_id text, news text) ORDER BY refund_id) AS each;
 END
 $$;

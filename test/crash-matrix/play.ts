@@ -43,8 +43,7 @@ export async function play(lane: Lane, combination: Combination): Promise<Played
   const rescuer = stage.start();
   if (victim.process.isFrozen) {
     await carryOn(stage, rescuer, combination.isThawedAtEnd ? {} : { rounds: 1 });
-    // Once nothing is left to do, whatever it writes is late.
-    victim.process.thaw(Number((await stage.refund())?.leaseToken ?? Number.MAX_SAFE_INTEGER));
+    victim.process.thaw(await stage.newestLeaseToken());
   }
   await life;
   await strike.cancelling;

@@ -167,6 +167,15 @@ export class Stage {
     return refund ?? null;
   }
 
+  /** Whoever has an older one has lost its lease: by then, everybody has whose refund is not worked on any more. */
+  async newestLeaseToken(): Promise<number> {
+    const refund = await this.refund();
+    if (refund === null || refund.leaseToken !== null) return Number(refund?.leaseToken ?? 0);
+    const [sequence] = await this.service.deps.db.$queryRaw<{ next: bigint }[]>`
+      SELECT last_value + 1 AS next FROM lease_token`;
+    return Number(sequence?.next);
+  }
+
   /** The processor asks for fewer requests, for a time that passes with that of the refund. */
   async throttleAccount(): Promise<void> {
     const { id: organizationId } = this.organization;

@@ -4,7 +4,7 @@ import type { AccountName } from '../../accounts/connect.ts';
 import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../db.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Environment } from '../../environment.ts';
-import { ServiceError } from '../../errors.ts';
+import { type ErrorCode, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import type { SetUp } from '../../lookups.ts';
 import { asKnown, type KnownPayment, remainingOf } from '../../payments/payment.ts';
@@ -72,18 +72,16 @@ export async function createRefund(deps: Dependencies, request: RefundRequest): 
       retryAfterSeconds: 1,
     });
   } catch (error) {
+    if (!(error instanceof ServiceError) || isFinal.has(error.code)) throw error;
     // What would be refused now may have been accepted the first time.
-    if (!(error instanceof ServiceError) || isFinal(error)) throw error;
     const replayed = await findByKey(deps, request);
     if (replayed === null) throw error;
     return replayed;
   }
 }
 
-/** True for what the request's key has no better answer to. */
-function isFinal({ code }: ServiceError): boolean {
-  return code === 'idempotency_key_reused' || code === 'internal_error';
-}
+/** Errors that say what the key would say, or that the database cannot say it. */
+const isFinal: ReadonlySet<ErrorCode> = new Set(['idempotency_key_reused', 'internal_error']);
 
 /** @returns null when a limit was passed or the payment put on record meanwhile, so that it has to be decided again. */
 async function decideAndRecord(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund | null> {
@@ -238,9 +236,8 @@ async function record(deps: Dependencies, item: object): Promise<Answer> {
       return await deps.statements.create(isRepeated ? { ...item, is_repeated: true } : item);
     } catch (error) {
       if (!isRepeated && (!isDatabaseUnavailable(error) || isNothingDone(error))) throw error;
-      if (performance.now() - since > findOutMs) {
-        throw notKnown(error);
-      }
+      // What is locked for a repetition may be locked by the first session, which can still commit.
+      if (!isDatabaseUnavailable(error) || performance.now() - since > findOutMs) throw notKnown(error);
       await sleep(100);
     }
   }
