@@ -4,7 +4,7 @@ import net from 'node:net';
 const delayMs = 700;
 
 /** What is cut off next: the commit of a transaction that moves a refund, or the statement that calls a function. */
-type Cut = { what: 'commit' | 'create_refunds' | 'cancel_refund'; delayMs: number };
+type Cut = { what: 'commit' | 'create_refunds' | 'cancel_refund'; delayMs: number; thenGone: boolean };
 
 /**
  * Stands between a service and its PostgreSQL. On demand it breaks a connection in the moment of a commit, and lets the
@@ -15,6 +15,8 @@ export class CommitDelayingProxy {
   readonly #server: net.Server;
   #armed: Cut | null = null;
   #underWay = 0;
+  #isGone = false;
+  readonly #clients = new Set<net.Socket>();
 
   private constructor(server: net.Server, url: string) {
     this.#server = server;
@@ -34,15 +36,24 @@ export class CommitDelayingProxy {
 
   /** Breaks the next connection that commits a transaction in which a refund moves; the commit arrives later. */
   cutNextCommit(): void {
-    this.#armed = { what: 'commit', delayMs };
+    this.#armed = { what: 'commit', delayMs, thenGone: false };
   }
 
   /**
    * Breaks the next connection that sends a statement which calls this function.
    * @param arrives when the statement does; `at once` means that only its answer is lost.
+   * @param options.thenGone true when all other connections break then, and none can be made until `comeBack` is called.
    */
-  cutNextCall(what: 'create_refunds' | 'cancel_refund', arrives: 'at once' | 'later'): void {
-    this.#armed = { what, delayMs: arrives === 'later' ? delayMs : 0 };
+  cutNextCall(
+    what: 'create_refunds' | 'cancel_refund',
+    arrives: 'at once' | 'later',
+    { thenGone = false } = {},
+  ): void {
+    this.#armed = { what, delayMs: arrives === 'later' ? delayMs : 0, thenGone };
+  }
+
+  comeBack(): void {
+    this.#isGone = false;
   }
 
   /** True until something was cut off. */
@@ -59,7 +70,17 @@ export class CommitDelayingProxy {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
+  #breakAll(): void {
+    this.#isGone = true;
+    for (const client of this.#clients) client.destroy();
+  }
+
   #connect(client: net.Socket, target: URL): void {
+    if (this.#isGone) {
+      client.destroy();
+      return;
+    }
+    this.#clients.add(client);
     const database = net.connect(Number(target.port), target.hostname);
     const statements = new StatementReader();
     let movesRefund = false;
@@ -70,6 +91,7 @@ export class CommitDelayingProxy {
       if (!isCut) client.write(answer);
     });
     client.on('close', () => {
+      this.#clients.delete(client);
       if (!isCut) database.destroy();
     });
     client.on('data', (request) => {
@@ -87,6 +109,7 @@ export class CommitDelayingProxy {
       this.#armed = null;
       this.#underWay += 1;
       client.destroy();
+      if (armed?.thenGone) this.#breakAll();
       database.on('close', () => {
         this.#underWay -= 1;
       });

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { postgresQueues } from '../harness/backends.ts';
 import { CommitDelayingProxy } from '../harness/commit-delaying-proxy.ts';
 import { useDatabase } from '../harness/database.ts';
+import { withClient } from '../harness/database-client.ts';
 import { createdRefund } from '../harness/flagged-refunds.ts';
 import { expectInvariants } from '../harness/invariants.ts';
 import { madeBeforeTests } from '../harness/made-before-tests.ts';
@@ -55,6 +56,47 @@ describe.each([
     expect([repeated.status, repeated.body.data.id]).toEqual([200, answer.body.data.id]);
     expect(repeated.headers['idempotent-replayed']).toBe('true');
   });
+});
+
+test.each([`unknown-${process.pid}`, null])(
+  'a creation of which nobody knows for long whether it was recorded is not called undone (key %s)',
+  async (key) => {
+    const transactionId = await newPayment(service);
+    const create = () =>
+      service.call('POST', '/v1/refunds', {
+        body: { transactionId, amount: 1_000, reason: 'other' },
+        headers: { prefer: 'respond-async', ...(key === null ? {} : { 'idempotency-key': key }) },
+      });
+    proxy.cutNextCall('create_refunds', 'later', { thenGone: true });
+    const answer = await create();
+    proxy.comeBack();
+    expect([answer.status, answer.body.error.code]).toEqual([500, 'internal_error']);
+    expect(answer.body.error.message).toMatch(/^It is not known whether/);
+    await waitFor('what was cut off to be carried out', () => proxy.underWay === 0);
+    expect(await refundsOf(transactionId)).toHaveLength(1);
+    if (key === null) return;
+    const repeated = await create();
+    expect([repeated.status, repeated.headers['idempotent-replayed']]).toEqual([200, 'true']);
+    expect(await refundsOf(transactionId)).toMatchObject([{ id: repeated.body.data.id }]);
+  },
+);
+
+test('nor is one whose payment is held when it asks what became of it', async () => {
+  const transactionId = await newPayment(service);
+  const create = () =>
+    service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 1_000, reason: 'other' },
+      headers: { prefer: 'respond-async' },
+    });
+  expect((await create()).status).toBe(200);
+  const answer = await withClient(databaseUrl(), async (holder) => {
+    await holder.query('begin');
+    await holder.query('select from payment where transaction_id = $1 for update', [transactionId]);
+    proxy.cutNextCall('create_refunds', 'at once');
+    return await create();
+  });
+  expect([answer.status, answer.body.error.code]).toEqual([500, 'internal_error']);
+  expect(answer.body.error.message).toMatch(/^It is not known whether/);
 });
 
 test.each(['at once', 'later'] as const)(
