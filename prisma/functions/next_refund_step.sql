@@ -1,13 +1,15 @@
 -- The next right thing to do for a refund with work, from what is on record alone, so that a duplicate, late or lost job is
 -- harmless; claim_refunds.sql says what each step means. is_verified: the processor has told the payment's amount.
 CREATE OR REPLACE FUNCTION next_refund_step(r refund, w refund_work, is_verified boolean) RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN CASE
     WHEN r.status <> 'processing' THEN 'review'
     WHEN r.external_refund_id IS NOT NULL THEN
       CASE WHEN w.cancel_requested_at IS NOT NULL THEN 'cancel_at_processor' ELSE 'settle' END
     WHEN w.unknown_since IS NOT NULL OR w.resync_requested_at IS NOT NULL THEN 'look_up'
     WHEN w.cancel_requested_at IS NOT NULL THEN 'cancel'
     WHEN is_verified THEN 'send'
-    ELSE 'verify' END
+    ELSE 'verify' END;
+END
 $$;
