@@ -15,7 +15,7 @@ import { RefundWatcher } from './refund-watcher.ts';
 /** Clients of a process that was down come back as soon as it listens; they are answered before anything else is loaded. */
 const quietMs = 1_000;
 
-/** Serves the API, and a moment later the part for browsers, until the process is told to end. */
+/** Serves the API, and a moment later the part for browsers, until the process is to end. */
 export async function serve(settings: ServiceSettings, log: Logger, db: Database): Promise<void> {
   const deps = openDependencies(settings, log, { db });
   const dashboardDb = openDatabase(settings.DATABASE_URL, {

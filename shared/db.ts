@@ -171,7 +171,7 @@ const nothingDoneCodes = new Set([
   ...['P2021', '42P01', '53100', '53200', '57014', '40P01', '40001', '55P03'],
 ]);
 
-/** True when an error says that nothing was done; false where the connection broke and nobody knows. */
+/** True when an error says that nothing was done; false when the connection broke and the outcome is unknown. */
 export function isNothingDone(error: unknown): boolean {
   return chainOf(error).some(
     ({ code, originalCode, kind, message }) =>

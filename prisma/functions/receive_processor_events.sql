@@ -97,7 +97,7 @@ BEGIN
     outcome := 'recorded';
     RETURN NEXT;
   END LOOP;
-  -- In the order in which everybody takes refunds, so that nobody waits in a circle.
+  -- In the order in which every statement locks refunds, so that there is no deadlock.
   PERFORM request_resync(refund_id, each.news)
   FROM (SELECT * FROM jsonb_to_recordset(news) AS n(refund_id text, news text) ORDER BY refund_id) AS each;
 END

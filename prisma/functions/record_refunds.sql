@@ -1,7 +1,7 @@
 -- Records what workers learnt about refunds that they hold: the end of the attempt, the transition with its entries in the
 -- timeline, and when to look again, all of it or nothing. What arrives after the lease was lost is not believed any more,
--- and not forgotten either: the refund is read again. An item never waits for another session: what somebody else holds
--- makes it 'locked', and the caller asks again.
+-- and not forgotten either: the refund is read again. An item never waits for another session: when another
+-- session holds what it needs, the outcome is 'locked' and the caller asks again.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below.
 --   moves             [{to, event_id, type, detail}], in order; empty when there is nothing to tell
@@ -9,7 +9,7 @@
 --   due_in_ms         when to look again; null when nothing is left to do for a worker
 --   retrying          true keeps or begins the trouble that retry deadlines count from, false ends it, null leaves it
 --   flag              {reason}: a person has to look at it; {} ends a flag; null leaves it
---   unless_resync     true to record nothing when somebody says meanwhile that the processor has news
+--   unless_resync     true to record nothing when a resync was requested meanwhile
 --
 -- outcome, one row per item: 'recorded', 'lost', 'news' (only with unless_resync) or 'locked'.
 CREATE OR REPLACE FUNCTION record_refunds(items jsonb)
@@ -37,7 +37,7 @@ BEGIN
     item := finding.item;
     SELECT * INTO held FROM refund AS r WHERE r.id = finding.refund_id;
     IF finding.moves @? '$[*] ? (@.to == "failed" || @.to == "cancelled")' THEN
-      -- The payment before the refund, in the order in which everybody locks.
+      -- The payment before the refund, in the order in which every statement locks.
       PERFORM FROM payment AS p
       WHERE p.organization_id = held.organization_id AND p.environment = held.environment
         AND p.processor = held.processor AND p.transaction_id = held.transaction_id

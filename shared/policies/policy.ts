@@ -208,7 +208,7 @@ export const defaultPolicy: Policy = policySchema.parse({
 export interface RefundSummary {
   count: number;
   amount: bigint;
-  /** When the last of them was created; null without any, and where nobody asks. */
+  /** When the last of them was created; null without any, and where it was not asked for. */
   lastAt: Date | null;
 }
 

@@ -70,14 +70,14 @@ export async function readRefund(
   throw notFound();
 }
 
-/** A refund that somebody waits for. */
+/** A refund that a request waits for. */
 export type WatchedRefund = ReadRefund &
   Pick<Refund, 'failureCode' | 'failureMessage'> & {
     /** True while the processor is to be asked to cancel it. */
     isToBeCancelled: boolean;
   };
 
-/** Reads refunds that somebody waits for, by their ids. */
+/** Reads refunds that requests wait for, by their ids. */
 export async function readWatched(reads: Reads, ids: readonly string[]): Promise<WatchedRefund[]> {
   return await reads.query<WatchedRefund>(
     `SELECT ${columns}, r.failure_code AS "failureCode", r.failure_message AS "failureMessage",

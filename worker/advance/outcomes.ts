@@ -193,7 +193,7 @@ export function stateRead(context: OutcomeContext, found: ProcessorRefund): Find
   };
 }
 
-/** Refused credentials: nothing moves until the account is mended; the refund is kept, flagged and tried again slowly. */
+/** Refused credentials: nothing moves until the account is corrected; the refund is kept, flagged and tried again slowly. */
 export function misconfigured(
   context: OutcomeContext,
   type: RefundEventType,

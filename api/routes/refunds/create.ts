@@ -92,7 +92,7 @@ function hasVerdict(refund: WatchedRefund): boolean {
   return refund.externalRefundId !== null || refund.status !== 'processing';
 }
 
-/** What a client is told whose refund failed while it was created. */
+/** What a client gets whose refund failed while it was created. */
 function rejectionOf({
   failureCode,
   failureMessage,

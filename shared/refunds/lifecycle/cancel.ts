@@ -43,7 +43,7 @@ export interface Cancellation {
 /**
  * Asks for a refund to be cancelled. It is cancelled here and now only while it surely is not at the processor.
  * @throws ServiceError not_found, idempotency_key_reused for a key that belongs to another request, and internal_error while
- * nobody knows whether it was recorded.
+ * it is not known whether it was recorded.
  */
 export async function cancelRefund(
   deps: Pick<Dependencies, 'statements' | 'queues'>,
