@@ -106,6 +106,12 @@ export class KillableProcess {
    * @throws ProcessKilled when it never will.
    */
   async pass(): Promise<void> {
+    // It stops here, so whatever it had on the wire has been answered: the account is marked behind the answer.
+    if (this.isFrozen) this.calls.clear();
+    await this.#wakeUp();
+  }
+
+  async #wakeUp(): Promise<void> {
     await this.#sleep?.over;
     this.assertAlive();
   }
@@ -122,10 +128,10 @@ export class KillableProcess {
     if (name.startsWith('answer lost')) throw new AnswerLost('The connection broke.');
     await breakpoint.strike(this, !isOpen);
     this.assertAlive();
-    // The account is marked once the answer is there: a process that freezes then has nothing on the wire any more.
-    if (this.isFrozen && !name.startsWith('during ')) this.calls.clear();
     if (isOpen && this.isFrozen) throw new TransactionLost('The transaction was given up.');
-    await this.pass();
+    // What is on the wire goes on there.
+    if (name.startsWith('during ')) await this.#wakeUp();
+    else await this.pass();
   }
 
   /** The same where the code does not wait: a process that is frozen here stops at its next step. */

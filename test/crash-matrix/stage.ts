@@ -216,7 +216,7 @@ export class Stage {
   }
 
   async #untilNobodyWaits(): Promise<void> {
-    await Promise.all(this.#actors.flatMap(({ process }) => [...process.calls]));
+    while (this.#actors.some(({ process }) => process.calls.size > 0)) await sleep(2);
   }
 
   /** The request that the processor has and has not applied yet. */
