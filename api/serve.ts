@@ -43,7 +43,7 @@ function loadBrowserApp(browserApp: SecondApp, log: Logger): void {
   browserApp.load().catch((error: unknown) => log.error({ err: error }, 'the dashboard could not be loaded'));
 }
 
-/** While nobody can sign in, whoever reads the log may make the first owner; the code is of no use after that. */
+/** Until the first owner exists, the operator who reads the log may create it; after that the code has no use. */
 async function inviteFirstOwner({ db, log, settings }: Dependencies): Promise<void> {
   const { needsFirstOwner, setupCode } = await import('../shared/people/first-owner.ts');
   if (!(await needsFirstOwner(db).catch(() => false))) return;

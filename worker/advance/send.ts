@@ -8,7 +8,7 @@ import { record, type StepContext, type StepResult } from './step.ts';
 /**
  * Sends a refund that surely is not at the processor. The claim has recorded the attempt, and that its outcome is unknown,
  * so that whatever happens from here on, no worker sends again without looking first.
- * @param since when the claim was asked for, as `performance.now()` tells it: a process that was frozen since then may have
+ * @param since when the claim was requested, in the time of `performance.now()`: a process that was frozen since then may have
  * lost its lease, and has no time left to send.
  */
 export async function sendRefund(context: StepContext, since: number): Promise<StepResult> {

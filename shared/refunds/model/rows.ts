@@ -21,7 +21,7 @@ export function paymentFrom(row: RowJson): Payment {
   return fromRow<Payment>(row);
 }
 
-/** The row as the database client has it. The columns of one kind are told by their names. */
+/** The row as the database client has it. A column's name says its type. */
 export function fromRow<Row>(row: RowJson): Row {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => [camelCase(column), readValue(column, value)]),
