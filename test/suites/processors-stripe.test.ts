@@ -76,6 +76,12 @@ describe('Stripe on the wire', () => {
     expect(seen).toHaveLength(1);
   });
 
+  test('a connection that is never made carries no refund', async () => {
+    // An address that is reserved for documentation, so that nothing answers there.
+    const stripe = connect('stripe', stripeCredentials, 'http://192.0.2.1:9');
+    expect(await stripe.createRefund(submission, { timeoutMs: 300 })).toMatchObject({ kind: 'unavailable' });
+  });
+
   test('all pages of a list of refunds are read', async () => {
     const { url, seen } = await serve((call, response) => {
       const after = new URL(call.path, 'http://stripe').searchParams.get('starting_after');

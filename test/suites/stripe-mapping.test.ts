@@ -65,9 +65,8 @@ describe('what a Stripe error means', () => {
     ['ECONNREFUSED', { kind: 'unavailable', rateLimited: false }],
     ['ENOTFOUND', { kind: 'unavailable' }],
     ['EAI_AGAIN', { kind: 'unavailable' }],
-    ['UND_ERR_CONNECT_TIMEOUT', { kind: 'unavailable' }],
     ['ETIMEDOUT', { kind: 'unknown', answered: false, failure: { code: 'timeout' } }],
-    ['UND_ERR_SOCKET', { kind: 'unknown', answered: false, failure: { code: 'connection_error' } }],
+    ['EPIPE', { kind: 'unknown', answered: false, failure: { code: 'connection_error' } }],
     ['ECONNRESET', { kind: 'unknown', answered: false }],
     ['CERT_HAS_EXPIRED', { kind: 'unknown', answered: false }],
   ])('a connection that ends in %s is %o', (code, outcome) => {

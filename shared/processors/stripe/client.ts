@@ -1,4 +1,5 @@
 import type Stripe from 'stripe';
+import { singleRequestClient } from './http-client.ts';
 import { stripeSdk } from './sdk.ts';
 
 /** What a person supplies for a Stripe account, checked. */
@@ -10,24 +11,17 @@ export interface StripeCredentials {
   webhookSecret?: string;
 }
 
-/**
- * A client for which one call is one HTTP request, with a deadline for the whole of it. That takes the fetch client:
- * the default one repeats a request after a closed connection even when retries are off, which hides what became of
- * the first, and its timeout starts anew with every byte.
- */
+/** A client for which one call is one HTTP request, with a deadline for the whole of it. */
 export function stripeClient({ secretKey, apiBase }: StripeCredentials): Stripe {
   const { protocol, hostname, port } = new URL(apiBase);
-  const isSecure = protocol === 'https:';
+  const scheme = protocol === 'https:' ? 'https' : 'http';
   const SdkClient = stripeSdk();
   return new SdkClient(secretKey, {
-    protocol: isSecure ? 'https' : 'http',
+    protocol: scheme,
     host: hostname,
-    port: port === '' ? (isSecure ? 443 : 80) : Number(port),
+    port: port === '' ? { http: 80, https: 443 }[scheme] : Number(port),
     maxNetworkRetries: 0,
     telemetry: false,
-    httpClient: SdkClient.createFetchHttpClient(fetchOnce),
+    httpClient: singleRequestClient(scheme),
   });
 }
-
-/** Stripe's API does not redirect; following one would send a refund twice, and to somebody else. */
-const fetchOnce: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'manual' });

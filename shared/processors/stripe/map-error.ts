@@ -13,7 +13,6 @@ const notSent: ReadonlySet<unknown> = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
 /** Complaints about the account or the key that come as an invalid request. */
@@ -60,7 +59,7 @@ function wasSent(error: StripeError): boolean {
   return !notSent.has(code) && syscall !== 'connect' && syscall !== 'getaddrinfo';
 }
 
-/** The fetch client wraps the network's error in one of its own. */
+/** The HTTP client wraps the network's error in one of its own. */
 function networkError(error: StripeError): { code?: unknown; syscall?: unknown } {
   const detail: unknown = error.detail;
   const cause = detail instanceof Error ? (detail.cause ?? detail) : detail;
