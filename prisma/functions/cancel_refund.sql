@@ -62,15 +62,16 @@ BEGIN
 
   -- An attempt writes unknown_since before it starts, so a running one shows here, whatever became of its worker.
   IF held.external_refund_id IS NULL AND work.unknown_since IS NULL AND work.resync_requested_at IS NULL THEN
-    held := move_refund(held.id, held.status, 'cancelled',
-      jsonb_strip_nulls(jsonb_build_object('cancel_key', asked->>'key')),
-      asked->>'event_id', 'refund.cancelled', asked->>'actor', '{"sent": false}', moment);
-    IF held.id IS NULL THEN
+    SELECT * INTO held FROM move_refunds(jsonb_build_array(jsonb_build_object(
+      'refund_id', held.id, 'expected', held.status,
+      'entries', jsonb_build_array(jsonb_build_object(
+        'event_id', asked->'event_id', 'type', 'refund.cancelled', 'to', 'cancelled', 'detail', '{"sent": false}'::jsonb)),
+      'change', jsonb_strip_nulls(jsonb_build_object('cancel_key', asked->'key')))), asked->>'actor', moment);
+    IF NOT FOUND THEN
       outcome := 'locked'; RETURN;
     END IF;
-    IF work.refund_id IS NOT NULL THEN
-      PERFORM continue_refund_work(work, held, NULL, NULL, NULL, true, true, '{}', moment);
-    END IF;
+    PERFORM continue_refund_works(jsonb_build_array(jsonb_build_object(
+      'refund_id', held.id, 'is_known', true, 'ends_cancel', true, 'flag', '{}'::jsonb)), moment);
     outcome := 'cancelled';
   ELSE
     outcome := 'asked';
@@ -80,8 +81,11 @@ BEGIN
     IF work.cancel_requested_at IS NULL THEN
       UPDATE refund_work AS w SET cancel_requested_at = moment, due_at = LEAST(w.due_at, moment), enqueued_at = moment
       WHERE w.refund_id = held.id;
-      PERFORM append_refund_event(
-        asked->>'event_id', held, NULL, 'cancel.requested', asked->>'actor', '{}', moment);
+      PERFORM move_refunds(jsonb_build_array(jsonb_build_object(
+        'refund_id', held.id, 'expected', held.status,
+        'entries', jsonb_build_array(jsonb_build_object(
+          'event_id', asked->'event_id', 'type', 'cancel.requested', 'to', held.status)),
+        'change', '{}'::jsonb)), asked->>'actor', moment);
     END IF;
   END IF;
   refund := to_jsonb(held);

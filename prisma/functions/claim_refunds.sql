@@ -16,66 +16,83 @@
 --   cancel               surely not at the processor, and to be cancelled
 --   review               ended here: read whether the processor agrees
 CREATE OR REPLACE FUNCTION claim_refunds(items jsonb, lease_ms int)
-RETURNS TABLE (refund_id text, claim jsonb)
-LANGUAGE plpgsql AS $$
+RETURNS TABLE (refund_id text, claim json)
+LANGUAGE plpgsql
+-- Rows are found by their keys, whatever the statistics of a young database say.
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+AS $$
 #variable_conflict use_column
 DECLARE
   moment timestamptz := service_time();
-  lease_end timestamptz := moment + lease_ms * interval '1 millisecond';
-  wanted record;
-  work refund_work;
-  claimed refund;
-  last_attempt refund_attempt;
-  account record;
-  step text;
-  is_verified boolean;
+  held text[];
 BEGIN
-  FOR wanted IN SELECT * FROM jsonb_to_recordset(items) AS i(refund_id text, event_id text) ORDER BY refund_id LOOP
-    SELECT * INTO work FROM refund_work AS w
-    WHERE w.refund_id = wanted.refund_id AND w.due_at <= moment AND (w.leased_until IS NULL OR w.leased_until <= moment)
-    FOR UPDATE SKIP LOCKED;
-    CONTINUE WHEN NOT FOUND;
-    SELECT * INTO claimed FROM refund AS r WHERE r.id = work.refund_id;
-    SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at, a.misconfigured_at, a.throttled_until
-    INTO account FROM processor_account AS a
-    WHERE a.organization_id = work.organization_id AND a.environment = work.environment AND a.processor = work.processor;
-    SELECT p.amount IS NOT NULL INTO is_verified FROM payment AS p
-    WHERE p.organization_id = claimed.organization_id AND p.environment = claimed.environment
-      AND p.processor = claimed.processor AND p.transaction_id = claimed.transaction_id;
-    SELECT * INTO last_attempt FROM refund_attempt AS a WHERE a.refund_id = work.refund_id ORDER BY a.number DESC LIMIT 1;
+  SELECT array_agg(locked.refund_id) INTO held FROM (
+    SELECT w.refund_id FROM refund_work AS w
+    WHERE w.refund_id IN (SELECT i.refund_id FROM jsonb_to_recordset(items) AS i(refund_id text))
+      AND w.due_at <= moment AND (w.leased_until IS NULL OR w.leased_until <= moment)
+    ORDER BY w.refund_id FOR UPDATE SKIP LOCKED
+  ) AS locked;
 
-    step := next_refund_step(claimed, work, is_verified);
-    IF step <> 'cancel' AND account.throttled_until > moment THEN
-      -- Refunds that wait for the same moment come back over half a second.
-      UPDATE refund_work AS w
-      SET due_at = account.throttled_until + random() * interval '500 milliseconds', enqueued_at = NULL
-      WHERE w.refund_id = work.refund_id;
-      CONTINUE;
-    END IF;
-    IF step = 'send' THEN
-      INSERT INTO refund_attempt (refund_id, number, key_version, started_at)
-      VALUES (work.refund_id, coalesce(last_attempt.number, 0) + 1,
-        coalesce(last_attempt.key_version + last_attempt.key_spent::int, 1), moment)
-      RETURNING * INTO last_attempt;
-      PERFORM append_refund_event(wanted.event_id, claimed, NULL, 'attempt.started', 'worker',
-        jsonb_build_object('attempt', last_attempt.number), moment);
-    END IF;
+  -- A statement of its own, so that it sees everything that was recorded before the rows were locked.
+  RETURN QUERY WITH known AS MATERIALIZED (
+    SELECT w.refund_id, r, w.resync_requested_at, last_attempt, a.account, a.throttled_until, i.event_id,
+      next_refund_step(r, w, p.amount IS NOT NULL) AS step
+    FROM unnest(held) AS h(refund_id)
+    JOIN refund_work AS w ON w.refund_id = h.refund_id
+    JOIN refund AS r ON r.id = h.refund_id
+    JOIN payment AS p ON (p.organization_id, p.environment, p.processor, p.transaction_id)
+      = (r.organization_id, r.environment, r.processor, r.transaction_id)
+    JOIN LATERAL (
+      SELECT to_json(named) AS account, named.throttled_until FROM (
+        SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at, a.misconfigured_at, a.throttled_until
+        FROM processor_account AS a
+        WHERE a.organization_id = w.organization_id AND a.environment = w.environment AND a.processor = w.processor
+      ) AS named
+    ) AS a ON true
+    JOIN (
+      SELECT i.refund_id, min(i.event_id) AS event_id FROM jsonb_to_recordset(items) AS i(refund_id text, event_id text)
+      GROUP BY i.refund_id
+    ) AS i ON i.refund_id = h.refund_id
+    LEFT JOIN LATERAL (
+      SELECT * FROM refund_attempt AS each WHERE each.refund_id = h.refund_id ORDER BY each.number DESC LIMIT 1
+    ) AS last_attempt ON true
+  ), rested AS (
+    -- Refunds that wait for the same moment come back over half a second.
+    UPDATE refund_work AS w
+    SET due_at = known.throttled_until + random() * interval '500 milliseconds', enqueued_at = NULL
+    FROM known WHERE w.refund_id = known.refund_id AND known.step <> 'cancel' AND known.throttled_until > moment
+  ), taken AS MATERIALIZED (
+    SELECT * FROM known WHERE known.step = 'cancel' OR known.throttled_until IS NULL OR known.throttled_until <= moment
+  ), attempted AS (
+    INSERT INTO refund_attempt (refund_id, number, key_version, started_at)
+    SELECT refund_id, coalesce((last_attempt).number, 0) + 1,
+      coalesce((last_attempt).key_version + (last_attempt).key_spent::int, 1), moment
+    FROM taken WHERE step = 'send'
+    RETURNING *
+  ), told AS (
+    INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at)
+    SELECT taken.event_id, refund_id,
+      1 + (SELECT coalesce(max(e.seq), 0) FROM refund_event AS e WHERE e.refund_id = taken.refund_id),
+      'attempt.started', 'worker', (taken.r).status, jsonb_build_object('attempt', attempted.number), moment
+    FROM attempted JOIN taken USING (refund_id)
+  ), leased AS (
     UPDATE refund_work AS w SET
-      leased_until = lease_end,
+      leased_until = moment + lease_ms * interval '1 millisecond',
       lease_token = nextval('lease_token'),
       enqueued_at = NULL,
       resync_requested_at = NULL,
       resync_news = NULL,
       unknown_since = CASE
         WHEN step = 'send' THEN moment
-        WHEN step = 'look_up' AND work.resync_requested_at IS NOT NULL THEN moment
+        WHEN step = 'look_up' AND w.resync_requested_at IS NOT NULL THEN moment
         ELSE w.unknown_since END
-    WHERE w.refund_id = work.refund_id
-    RETURNING * INTO work;
-    refund_id := work.refund_id;
-    claim := jsonb_build_object('step', step, 'now', moment, 'refund', to_jsonb(claimed), 'work', to_jsonb(work),
-      'attempt', to_jsonb(last_attempt), 'account', to_jsonb(account));
-    RETURN NEXT;
-  END LOOP;
+    FROM taken WHERE w.refund_id = taken.refund_id
+    RETURNING w
+  )
+  SELECT taken.refund_id, json_build_object('step', step, 'now', moment, 'refund', r, 'work', leased.w,
+    'attempt', coalesce(to_json(attempted), to_json(last_attempt)), 'account', account)
+  FROM taken
+  JOIN leased ON (leased.w).refund_id = taken.refund_id
+  LEFT JOIN attempted ON attempted.refund_id = taken.refund_id;
 END
 $$;

@@ -17,7 +17,7 @@
 --   unread            the payment was put on record meanwhile, without the facts that were read of it: read it again
 --   locked            nothing was done; ask again
 CREATE OR REPLACE FUNCTION create_refunds(items jsonb)
-RETURNS TABLE (item int, outcome text, refund jsonb, payment jsonb)
+RETURNS TABLE (item int, outcome text, refund json, payment json)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -64,7 +64,7 @@ BEGIN
         WHEN made.id = asked.id THEN 'created'
         WHEN made.fingerprint = asked.fingerprint THEN 'replayed'
         ELSE 'reused' END;
-      refund := to_jsonb(made);
+      refund := to_json(made);
       RETURN NEXT; CONTINUE;
     END IF;
 
@@ -89,7 +89,7 @@ BEGIN
     END IF;
     -- Without the payment's amount there is no limit yet: it is read before anything is sent.
     IF paid.currency <> asked.currency OR paid.reserved + paid.refunded_outside + asked.amount > paid.amount THEN
-      outcome := 'refused'; payment := to_jsonb(paid); RETURN NEXT; CONTINUE;
+      outcome := 'refused'; payment := to_json(paid); RETURN NEXT; CONTINUE;
     END IF;
     outcome := CASE WHEN asked.limits IS NULL THEN NULL
       ELSE exceeded_limit(asked.limits, paid, asked.amount, asked.currency, moment) END;
@@ -119,7 +119,7 @@ BEGIN
           'amount', made.amount, 'currency', made.currency), moment);
     END IF;
     outcome := 'created';
-    refund := to_jsonb(made);
+    refund := to_json(made);
     RETURN NEXT;
   END LOOP;
 END

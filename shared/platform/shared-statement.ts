@@ -15,7 +15,7 @@ const maxItems = 100;
  */
 export function shareStatement<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
-  lanes = 1,
+  lanes = 2,
 ): SharedStatement<Item, Result> {
   const waiting: (() => void)[] = [];
   let underWay = 0;

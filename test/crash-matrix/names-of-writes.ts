@@ -10,7 +10,7 @@ const requestOfResync = 'request of a resync';
 
 /** Functions of the core that change something. */
 const functions =
-  /\b(create_refunds|claim_refunds|record_refunds|cancel_refund|request_resync|move_refund)\(/;
+  /\b(create_refunds|claim_refunds|record_refunds|cancel_refund|request_resync|move_refunds)\(/;
 
 /** False for what only reads or locks. */
 export function isWriteStatement({ text }: Prisma.Sql): boolean {
@@ -36,7 +36,7 @@ const statements: readonly [pattern: RegExp, name: (sql: Prisma.Sql) => string][
   [/record_refunds\(/, nameOfFinding],
   [/cancel_refund\(/, () => 'cancellation'],
   [/request_resync\(/, () => requestOfResync],
-  [/move_refund\(/, eventTypeIn],
+  [/move_refunds\(/, eventTypeIn],
   [/^UPDATE refund_work SET leased_until = /, () => 'renewal of the lease'],
   [/^UPDATE refund_work SET enqueued_at/, () => 'mark of what is due'],
   [/^UPDATE payment SET fetched_at = NULL/, () => "doubt about the payment's facts"],
@@ -46,14 +46,14 @@ const statements: readonly [pattern: RegExp, name: (sql: Prisma.Sql) => string][
 
 /** The types of the entries that a finding adds to the timeline. */
 function nameOfFinding({ values }: Prisma.Sql): string {
-  const [finding] = JSON.parse(String(values[0])) as { moves: { type: string }[] }[];
-  return finding?.moves.map(({ type }) => type).join(' and ') || 'release of the lease';
+  const [finding] = JSON.parse(String(values[0])) as { entries: { type: string }[] }[];
+  return finding?.entries.map(({ type }) => type).join(' and ') || 'release of the lease';
 }
 
 function eventTypeIn({ values }: Prisma.Sql): string {
-  const type = values.find((value) => typeof value === 'string' && /^[a-z]+\.[a-z_]+$/.test(value));
+  const [, type] = /"type":"([a-z._]+)"/.exec(values.join(' ')) ?? [];
   if (type === undefined) throw new Error('An entry was written whose type is not to be seen.');
-  return String(type);
+  return type;
 }
 
 function nameOfModelWrite({ model, method, data }: Extract<Write, { kind: 'model' }>): string {

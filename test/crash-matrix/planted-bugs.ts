@@ -30,8 +30,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'a reservation that is not given back',
     tampering: {
       sql: {
-        move_refund: (text) =>
-          text.replace('SET reserved = reserved - moved.amount', 'SET reserved = reserved'),
+        move_refunds: (text) =>
+          text.replace('SET reserved = p.reserved - ended.amount', 'SET reserved = p.reserved'),
       },
     },
     shows: ({ answer, isCancelled }) => answer === 'rejected' || isCancelled,

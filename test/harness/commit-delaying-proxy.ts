@@ -98,7 +98,7 @@ export class CommitDelayingProxy {
       const armed = this.#armed;
       for (const text of statements.read(request)) {
         if (text === 'BEGIN') movesRefund = false;
-        if (text.includes('move_refund(')) movesRefund = true;
+        if (text.includes('move_refunds(')) movesRefund = true;
         const isMove = movesRefund && text === 'COMMIT';
         isCut ||= armed?.what === 'commit' ? isMove : armed !== null && text.includes(`${armed.what}(`);
       }

@@ -333,7 +333,12 @@ describe('a refund in processing', () => {
   /** Records what a worker that holds the lease 7 has learnt. */
   const record = (finding: object) =>
     client.query('select outcome from record_refunds($1)', [
-      JSON.stringify([{ refund_id: 'ref_2', lease_token: 7, moves: [], due_in_ms: null, ...finding }]),
+      JSON.stringify([
+        {
+          ...{ refund_id: 'ref_2', lease_token: 7, expected: 'processing', entries: [], change: {} },
+          ...finding,
+        },
+      ]),
     ]);
   const failed = { to: 'failed', event_id: 'evt_2', type: 'refund.failed', detail: {} };
 
@@ -352,7 +357,7 @@ describe('a refund in processing', () => {
   test('goes on with a time, and ends without one', async () => {
     expect((await record({ due_in_ms: 1_000 })).rows).toEqual([{ outcome: 'recorded' }]);
     await client.query(`update payment set reserved = 40 where transaction_id = 'ch_1'`);
-    expect((await record({ moves: [failed], change: { failure_code: 'declined' } })).rows).toEqual([
+    expect((await record({ entries: [failed], change: { failure_code: 'declined' } })).rows).toEqual([
       { outcome: 'recorded' },
     ]);
     expect((await client.query(`select from refund_work where refund_id = 'ref_2'`)).rowCount).toBe(0);

@@ -350,13 +350,7 @@ CREATE INDEX "refund_list" ON "refund"("organization_id", "environment", "create
 CREATE INDEX "refund_list_by_status" ON "refund"("organization_id", "environment", "status", "created_at" DESC, "id" DESC);
 
 -- CreateIndex
-CREATE INDEX "refund_list_by_processor" ON "refund"("organization_id", "environment", "processor", "created_at" DESC, "id" DESC);
-
--- CreateIndex
 CREATE INDEX "refund_by_payment" ON "refund"("organization_id", "environment", "processor", "transaction_id");
-
--- CreateIndex
-CREATE INDEX "refund_by_processor_refund" ON "refund"("organization_id", "environment", "processor", "external_refund_id");
 
 -- CreateIndex
 CREATE INDEX "refund_work_due" ON "refund_work"("processor", "due_at");
@@ -483,6 +477,10 @@ CREATE UNIQUE INDEX "refund_idempotency_key" ON "refund"("organization_id", "env
     WHERE "idempotency_key" IS NOT NULL;
 CREATE UNIQUE INDEX "refund_cancel_key" ON "refund"("organization_id", "environment", "cancel_key")
     WHERE "cancel_key" IS NOT NULL;
+
+-- Finds a refund by what its processor calls it; it has no such name while it is new.
+CREATE INDEX "refund_by_processor_refund" ON "refund"("organization_id", "environment", "processor", "external_refund_id")
+    WHERE "external_refund_id" IS NOT NULL;
 
 -- What awaits approval or is flagged: few rows at any time, however many refunds there are.
 CREATE INDEX "refund_awaiting_approval" ON "refund"("organization_id", "environment", "created_at" DESC, "id" DESC)

@@ -23,7 +23,7 @@ export interface Move {
 }
 
 /**
- * Moves a refund within the caller's database transaction; prisma/functions/move_refund.sql says what that does. The caller
+ * Moves a refund within the caller's database transaction; prisma/functions/move_refunds.sql says what that does. The caller
  * has locked the payment when the move gives the reservation back.
  * @returns the refund as it is now, or null when it has moved meanwhile and nothing was changed.
  * @throws TypeError for a move that is not in the state table, which is a bug of the caller.
@@ -33,25 +33,39 @@ export async function moveRefund(
   { refund, from, to, change = {}, entry }: Move,
 ): Promise<Refund | null> {
   if (!canMove(from, to)) throw new TypeError(`A refund cannot move from ${from} to ${to}`);
-  const columns = JSON.stringify({
+  const columns = {
     external_refund_id: change.externalRefundId ?? undefined,
     processor_status: change.processorStatus ?? undefined,
     failure_code: change.failureCode ?? undefined,
     failure_message: change.failureMessage ?? undefined,
-  });
-  const [row] = await tx.$queryRaw<{ moved: RowJson }[]>`
-    SELECT to_jsonb(move_refund(${refund.id}, ${from}::refund_status, ${to}::refund_status, ${columns}::jsonb,
-      ${newId('evt')}, ${entry.type}, ${entry.actor}, ${JSON.stringify(entry.detail ?? {})}::jsonb, service_time())) AS moved`;
-  return row?.moved?.id == null ? null : refundFrom(row.moved);
+  };
+  return await move(tx, { id: refund.id, from, to, columns, entry });
 }
 
 /** Adds an entry to a refund's timeline and leaves the refund as it is. The caller holds the refund's row or its work. */
 export async function noteOnRefund(
   tx: DatabaseTransaction,
-  { id }: Pick<Refund, 'id'>,
-  { type, actor, detail = {} }: TimelineEntry,
+  { id, status }: Pick<Refund, 'id' | 'status'>,
+  entry: TimelineEntry,
 ): Promise<void> {
-  await tx.$queryRaw`
-    SELECT append_refund_event(${newId('evt')}, refund, NULL, ${type}, ${actor}, ${JSON.stringify(detail)}::jsonb, service_time())::text
-    FROM refund WHERE id = ${id}`;
+  await move(tx, { id, from: status, to: status, columns: {}, entry });
+}
+
+async function move(
+  tx: DatabaseTransaction,
+  asked: { id: string; from: RefundStatus; to: RefundStatus; columns: object; entry: TimelineEntry },
+): Promise<Refund | null> {
+  const { type, actor, detail } = asked.entry;
+  const moves = [
+    {
+      refund_id: asked.id,
+      expected: asked.from,
+      entries: [{ event_id: newId('evt'), type, to: asked.to, detail }],
+      change: asked.columns,
+    },
+  ];
+  const [row] = await tx.$queryRaw<{ moved: RowJson }[]>`
+    SELECT to_jsonb(moved) AS moved
+    FROM move_refunds(${JSON.stringify(moves)}::jsonb, ${actor}, service_time()) AS moved`;
+  return row === undefined ? null : refundFrom(row.moved);
 }

@@ -57,7 +57,8 @@ export async function recordFinding(
     lease_token: work.leaseToken,
     attempt_outcome: attempt?.outcome,
     key_spent: attempt?.keySpent,
-    moves: finding.moves.map((move) => ({ ...move, event_id: newId('evt') })),
+    expected: refund.status,
+    entries: finding.moves.map((move) => ({ ...move, event_id: newId('evt') })),
     change: {
       external_refund_id: change.externalRefundId,
       processor_status: change.processorStatus,

@@ -1,0 +1,62 @@
+-- Ends leases and says what is left to do. Work that leads nowhere any more is deleted: the refund has ended, no flag is
+-- raised and no news arrived meanwhile. A flag about another refund under this one's name ends by name only, so nothing that
+-- was learnt of this refund raises, replaces or ends it. The caller holds the work.
+--
+-- items: a JSON array of objects with the columns named in the SELECT below; record_refunds.sql says what they mean.
+CREATE OR REPLACE FUNCTION continue_refund_works(items jsonb, moment timestamptz) RETURNS void
+LANGUAGE plpgsql
+-- Rows are found by their keys, whatever the statistics of a young database say.
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+AS $$
+DECLARE
+  forgotten text;
+BEGIN
+  WITH next AS MATERIALIZED (
+    SELECT i.*, keeps_flag, is_news,
+      CASE WHEN keeps_flag THEN w.flagged_at WHEN i.flag ? 'reason' THEN moment END AS flagged_at,
+      CASE
+        -- A request to cancel that arrived during the lease has set enqueued_at.
+        WHEN is_news OR (r.status = 'processing' AND w.enqueued_at IS NOT NULL) THEN moment
+        ELSE moment + i.due_in_ms * interval '1 millisecond'
+      END AS due_at
+    FROM jsonb_to_recordset(items) AS i(
+      refund_id text, due_in_ms double precision, retrying boolean, consecutive_failures int, is_known boolean,
+      ends_cancel boolean, flag jsonb)
+    JOIN refund_work AS w ON w.refund_id = i.refund_id
+    JOIN refund AS r ON r.id = i.refund_id
+    CROSS JOIN LATERAL (
+      SELECT i.flag IS NULL OR w.extra_refund_id IS NOT NULL AS keeps_flag,
+        -- What was read in this lease may be older than the news, unless the news say no more.
+        w.resync_requested_at IS NOT NULL
+          AND w.resync_news IS DISTINCT FROM concat_ws(' ', r.external_refund_id, r.processor_status) AS is_news
+    ) AS judged
+  ), ended AS (
+    DELETE FROM refund_work AS w USING next
+    WHERE w.refund_id = next.refund_id AND next.due_at IS NULL AND next.flagged_at IS NULL
+  )
+  UPDATE refund_work AS w SET
+    due_at = next.due_at,
+    enqueued_at = NULL,
+    leased_until = NULL,
+    resync_requested_at = CASE WHEN is_news THEN w.resync_requested_at END,
+    resync_news = CASE WHEN is_news THEN w.resync_news END,
+    unknown_since = CASE WHEN is_known THEN NULL ELSE w.unknown_since END,
+    cancel_requested_at = CASE WHEN ends_cancel THEN NULL ELSE w.cancel_requested_at END,
+    retrying_since = CASE WHEN retrying THEN coalesce(w.retrying_since, moment)
+      WHEN NOT retrying THEN NULL ELSE w.retrying_since END,
+    consecutive_failures = coalesce(next.consecutive_failures, w.consecutive_failures),
+    flagged_at = next.flagged_at,
+    flag_reason = CASE WHEN keeps_flag THEN w.flag_reason ELSE flag->>'reason' END
+  FROM next
+  WHERE w.refund_id = next.refund_id AND (next.due_at IS NOT NULL OR next.flagged_at IS NOT NULL);
+
+  SELECT r.id INTO forgotten
+  FROM jsonb_to_recordset(items) AS i(refund_id text)
+  JOIN refund AS r ON r.id = i.refund_id AND r.status = 'processing'
+  LEFT JOIN refund_work AS w ON w.refund_id = i.refund_id
+  WHERE w.due_at IS NULL;
+  IF FOUND THEN
+    RAISE EXCEPTION 'Refund % is processing and would never be looked at again', forgotten;
+  END IF;
+END
+$$;

@@ -1,0 +1,65 @@
+-- Moves refunds from one status to another (or to the same, for entries that leave it): one guarded UPDATE, the entries in
+-- their timelines and, for those that fail or are cancelled, the reservation given back. The only place that writes a
+-- refund's status. Which moves exist is decided by the caller, from the state table in shared/refunds/model/states.ts.
+--
+-- The caller holds the payment's row when the reservation is given back, and then the refund's work row, or the refund's own
+-- row where there is no work; locks are always taken in this order. It makes the numbers of the entries gapless.
+--
+-- moves: a JSON array of objects, others of whose columns are ignored:
+--   expected   the refund's status before
+--   entries    [{event_id, type, to, detail}], in order; to is the status from then on. Without any, nothing is done
+--   change     columns by their names; those left out stay as they are. Entries that change nothing leave the row alone
+--
+-- Answers with the refunds as they are now, without those that were not in the expected status: nothing of them was changed.
+CREATE OR REPLACE FUNCTION move_refunds(moves jsonb, mover text, moment timestamptz) RETURNS SETOF refund
+LANGUAGE plpgsql
+-- Rows are found by their keys, whatever the statistics of a young database say.
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+AS $$
+BEGIN
+  RETURN QUERY WITH asked AS MATERIALIZED (
+    SELECT m.*, last.target, last.target <> m.expected OR m.change <> '{}' AS is_change
+    FROM jsonb_to_recordset(moves) AS m(refund_id text, expected refund_status, entries jsonb, change jsonb)
+    CROSS JOIN LATERAL (SELECT (m.entries->-1->>'to')::refund_status AS target) AS last
+    WHERE m.entries <> '[]'
+  ), changed AS (
+    UPDATE refund AS r SET
+      status = target,
+      updated_at = moment,
+      external_refund_id = coalesce(change->>'external_refund_id', external_refund_id),
+      accepted_at = CASE WHEN change ? 'external_refund_id' THEN coalesce(accepted_at, moment) ELSE accepted_at END,
+      completed_at = CASE WHEN target = 'completed' AND expected <> 'completed' THEN moment ELSE completed_at END,
+      processor_status = coalesce(change->>'processor_status', processor_status),
+      failure_code = coalesce(change->>'failure_code', failure_code),
+      failure_message = coalesce(change->>'failure_message', failure_message),
+      cancel_key = coalesce(change->>'cancel_key', cancel_key)
+    FROM asked WHERE r.id = asked.refund_id AND r.status = expected AND is_change
+    RETURNING r.*
+  ), moved AS MATERIALIZED (
+    SELECT * FROM changed
+    UNION ALL
+    SELECT r.* FROM asked JOIN refund AS r ON r.id = asked.refund_id AND r.status = expected WHERE NOT is_change
+  ), given_back AS (
+    UPDATE payment AS p SET reserved = p.reserved - ended.amount
+    FROM (
+      SELECT organization_id, environment, processor, transaction_id, sum(amount)::bigint AS amount
+      FROM moved JOIN asked ON asked.refund_id = moved.id
+      WHERE target IN ('failed', 'cancelled') AND expected NOT IN ('failed', 'cancelled')
+      GROUP BY organization_id, environment, processor, transaction_id
+    ) AS ended
+    WHERE p.organization_id = ended.organization_id AND p.environment = ended.environment
+      AND p.processor = ended.processor AND p.transaction_id = ended.transaction_id
+  ), told AS (
+    INSERT INTO refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at)
+    SELECT e.event_id, moved.id, earlier.seq + e.place, e.type, mover,
+      nullif(lag(e."to", 1, expected) OVER (PARTITION BY moved.id ORDER BY e.place), e."to"), e."to",
+      coalesce(e.detail, '{}'), moment
+    FROM moved JOIN asked ON asked.refund_id = moved.id
+    CROSS JOIN LATERAL (SELECT coalesce(max(seq), 0) AS seq FROM refund_event WHERE refund_id = moved.id) AS earlier
+    CROSS JOIN LATERAL ROWS FROM (
+      jsonb_to_recordset(entries) AS (event_id text, type text, "to" refund_status, detail jsonb)
+    ) WITH ORDINALITY AS e(event_id, type, "to", detail, place)
+  )
+  SELECT * FROM moved;
+END
+$$;
