@@ -7,18 +7,23 @@ export type SharedStatement<Item, Result> = (item: Item) => Promise<Result>;
 /** Items that one statement takes at most. */
 const maxItems = 100;
 
+/** A statement that failed after so long has met a database that hangs, and so would those that wait for it. */
+const hangingMs = 5_000;
+
 /**
  * Lets concurrent requests share a statement: what arrives while one is under way goes into the next one. Nothing waits when
- * none is under way. An item that makes its statement fail fails alone: the others are run once more, each by itself.
+ * none is under way. An item that makes its statement fail fails alone: the others are run once more, each by itself. What
+ * waits while the database hangs is not sent any more, because it would wait as long once again.
  * @param run takes items and answers with a result for each, in their order; what one of them fails with is thrown.
  * @param lanes statements that may be under way at the same time.
  */
 export function shareStatement<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
-  lanes = 2,
+  lanes = 1,
 ): SharedStatement<Item, Result> {
   const waiting: (() => void)[] = [];
   let underWay = 0;
+  let hangs = false;
   const startNext = () => {
     if (underWay >= lanes) return;
     const start = waiting.shift();
@@ -28,12 +33,17 @@ export function shareStatement<Item, Result>(
   };
   const loader = new DataLoader<Item, Result>(
     async (items) => {
-      try {
-        return await runTogether(run, items);
-      } finally {
-        underWay -= 1;
-        startNext();
+      if (hangs) return items.map(databaseHangs);
+      const since = performance.now();
+      const results = await runTogether(run, items);
+      underWay -= 1;
+      if (performance.now() - since > hangingMs && isDatabaseUnavailable(results[0])) {
+        hangs = true;
+        for (const start of waiting.splice(0)) start();
+        hangs = false;
       }
+      startNext();
+      return results;
     },
     {
       cache: false,
@@ -50,9 +60,9 @@ export function shareStatement<Item, Result>(
 async function runTogether<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
   items: readonly Item[],
-): Promise<ArrayLike<Result | Error>> {
+): Promise<(Result | Error)[]> {
   try {
-    return await run(items);
+    return [...(await run(items))];
   } catch (error) {
     // A database that is gone is gone for each of them, and what it did before is not known of any.
     if (items.length === 1 || isDatabaseUnavailable(error)) return items.map(() => asError(error));
@@ -67,6 +77,11 @@ async function runTogether<Item, Result>(
     );
   }
   return results;
+}
+
+function databaseHangs(): Error {
+  // As PostgreSQL says it when it takes no connections: nothing was done.
+  return Object.assign(new Error('The database does not answer.'), { code: '57P03' });
 }
 
 function asError(error: unknown): Error {

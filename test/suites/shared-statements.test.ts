@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { isDatabaseUnavailable, isNothingDone } from '../../shared/db.ts';
 import { closeDependencies, openDependencies } from '../../shared/dependencies.ts';
 import { openLog } from '../../shared/log.ts';
+import { shareStatement } from '../../shared/platform/shared-statement.ts';
 import { createRefund, type RefundRequest } from '../../shared/refunds/lifecycle/create.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { withClient } from '../harness/database-client.ts';
@@ -177,4 +179,26 @@ describe('a statement that concurrent requests share', () => {
     );
     return (rowCount ?? 0) > 0;
   }
+});
+
+describe('a statement that finds the database hanging', () => {
+  test('takes with it what has waited for it, and nothing that comes later', async () => {
+    const asked: (readonly string[])[] = [];
+    const hang = { now: true };
+    const statement = shareStatement<string, string>(async (items) => {
+      asked.push(items);
+      if (!hang.now) return items;
+      await new Promise((resolve) => setTimeout(resolve, 5_100));
+      throw Object.assign(new Error('Query read timeout'), { code: 'ETIMEDOUT' });
+    });
+    const first = statement('sent').catch((error: unknown) => error);
+    await waitFor('the first to be sent', () => asked.length > 0);
+    const second = statement('waiting').catch((error: unknown) => error);
+    expect(isNothingDone(await first)).toBe(false);
+    hang.now = false;
+    const told = await second;
+    expect([isDatabaseUnavailable(told), isNothingDone(told)]).toEqual([true, true]);
+    expect(await statement('later')).toBe('later');
+    expect(asked).toEqual([['sent'], ['later']]);
+  });
 });
