@@ -73,7 +73,7 @@ const insertRefunds = `
     case when n % 3 = 0 then jsonb_build_object('order', n) end,
     created_at, created_at + interval '2 hours',
     case when status = 'completed' then created_at + ${chance('n', 10, 3_600_000)} * interval '1 millisecond' end
-  from decided`;
+  from decided order by created_at, n`;
 
 /** What is processing is due, and one refund in fifty is flagged, whatever became of it. */
 const insertWork = `

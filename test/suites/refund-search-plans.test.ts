@@ -9,6 +9,7 @@ import { useDatabase } from '../harness/database.ts';
 import { query, withClient } from '../harness/database-client.ts';
 import { fillRefunds } from '../harness/many-refunds.ts';
 import { plansOf } from '../harness/query-plans.ts';
+import { waitFor } from '../harness/wait-for.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const day = (index: number) => new Date(now.getTime() - index * 86_400_000);
@@ -25,8 +26,14 @@ beforeAll(async () => {
     for (const organizationId of ['org_neighbour', 'org_other']) {
       await fillRefunds(client, { organizationId, environment: 'live', count: 3_500, now, days: 120 });
     }
-    // As autovacuum does by itself.
-    await client.query('vacuum analyze');
+    // As autovacuum does by itself, which may be at work at this moment and hide what is new from the vacuum.
+    await waitFor('all refunds to be visible in the index alone', async () => {
+      await client.query('vacuum analyze');
+      const { rows } = await client.query(
+        `select from pg_class where relname = 'refund' and relallvisible = relpages`,
+      );
+      return rows.length === 1;
+    });
   });
 });
 

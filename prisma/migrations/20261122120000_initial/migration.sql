@@ -344,10 +344,10 @@ CREATE INDEX "reconciliation_finding_run_id_idx" ON "reconciliation_finding"("ru
 CREATE INDEX "reconciliation_finding_refund_id_idx" ON "reconciliation_finding"("refund_id");
 
 -- CreateIndex
-CREATE INDEX "refund_list" ON "refund"("organization_id", "environment", "created_at" DESC, "id" DESC, "status", "processor", "currency", "amount", "initiated_by", "reason", "completed_at");
+CREATE INDEX "refund_list" ON "refund"("organization_id", "environment", "created_at", "id", "status", "processor", "currency", "amount", "initiated_by", "reason", "completed_at");
 
 -- CreateIndex
-CREATE INDEX "refund_list_by_status" ON "refund"("organization_id", "environment", "status", "created_at" DESC, "id" DESC);
+CREATE INDEX "refund_list_by_status" ON "refund"("organization_id", "environment", "status", "created_at", "id");
 
 -- CreateIndex
 CREATE INDEX "refund_by_payment" ON "refund"("organization_id", "environment", "processor", "transaction_id");
