@@ -131,7 +131,7 @@ export async function loadSession(
 ): Promise<LoadedSession | null> {
   const where = { hash: hashOf(sid), expiresAt: { gt: clock.now() } };
   const row = await db.session.findUnique({ where });
-  if (row === null || row.userId === null) return null;
+  if (row === null) return null;
   return { id: row.id, userId: row.userId, data: row.data };
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { newId } from '../../shared/ids.ts';
 import { expireInvitations } from '../../worker/jobs/expire-invitations.ts';
 import { expireSessions } from '../../worker/jobs/expire-sessions.ts';
+import { newEmail } from '../harness/people.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
 
@@ -15,9 +16,10 @@ const ago = (ms: number) => new Date(Date.now() - ms);
 
 async function storeSessions(count: number, expiresAt: Date): Promise<void> {
   const times = { createdAt: ago(dayMs), lastSeenAt: ago(dayMs), expiresAt };
-  await service.deps.db.session.createMany({
-    data: Array.from({ length: count }, () => ({ id: newId('ses'), hash: digest(), data: {}, ...times })),
-  });
+  const user = { id: newId('usr'), email: newEmail(), passwordHash: 'none' };
+  const { id: userId } = await service.deps.db.user.create({ data: user });
+  const row = () => ({ id: newId('ses'), hash: digest(), userId, data: {}, ...times });
+  await service.deps.db.session.createMany({ data: Array.from({ length: count }, row) });
 }
 
 test('sessions are deleted when their time is over, however many there are, and no sooner', async () => {

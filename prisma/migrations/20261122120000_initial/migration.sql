@@ -39,7 +39,7 @@ CREATE TABLE "user" (
 CREATE TABLE "session" (
     "id" TEXT NOT NULL,
     "hash" BYTEA NOT NULL,
-    "user_id" TEXT,
+    "user_id" TEXT NOT NULL,
     "data" JSONB NOT NULL,
     "user_agent" TEXT,
     "ip" TEXT,

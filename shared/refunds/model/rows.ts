@@ -1,6 +1,6 @@
 import type { Payment, Refund, RefundAttempt, RefundWork } from '../../db.ts';
 
-/** A row as PostgreSQL writes it in JSON: columns by their names, times in ISO 8601, numbers that are safe integers. */
+/** A row as PostgreSQL writes it in JSON: columns by their names, times in ISO 8601, numbers that are safe integers, bytes in hex. */
 export type RowJson = Readonly<Record<string, unknown>>;
 
 const integers: ReadonlySet<string> = new Set(['amount', 'reserved', 'refunded_outside', 'lease_token']);
@@ -31,6 +31,7 @@ export function fromRow<Row>(row: RowJson): Row {
 function readValue(column: string, value: unknown): unknown {
   if (value === null) return null;
   if (integers.has(column)) return BigInt(value as number);
+  if (column === 'fingerprint') return Buffer.from((value as string).slice('\\x'.length), 'hex');
   return /_(at|since|until)$/.test(column) ? new Date(value as string) : value;
 }
 
