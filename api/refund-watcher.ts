@@ -1,5 +1,5 @@
 import type { Reads } from '../shared/db.ts';
-import { readWatched, type WatchedRefund } from '../shared/refunds/find-refunds.ts';
+import { readChanged, type WatchedRefund } from '../shared/refunds/find-refunds.ts';
 
 interface Waiter {
   refundId: string;
@@ -61,7 +61,7 @@ export class RefundWatcher {
       await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
       // Waiters that came while the query ran are asked about in the next round.
       const round = [...this.#waiters];
-      const refunds = await this.#read(round.map(({ refundId }) => refundId));
+      const refunds = await this.#read(round);
       for (const waiter of round) {
         waiter.latest = refunds.get(waiter.refundId) ?? waiter.latest;
         if (waiter.latest !== null && waiter.isOver(waiter.latest)) this.#dismiss(waiter);
@@ -71,9 +71,16 @@ export class RefundWatcher {
   }
 
   /** A database that does not answer for a moment is asked again in the next round. */
-  async #read(ids: string[]): Promise<Map<string, WatchedRefund>> {
+  async #read(round: readonly Waiter[]): Promise<Map<string, WatchedRefund>> {
+    const versions = new Map<string, string | null>();
+    for (const { refundId, latest } of round) {
+      const version = latest?.version ?? null;
+      // Whoever has not seen what another has is told as well.
+      const isShared = !versions.has(refundId) || versions.get(refundId) === version;
+      versions.set(refundId, isShared ? version : null);
+    }
     try {
-      const rows = await readWatched(this.#reads, [...new Set(ids)]);
+      const rows = await readChanged(this.#reads, versions);
       return new Map(rows.map((refund) => [refund.id, refund]));
     } catch {
       return new Map();

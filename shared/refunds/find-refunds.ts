@@ -75,15 +75,28 @@ export type WatchedRefund = ReadRefund &
   Pick<Refund, 'failureCode' | 'failureMessage'> & {
     /** True while the processor is to be asked to cancel it. */
     isToBeCancelled: boolean;
+    /** Changes with any of these. */
+    version: string;
   };
 
-/** Reads refunds that requests wait for, by their ids. */
-export async function readWatched(reads: Reads, ids: readonly string[]): Promise<WatchedRefund[]> {
+/**
+ * Reads those of the refunds that requests wait for which have changed.
+ * @param versions by id: the one that was seen last, null for a refund that has not been seen yet.
+ */
+export async function readChanged(
+  reads: Reads,
+  versions: ReadonlyMap<string, string | null>,
+): Promise<WatchedRefund[]> {
   return await reads.query<WatchedRefund>(
     `SELECT ${columns}, r.failure_code AS "failureCode", r.failure_message AS "failureMessage",
-       w.cancel_requested_at IS NOT NULL AS "isToBeCancelled"
-     FROM refund AS r LEFT JOIN refund_work AS w ON w.refund_id = r.id WHERE r.id = ANY ($1)`,
-    [ids],
+       is_to_be_cancelled AS "isToBeCancelled", now.version
+     FROM unnest($1::text[], $2::text[]) AS seen(id, version)
+     JOIN refund AS r ON r.id = seen.id
+     LEFT JOIN refund_work AS w ON w.refund_id = r.id
+     CROSS JOIN LATERAL (SELECT w.cancel_requested_at IS NOT NULL AS is_to_be_cancelled) AS asked
+     CROSS JOIN LATERAL (SELECT concat_ws(' ', r.xmin, is_to_be_cancelled) AS version) AS now
+     WHERE now.version IS DISTINCT FROM seen.version`,
+    [[...versions.keys()], [...versions.values()]],
   );
 }
 

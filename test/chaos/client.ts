@@ -71,10 +71,12 @@ async function untilAnswered(
   firstApi: number,
 ): Promise<void> {
   const { apiUrls, keys } = deployment;
+  const since = performance.now();
   for (let round = firstApi; !signal.aborted; round += 1) {
     const base = apiUrls[round % apiUrls.length];
     const { told, wasRefused } = await send(`${base}${sent.path}`, sent, page.creation, keys, signal);
     answers.push(told);
+    page.longestWaitMs = Math.max(page.longestWaitMs, performance.now() - since);
     const isSafe =
       sent.method === 'GET' || sent.idempotencyKey !== null || wasRefused || told.httpStatus === 503;
     if (!leavesOpen(told) || !isSafe) return;

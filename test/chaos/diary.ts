@@ -16,6 +16,8 @@ export interface Page {
   creationAnswers: Told[];
   cancelAnswers: Told[];
   readAnswers: Told[];
+  /** From the first time a request was sent to its last answer, for the request that took longest. */
+  longestWaitMs: number;
   /** True once there is nothing that the client would send again. */
   isConcluded: boolean;
 }
@@ -30,6 +32,7 @@ export class Diary {
       creationAnswers: [],
       cancelAnswers: [],
       readAnswers: [],
+      longestWaitMs: 0,
       isConcluded: false,
     };
     this.pages.push(page);

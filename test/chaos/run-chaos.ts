@@ -64,7 +64,8 @@ async function runOn(deployment: Deployment, options: ChaosOptions): Promise<Ver
     await load.concluded();
     say(`at rest, ${quiet.stuck.length} refunds are stuck`);
     const violations = await judge(deployment, db, diary);
-    return { seed, acceptedCount: diary.acceptedCount, faults, violations, quiet };
+    const longestWaitMs = Math.max(...diary.pages.map((page) => page.longestWaitMs));
+    return { seed, acceptedCount: diary.acceptedCount, faults, violations, quiet, longestWaitMs };
   } finally {
     givingUp.abort();
     await db.$disconnect();

@@ -10,6 +10,8 @@ export interface Verdict {
   faults: ReadonlyMap<string, number>;
   violations: readonly Violation[];
   quiet: Quiet;
+  /** How long the client waited that was answered last, its repetitions included. */
+  longestWaitMs: number;
 }
 
 export function hasPassed({ violations, quiet }: Verdict): boolean {
@@ -18,7 +20,7 @@ export function hasPassed({ violations, quiet }: Verdict): boolean {
 
 /** The whole run in one line. */
 export function verdictLine(verdict: Verdict): string {
-  const { seed, acceptedCount, faults, violations, quiet } = verdict;
+  const { seed, acceptedCount, faults, violations, quiet, longestWaitMs } = verdict;
   const count = (kind: Violation['kind']) => violations.filter((violation) => violation.kind === kind).length;
   const total = [...faults.values()].reduce((sum, times) => sum + times, 0);
   const each = [...faults].sort(([, a], [, b]) => b - a).map(([name, times]) => `${times} ${name}`);
@@ -27,6 +29,7 @@ export function verdictLine(verdict: Verdict): string {
     `${total} faults (${each.join(', ')})`,
     `${count('lost')} lost, ${count('doubled')} doubled, ${quiet.stuck.length} stuck`,
     `${count('wrong')} otherwise wrong`,
+    `no client waited longer than ${Math.ceil(longestWaitMs / 1000)} s`,
     `quiet after ${Math.round(quiet.ms / 1000)} s: ${hasPassed(verdict) ? 'PASS' : 'FAIL'}`,
   ].join(', ');
 }
