@@ -165,6 +165,13 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return false;
 }
 
+/** True when PostgreSQL has rolled a statement back for another session's sake, so that it may simply be repeated. */
+export function isDeadlock(error: unknown): boolean {
+  return chainOf(error).some(({ code, originalCode }) =>
+    [code, originalCode].some((each) => each === '40P01' || each === '40001'),
+  );
+}
+
 /** Codes of connections that were not made, and of statements that PostgreSQL itself has turned down and rolled back. */
 const nothingDoneCodes = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', '57P03', '53300'],

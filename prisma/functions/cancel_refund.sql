@@ -1,7 +1,8 @@
 -- Cancels a refund that is surely not at its processor, or asks for that. Never waits for another session.
 --
--- asked: {refund_id, organization_id, environment, actor, key, event_id, audit_id}; key is the request's idempotency key,
--- audit_id is null for programs, whose requests the timeline tells, and refund_id for what cannot be one.
+-- asked: {refund_id, organization_id, environment, actor, key, event_id, audit_id}. key: the request's idempotency key, of
+-- which a refund keeps the first one for good. refund_id: null when the id of the request is none. audit_id: null for API
+-- keys, of whose requests the timeline tells.
 --
 -- outcome:
 --   cancelled  done now, the processor never hears of it
@@ -55,10 +56,10 @@ BEGIN
     END IF;
   END IF;
   -- Again under the lock, because it may have moved meanwhile.
-  IF NOT EXISTS (SELECT FROM refund AS r WHERE r.id = held.id AND r.status = held.status) THEN
+  SELECT * INTO held FROM refund AS r WHERE r.id = held.id AND r.status = held.status;
+  IF NOT FOUND THEN
     outcome := 'locked'; RETURN;
   END IF;
-  SELECT * INTO held FROM refund AS r WHERE r.id = held.id;
 
   -- An attempt writes unknown_since before it starts, so a running one shows here, whatever became of its worker.
   IF held.external_refund_id IS NULL AND work.unknown_since IS NULL AND work.resync_requested_at IS NULL THEN
@@ -75,7 +76,7 @@ BEGIN
     outcome := 'cancelled';
   ELSE
     outcome := 'asked';
-    IF asked->>'key' IS NOT NULL THEN
+    IF asked->>'key' IS NOT NULL AND held.cancel_key IS NULL THEN
       UPDATE refund AS r SET cancel_key = asked->>'key' WHERE r.id = held.id RETURNING * INTO held;
     END IF;
     IF work.cancel_requested_at IS NULL THEN

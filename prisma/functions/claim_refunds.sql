@@ -1,5 +1,6 @@
 -- Claims due refunds for one call to their processor each: takes the lease and answers with everything that the next step
--- needs. A refund that is not due, or that another worker holds or claims at this moment, is left out.
+-- needs. A refund that is not due, that another worker holds or claims at this moment, or whose account is
+-- throttled is left out.
 --
 -- A claim to send writes the attempt down, and that its outcome is unknown, before the caller makes the call: a worker that
 -- dies in the middle of it leaves the truth behind. A request to read the refund again is answered by what the holder does

@@ -1,6 +1,6 @@
 -- Ends leases and says what is left to do. Work that leads nowhere any more is deleted: the refund has ended, no flag is
--- raised and no news arrived meanwhile. A flag about another refund under this one's name ends by name only, so nothing that
--- was learnt of this refund raises, replaces or ends it. The caller holds the work.
+-- raised and no news arrived meanwhile. A flag with extra_refund_id is about another refund at the processor: only a person
+-- ends it. The caller holds the work.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below; record_refunds.sql says what they mean.
 CREATE OR REPLACE FUNCTION continue_refund_works(items jsonb, moment timestamptz) RETURNS void
@@ -38,6 +38,7 @@ BEGIN
     due_at = next.due_at,
     enqueued_at = NULL,
     leased_until = NULL,
+    lease_token = NULL,
     resync_requested_at = CASE WHEN is_news THEN w.resync_requested_at END,
     resync_news = CASE WHEN is_news THEN w.resync_news END,
     unknown_since = CASE WHEN is_known THEN NULL ELSE w.unknown_since END,

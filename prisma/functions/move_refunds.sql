@@ -3,7 +3,8 @@
 -- refund's status. Which moves exist is decided by the caller, from the state table in shared/refunds/model/states.ts.
 --
 -- The caller holds the payment's row when the reservation is given back, and then the refund's work row, or the refund's own
--- row where there is no work; locks are always taken in this order. It makes the numbers of the entries gapless.
+-- row where there is no work; locks are always taken in this order. So one session at a time writes to a timeline, and its
+-- numbers have no gaps and no repeats.
 --
 -- moves: a JSON array of objects, others of whose columns are ignored:
 --   expected   the refund's status before
@@ -32,7 +33,7 @@ BEGIN
       processor_status = coalesce(change->>'processor_status', processor_status),
       failure_code = coalesce(change->>'failure_code', failure_code),
       failure_message = coalesce(change->>'failure_message', failure_message),
-      cancel_key = coalesce(change->>'cancel_key', cancel_key)
+      cancel_key = coalesce(cancel_key, change->>'cancel_key')
     FROM asked WHERE r.id = asked.refund_id AND r.status = expected AND is_change
     RETURNING r.*
   ), moved AS MATERIALIZED (

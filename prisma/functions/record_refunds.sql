@@ -8,7 +8,7 @@
 --   expected, entries, change    what the timeline tells and what it changes, as move_refunds takes them
 --   attempt_outcome, key_spent   how the attempt ended, when this is its end
 --   due_in_ms         when to look again; null when nothing is left to do for a worker
---   retrying          true keeps or begins the trouble that retry deadlines count from, false ends it, null leaves it
+--   retrying          true starts the retry deadline unless it runs already, false ends it, null leaves it
 --   consecutive_failures   null leaves them
 --   is_known          true once it is known whether the processor has the refund
 --   ends_cancel       true when a request to cancel it is over
@@ -29,7 +29,8 @@ DECLARE
   held text[];
   finding record;
   recorded jsonb[] := '{}';
-  unmoved text;
+  kept jsonb;
+  moved text[];
 BEGIN
   -- The payments before the work, in the order in which every statement locks.
   SELECT array_agg(locked.refund_id) INTO paid FROM (
@@ -62,7 +63,7 @@ BEGIN
       WHEN 'recorded' THEN
         recorded := recorded || finding.value;
       WHEN 'lost' THEN
-        -- Who only puts it off has learnt nothing.
+        -- Without entries the finding only says when to look again.
         IF finding.entries <> '[]' THEN
           PERFORM request_resync(finding.refund_id);
         END IF;
@@ -80,13 +81,12 @@ BEGIN
   FROM jsonb_to_recordset(to_jsonb(recorded)) AS i(refund_id text, attempt_outcome attempt_outcome, key_spent boolean)
   WHERE i.attempt_outcome IS NOT NULL AND a.refund_id = i.refund_id AND a.ended_at IS NULL
     AND a.number = (SELECT max(last.number) FROM refund_attempt AS last WHERE last.refund_id = i.refund_id);
-  SELECT i.refund_id INTO unmoved
-  FROM jsonb_to_recordset(to_jsonb(recorded)) AS i(refund_id text, entries jsonb)
-  LEFT JOIN move_refunds(to_jsonb(recorded), 'worker', moment) AS moved ON moved.id = i.refund_id
-  WHERE i.entries <> '[]' AND moved.id IS NULL;
-  IF FOUND THEN
-    RAISE EXCEPTION 'Refund % was moved by another session than the one that holds its work', unmoved;
-  END IF;
+  moved := ARRAY (SELECT id FROM move_refunds(to_jsonb(recorded), 'worker', moment));
+  FOREACH kept IN ARRAY recorded LOOP
+    IF kept->'entries' <> '[]' AND NOT kept->>'refund_id' = ANY (moved) THEN
+      RAISE EXCEPTION 'Refund % was moved by another session than the one that holds its work', kept->>'refund_id';
+    END IF;
+  END LOOP;
   PERFORM continue_refund_works(to_jsonb(recorded), moment);
 END
 $$;

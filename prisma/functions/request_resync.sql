@@ -13,7 +13,8 @@ BEGIN
   WHERE id = asked_id AND status <> 'pending'
   ON CONFLICT (refund_id) DO UPDATE SET
     due_at = LEAST(w.due_at, moment),
-    enqueued_at = NULL,
+    -- During a lease it says that a request to cancel has arrived.
+    enqueued_at = CASE WHEN w.leased_until > moment THEN w.enqueued_at END,
     resync_news = CASE
       WHEN w.resync_requested_at IS NULL OR w.resync_news = news THEN news END,
     resync_requested_at = moment;

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import { isDatabaseUnavailable } from '../db.ts';
+import { isDatabaseUnavailable, isDeadlock } from '../db.ts';
 
 /** Runs an item, together with those of other requests that arrive at the same time. */
 export type SharedStatement<Item, Result> = (item: Item) => Promise<Result>;
@@ -65,18 +65,19 @@ async function runTogether<Item, Result>(
     return [...(await run(items))];
   } catch (error) {
     // A database that is gone is gone for each of them, and what it did before is not known of any.
-    if (items.length === 1 || isDatabaseUnavailable(error)) return items.map(() => asError(error));
+    const isGone = isDatabaseUnavailable(error) && !isDeadlock(error);
+    if (items.length === 1 || isGone) return items.map(() => asError(error));
   }
   const results: (Result | Error)[] = [];
   for (const item of items) {
-    results.push(
-      await run([item]).then(
-        ([result]) => result as Result,
-        (error: unknown) => asError(error),
-      ),
+    const result = await run([item]).then(
+      ([only]) => only as Result,
+      (error: unknown) => asError(error),
     );
+    results.push(result);
+    if (isDatabaseUnavailable(result)) break;
   }
-  return results;
+  return [...results, ...items.slice(results.length).map(databaseHangs)];
 }
 
 function databaseHangs(): Error {

@@ -74,8 +74,10 @@ const auditEntry = {
   created_at: now,
 };
 
+const user = { id: 'usr_1', email: 'grace@example.com', password_hash: 'none', created_at: now };
 const session = {
   id: 'ses_1',
+  user_id: 'usr_1',
   hash: Buffer.alloc(32, 4),
   data: '{}',
   created_at: now,
@@ -179,7 +181,6 @@ const allowed: [what: string, table: Table, change: Row][] = [
   ['a refund without an API key', 'refund', { api_key_id: null }],
   ['the second event of a refund', 'refund_event', {}],
   ['another API key', 'api_key', {}],
-  ['a session before anybody has signed in', 'session', {}],
   ['the longest user agent', 'session', { user_agent: 'u'.repeat(300) }],
   ['a first failure', 'lockout', {}],
   ['an invitation of another address', 'invitation', {}],
@@ -215,6 +216,7 @@ beforeAll(async () => {
   await insertRow(client, 'refund', { ...refund, id: 'ref_2' });
   await insertRow(client, 'refund_event', event);
   await insertRow(client, 'audit_log', auditEntry);
+  await insertRow(client, 'user', user);
   await insertRow(client, 'invitation', invitation);
   const other = { organization_id: 'org_b' };
   await insertRow(client, 'organization', { id: 'org_b', name: 'B' });
@@ -357,12 +359,59 @@ describe('a refund in processing', () => {
   test('goes on with a time, and ends without one', async () => {
     expect((await record({ due_in_ms: 1_000 })).rows).toEqual([{ outcome: 'recorded' }]);
     await client.query(`update payment set reserved = 40 where transaction_id = 'ch_1'`);
+    // The lease ended with what was recorded.
+    expect((await record({ entries: [failed] })).rows).toEqual([{ outcome: 'lost' }]);
+    await client.query(
+      `update refund_work set lease_token = 7, resync_requested_at = null where refund_id = 'ref_2'`,
+    );
     expect((await record({ entries: [failed], change: { failure_code: 'declined' } })).rows).toEqual([
       { outcome: 'recorded' },
     ]);
     expect((await client.query(`select from refund_work where refund_id = 'ref_2'`)).rowCount).toBe(0);
     const { rows } = await client.query(`select status from refund where id = 'ref_2'`);
     expect(rows).toEqual([{ status: 'failed' }]);
+  });
+});
+
+describe('a cancellation', () => {
+  const leased = { unknown_since: now, leased_until: new Date('2100-01-01'), lease_token: 9 };
+  const cancel = async (key: string) => {
+    const asked = {
+      refund_id: 'ref_1',
+      organization_id: 'org_a',
+      environment: 'test',
+      actor: 'key:key_test',
+    };
+    const { rows } = await client.query('select outcome from cancel_refund($1)', [
+      JSON.stringify({ ...asked, key, event_id: `evt_${key}` }),
+    ]);
+    return rows[0].outcome;
+  };
+
+  test('binds the key of the first request for good', async () => {
+    await insertRow(client, 'refund_work', { ...work, ...leased });
+    expect([await cancel('first'), await cancel('second'), await cancel('first')]).toEqual([
+      'asked',
+      'asked',
+      'replayed',
+    ]);
+  });
+
+  test('that arrives during a lease is taken up when it ends, also when there is news of the refund meanwhile', async () => {
+    await client.query(`select request_resync('ref_1', 're_1 pending')`);
+    await client.query('select record_refunds($1)', [
+      JSON.stringify([
+        {
+          ...{ refund_id: 'ref_1', lease_token: 9, expected: 'processing', due_in_ms: 3_600_000 },
+          entries: [{ event_id: 'evt_9', type: 'attempt.accepted', to: 'processing', detail: {} }],
+          change: { external_refund_id: 're_1', processor_status: 'pending' },
+        },
+      ]),
+    ]);
+    const { rows } = await client.query(
+      `select due_at <= service_time() as "isDue", resync_requested_at from refund_work where refund_id = 'ref_1'`,
+    );
+    expect(rows).toEqual([{ isDue: true, resync_requested_at: null }]);
   });
 });
 

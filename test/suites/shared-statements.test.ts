@@ -181,6 +181,16 @@ describe('a statement that concurrent requests share', () => {
   }
 });
 
+describe('a statement that PostgreSQL rolls back as a deadlock', () => {
+  test('is repeated item by item, and fails none of them', async () => {
+    const statement = shareStatement<number, number>(async (items) => {
+      if (items.length > 1) throw Object.assign(new Error('deadlock detected'), { code: '40P01' });
+      return items;
+    });
+    expect(await Promise.all([1, 2, 3].map(statement))).toEqual([1, 2, 3]);
+  });
+});
+
 describe('a statement that finds the database hanging', () => {
   test('takes with it what has waited for it, and nothing that comes later', async () => {
     const asked: (readonly string[])[] = [];

@@ -27,7 +27,7 @@ export function leaseMs({ PROCESSOR_TIMEOUT_MS }: Pick<ServiceSettings, 'PROCESS
 
 /**
  * Claims a refund for one call to its processor. A claim to send has recorded the attempt before it answers.
- * @returns null when the refund is not due, or another worker has it.
+ * @returns null when the refund is not due, another worker has it, or its account is throttled.
  */
 export async function claimRefund(
   { statements }: Pick<Dependencies, 'statements'>,

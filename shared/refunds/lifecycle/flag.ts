@@ -1,4 +1,5 @@
 import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '../../db.ts';
+import { lockPayment } from '../../payments/payment.ts';
 import { noteOnRefund, type TimelineEntry } from './move.ts';
 
 type Flagged = Pick<RefundWork, 'flaggedAt' | 'extraRefundId'> | null;
@@ -22,10 +23,13 @@ export function isFlaggedForExtra(work: Flagged): boolean {
  */
 export async function flagExtraRefund(
   tx: DatabaseTransaction,
-  refund: Pick<Refund, 'id' | 'status'>,
+  refund: Refund,
   { reason, extraRefundId }: { reason: string; extraRefundId: string },
   entry: TimelineEntry,
 ): Promise<boolean> {
+  // Who moves it holds one of these, so that its status is what it is when the flag is written.
+  await lockPayment(tx, refund);
+  await tx.$queryRaw`SELECT 1 FROM refund_work WHERE refund_id = ${refund.id} FOR UPDATE`;
   const flagged = await tx.$executeRaw`
     INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, flagged_at, flag_reason, extra_refund_id)
     SELECT id, organization_id, environment, processor, service_time(), ${reason}, ${extraRefundId} FROM refund

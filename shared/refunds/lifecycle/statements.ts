@@ -61,11 +61,9 @@ export function openRefundStatements(db: Database, leaseMs: number): RefundState
       }),
     ),
     cancel: untilUnlocked(async (asked) => {
-      const rows = await db.$queryRaw<Answer[]>`SELECT * FROM cancel_refund(${asJson(asked)}::jsonb)`;
-      return inOrder(
-        rows.map((row) => ({ ...row, item: 0 })),
-        1,
-      )[0] as Answer;
+      const [answer] = await db.$queryRaw<Answer[]>`SELECT * FROM cancel_refund(${asJson(asked)}::jsonb)`;
+      if (answer === undefined) throw new Error('The database did not answer a cancellation');
+      return answer;
     }),
     receive: untilUnlocked(
       shareStatement(async (items) => {
@@ -109,9 +107,13 @@ function untilUnlocked<Item>(ask: (item: Item) => Promise<Answer>): (item: Item)
       const answer = await ask(item);
       if (answer.outcome !== 'locked') return answer;
       if (performance.now() - since > lockWaitMs) {
-        throw new ServiceError('service_unavailable', 'The payment is locked. Repeat in a few seconds.', {
-          retryAfterSeconds: 2,
-        });
+        throw new ServiceError(
+          'service_unavailable',
+          'Another request works on the same payment or refund. Repeat in a few seconds.',
+          {
+            retryAfterSeconds: 2,
+          },
+        );
       }
       await sleep(pauseMs * (0.5 + Math.random()));
     }
