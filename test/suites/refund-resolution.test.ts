@@ -1,12 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '../../shared/ids.ts';
 import {
   contradictionOf,
   type Evidence,
   type ResolvedStatus,
 } from '../../shared/refunds/lifecycle/evidence.ts';
+import { flagExtraRefund } from '../../shared/refunds/lifecycle/flag.ts';
 import { keepRefund, type Resolution, resolveRefund } from '../../shared/refunds/lifecycle/resolve.ts';
 import { advanceRefund } from '../../worker/advance/advance-refund.ts';
 import { auditOf } from '../harness/audit-log.ts';
+import { withClient } from '../harness/database-client.ts';
 import {
   completedRefund,
   createdRefund,
@@ -20,6 +23,7 @@ import { type RefundRecord, rowOf, timelineOf } from '../harness/refund-records.
 import { flagByHand, leaseByHand } from '../harness/refund-work.ts';
 import { useService } from '../harness/use-service.ts';
 import { waitFor } from '../harness/wait-for.ts';
+import { waitForLock } from '../harness/wait-for-lock.ts';
 import { stripeClient } from '../sandbox/clients.ts';
 
 // No worker runs but where a test is one.
@@ -368,4 +372,27 @@ describe('the evidence about a refund of 25.00 USD', () => {
     const statuses: ResolvedStatus[] = ['completed', 'failed', 'cancelled'];
     expect(statuses.filter((status) => contradictionOf(refund, status, evidence) === null)).toEqual(allowed);
   });
+});
+
+test('a flag for another refund waits for whoever moves the refund, and is left out once it has moved', async () => {
+  const { db } = service.deps;
+  const refund = await createdRefund(service, 'stripe');
+  const entry = { type: 'reconciliation.flagged', actor: 'worker' } as const;
+  const flagging = { reason: 'Another one', extraRefundId: 're_other' };
+  let flagged: Promise<boolean> | null = null;
+  await withClient(service.settings.DATABASE_URL, async (client) => {
+    await client.query('begin');
+    await client.query('select from refund_work where refund_id = $1 for update', [refund.id]);
+    const move = { event_id: newId('evt'), type: 'refund.cancelled', to: 'cancelled', detail: {} };
+    await client.query(`select move_refunds($1, 'worker', service_time())`, [
+      JSON.stringify([{ refund_id: refund.id, expected: 'processing', entries: [move], change: {} }]),
+    ]);
+    flagged = db.$transaction((tx) => flagExtraRefund(tx, refund, flagging, entry));
+    await waitForLock(client);
+    await client.query('delete from refund_work where refund_id = $1', [refund.id]);
+    await client.query('commit');
+  });
+  expect(await flagged).toBe(false);
+  expect(await rowOf(service, refund.id)).toMatchObject({ status: 'cancelled', work: null });
+  expect(await timelineOf(service, refund.id)).toEqual(['refund.created', 'refund.cancelled']);
 });

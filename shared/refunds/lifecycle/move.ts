@@ -2,7 +2,7 @@ import type { DatabaseTransaction, Prisma, Refund } from '../../db.ts';
 import { newId } from '../../ids.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import { type RowJson, refundFrom } from '../model/rows.ts';
-import { canMove, type RefundStatus } from '../model/states.ts';
+import { checkMove, type RefundStatus } from '../model/states.ts';
 
 /** An entry of the timeline. */
 export interface TimelineEntry {
@@ -12,13 +12,28 @@ export interface TimelineEntry {
   detail?: Prisma.InputJsonObject;
 }
 
+/** Columns that a move sets besides the status; what is null or left out stays as it is. */
+export type RefundChange = Partial<
+  Pick<Refund, 'externalRefundId' | 'processorStatus' | 'failureCode' | 'failureMessage'>
+>;
+
+/** A change as move_refunds takes it. */
+export function asColumns({ externalRefundId, processorStatus, failureCode, failureMessage }: RefundChange) {
+  return {
+    external_refund_id: externalRefundId ?? undefined,
+    processor_status: processorStatus ?? undefined,
+    failure_code: failureCode ?? undefined,
+    failure_message: failureMessage ?? undefined,
+  };
+}
+
 /** A move that is only made when the refund still has the status that the caller believes it to have. */
 export interface Move {
   refund: Pick<Refund, 'id'>;
   from: RefundStatus;
   to: RefundStatus;
   /** Columns that it sets besides the status. */
-  change?: Partial<Pick<Refund, 'externalRefundId' | 'processorStatus' | 'failureCode' | 'failureMessage'>>;
+  change?: RefundChange;
   entry: TimelineEntry;
 }
 
@@ -32,14 +47,8 @@ export async function moveRefund(
   tx: DatabaseTransaction,
   { refund, from, to, change = {}, entry }: Move,
 ): Promise<Refund | null> {
-  if (!canMove(from, to)) throw new TypeError(`A refund cannot move from ${from} to ${to}`);
-  const columns = {
-    external_refund_id: change.externalRefundId ?? undefined,
-    processor_status: change.processorStatus ?? undefined,
-    failure_code: change.failureCode ?? undefined,
-    failure_message: change.failureMessage ?? undefined,
-  };
-  return await move(tx, { id: refund.id, from, to, columns, entry });
+  checkMove(from, to);
+  return await move(tx, { id: refund.id, from, to, change, entry });
 }
 
 /** Adds an entry to a refund's timeline and leaves the refund as it is. The caller holds the refund's row or its work. */
@@ -48,12 +57,12 @@ export async function noteOnRefund(
   { id, status }: Pick<Refund, 'id' | 'status'>,
   entry: TimelineEntry,
 ): Promise<void> {
-  await move(tx, { id, from: status, to: status, columns: {}, entry });
+  await move(tx, { id, from: status, to: status, change: {}, entry });
 }
 
 async function move(
   tx: DatabaseTransaction,
-  asked: { id: string; from: RefundStatus; to: RefundStatus; columns: object; entry: TimelineEntry },
+  asked: { id: string; from: RefundStatus; to: RefundStatus; change: RefundChange; entry: TimelineEntry },
 ): Promise<Refund | null> {
   const { type, actor, detail } = asked.entry;
   const moves = [
@@ -61,7 +70,7 @@ async function move(
       refund_id: asked.id,
       expected: asked.from,
       entries: [{ event_id: newId('evt'), type, to: asked.to, detail }],
-      change: asked.columns,
+      change: asColumns(asked.change),
     },
   ];
   const [row] = await tx.$queryRaw<{ moved: RowJson }[]>`

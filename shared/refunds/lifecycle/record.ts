@@ -2,20 +2,16 @@ import type { AttemptOutcome, Prisma } from '../../db.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { newId } from '../../ids.ts';
 import type { RefundEventType } from '../model/event-types.ts';
-import { canMove, type RefundStatus } from '../model/states.ts';
+import { checkMove, type RefundStatus } from '../model/states.ts';
 import type { Claim } from './claim.ts';
+import { asColumns, type RefundChange } from './move.ts';
 
 /** What a worker learnt about a refund that it holds, and what follows from it. What is left out stays as it is. */
 export interface Finding {
   /** In order; empty when the timeline has nothing to tell. */
   moves: readonly { to: RefundStatus; type: RefundEventType; detail?: Prisma.InputJsonObject }[];
   /** Columns of the refund, written with the last move. */
-  change?: {
-    externalRefundId?: string;
-    processorStatus?: string;
-    failureCode?: string;
-    failureMessage?: string;
-  };
+  change?: RefundChange;
   /** How the attempt ended, when this is its end. */
   attempt?: { outcome: AttemptOutcome; keySpent?: boolean };
   /** When to look again; null when nothing is left to do for a worker. */
@@ -59,12 +55,7 @@ export async function recordFinding(
     key_spent: attempt?.keySpent,
     expected: refund.status,
     entries: finding.moves.map((move) => ({ ...move, event_id: newId('evt') })),
-    change: {
-      external_refund_id: change.externalRefundId,
-      processor_status: change.processorStatus,
-      failure_code: change.failureCode,
-      failure_message: change.failureMessage,
-    },
+    change: asColumns(change),
     due_in_ms: finding.dueInMs,
     retrying: finding.retrying,
     consecutive_failures: finding.consecutiveFailures,
@@ -84,7 +75,7 @@ export async function recordFinding(
 function checkMoves(status: RefundStatus, { moves }: Finding): void {
   let from = status;
   for (const { to } of moves) {
-    if (from !== to && !canMove(from, to)) throw new TypeError(`A refund cannot move from ${from} to ${to}`);
+    if (from !== to) checkMove(from, to);
     from = to;
   }
 }

@@ -34,6 +34,11 @@ export function canMove(from: RefundStatus, to: RefundStatus): boolean {
   return Object.hasOwn(transitions[from], to);
 }
 
+/** @throws TypeError for a move that is not in the table, which is a bug of the caller. */
+export function checkMove(from: RefundStatus, to: RefundStatus): void {
+  if (!canMove(from, to)) throw new TypeError(`A refund cannot move from ${from} to ${to}`);
+}
+
 /** True while the refund's amount counts against what can still be refunded. */
 export function holdsReservation(status: RefundStatus): boolean {
   return status !== 'failed' && status !== 'cancelled';
