@@ -1,6 +1,7 @@
 -- Puts refunds on record, each as a whole or not at all: replays its idempotency key, or reserves its amount and inserts the
 -- refund, its work and the first entry of its timeline. Requests that arrive together share one call, so an item never
--- waits for another session: when another session holds what it needs, the outcome is 'locked' and the caller asks again.
+-- waits for another session: when another session holds what it needs, the outcome is 'locked' and the caller asks again. The
+-- one exception is a payment that another session is just putting on record: its commit is waited for.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below.
 --   status            'processing', or 'pending' for a refund that awaits approval

@@ -1,6 +1,7 @@
 -- Takes what processors told by themselves, each event once, however often and in whatever order it arrives. Nothing is
 -- believed: an event that says what is on record needs no work, any other has its refund read again, and a payment of which
--- something else was refunded is read before it is next used. An item never waits for another session.
+-- something else was refunded is read before it is next used. An item waits for another session only while that commits a
+-- change of its refund's work.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below.
 --   refund_id, external_refund_id   of the refund that the event names, as far as it does
