@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findMembership } from '../../shared/people/find-members.ts';
+import { setupCode } from '../../shared/people/first-owner.ts';
 import { startSession } from '../../shared/people/sessions.ts';
 import { signIn } from '../../shared/people/sign-in.ts';
 import { adminCliOf, onlyLine } from '../harness/admin-cli.ts';
@@ -21,6 +22,15 @@ async function userOf(email: string) {
 }
 
 describe('people on the command line', () => {
+  test('become the first owner with a code that is printed only while nobody can sign in', async () => {
+    const { stdout } = await admin(['user', 'set-up-code']);
+    expect(onlyLine(stdout)).toBe(setupCode(service.settings.ENCRYPTION_KEY));
+    await add(newEmail(), 'owner');
+    expect(await admin(['user', 'set-up-code'])).toMatchObject({ code: 0, stdout: '' });
+    await service.deps.db.membership.deleteMany();
+    await service.deps.db.user.deleteMany();
+  });
+
   test('are added with a password that is shown once, and listed', async () => {
     const email = newEmail();
     const added = await add(email, 'owner');

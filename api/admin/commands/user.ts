@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Role } from '../../../shared/db.ts';
 import { findOrganization } from '../../../shared/organizations/find-organization.ts';
 import { findMember, listMembers } from '../../../shared/people/find-members.ts';
+import { needsFirstOwner, setupCode } from '../../../shared/people/first-owner.ts';
 import { invite } from '../../../shared/people/invitations.ts';
 import { removeMember } from '../../../shared/people/members.ts';
 import { resetPassword } from '../../../shared/people/password-change.ts';
@@ -65,6 +66,11 @@ export function addUserCommands(program: Command): void {
     .addOption(emailOption())
     .addHelpText('after', examples('user remove --organization org_... --email ada@example.com'))
     .action(removeUser);
+  user
+    .command('set-up-code')
+    .description('print the code that makes the first owner at /dashboard/set-up')
+    .addHelpText('after', examples('user set-up-code'))
+    .action(printSetUpCode);
 }
 
 function emailOption(): Option {
@@ -117,6 +123,14 @@ async function resetUser(options: Person & PasswordSource): Promise<void> {
     const id = await resetPassword(deps, { organizationId, email, password, actor });
     explain(`The password of ${id} is a new one, and all sessions have ended.`);
     if (isNew) printNewPassword(password);
+  });
+}
+
+async function printSetUpCode(): Promise<void> {
+  await withDependencies(async ({ db, settings }) => {
+    if (!(await needsFirstOwner(db)))
+      return explain('There is a user already, so that the code is of no use.');
+    printData(setupCode(settings.ENCRYPTION_KEY));
   });
 }
 
