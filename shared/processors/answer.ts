@@ -1,4 +1,8 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+
+/** An id or a status that a processor gives and that goes on record. */
+export const recordedId = z.string().regex(/^[A-Za-z0-9_-]{1,255}$/);
+export const recordedStatus = z.string().regex(/^[\x20-\x7e]{1,100}$/);
 
 /**
  * The processor replied something that is not what was asked for. SDKs pass such replies on as a success, so every

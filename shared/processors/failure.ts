@@ -11,10 +11,13 @@ export function processorFailure(code: string, message: string): ProcessorFailur
   return { code: presentable(code, longest.code), message: presentable(message, longest.message) };
 }
 
-function presentable(text: string, length: number): string {
+/** @param text whatever its type says: a processor's answer may hold anything in its place. */
+function presentable(text: unknown, length: number): string {
   // Cut generously first: nobody reads the rest, and masking takes its time.
-  const words = redact(text.slice(0, 10 * length))
+  const words = redact(String(text).slice(0, 10 * length))
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
-  return words.length > length ? `${words.slice(0, length - 1)}…` : words;
+  const cut = words.length > length ? `${words.slice(0, length - 1)}…` : words;
+  // Half of a surrogate pair, which cutting may leave, is no text to PostgreSQL.
+  return cut.replace(/\p{Surrogate}/gu, '\ufffd');
 }

@@ -80,6 +80,9 @@ export function asCancelResult(outcome: Outcome): CancelResult {
 
 /** The processor has made a refund: the one that was asked for, or another. */
 export function submitted(submission: RefundSubmission, refund: ProcessorRefund): SubmissionResult {
+  if (refund.refundId !== null && refund.refundId !== submission.refundId) {
+    throw new UnexpectedAnswerError('The processor answered with the refund of another submission.');
+  }
   if (refund.amount === submission.amount && refund.currency === submission.currency) {
     return { kind: 'accepted', refund };
   }

@@ -65,6 +65,48 @@ describe('Stripe on the wire', () => {
     expect(seen).toHaveLength(1);
   });
 
+  test.each([
+    ['a status that is no text', 200, { status: 'x\ud800' }],
+    ['an id with a NUL', 200, { id: 're_a\0b' }],
+    ['an id that fits no index', 200, { id: `re_${'a'.repeat(9_000)}` }],
+    ['the refund of another submission', 200, { metadata: { refund_id: 'ref_01h455vb4pex5vsknk084sn02q' } }],
+    ['a refund under the status of a redirect', 307, {}],
+    ['a refund under the status of a failure', 500, {}],
+    ['more than any answer holds', 200, { description: 'x'.repeat(9_000_000) }],
+  ])('a submission answered with %s is unknown', async (_, status, change) => {
+    const { url, seen } = await serve((_seen, response) => {
+      const body = JSON.stringify(refundJson(change));
+      response.writeHead(status, { 'content-type': 'application/json', location: '/v1/elsewhere' });
+      response.end(body);
+    });
+    const answer = await connect('stripe', stripeCredentials, url).createRefund(submission, options);
+    expect(answer).toMatchObject({ kind: 'unknown' });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('a connection that is switched to another protocol is unknown at once', async () => {
+    const { url } = await serve((_, response) => {
+      response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n');
+    });
+    const stripe = connect('stripe', stripeCredentials, url);
+    expect(await stripe.createRefund(submission, options)).toMatchObject({
+      kind: 'unknown',
+      failure: { code: 'connection_error' },
+    });
+  });
+
+  test.each([
+    ['is cut within an emoji', { code: 'declined', message: 'a'.repeat(498) + '😀'.repeat(20) }],
+    ['has no texts', { code: { a: 1 }, message: { b: 2 } }],
+  ])('a refusal whose message %s is a refusal that can be put on record', async (_, error) => {
+    const { url } = await serve((_seen, response) =>
+      json(response, 400, { error: { type: 'invalid_request_error', ...error } }),
+    );
+    const answer = await connect('stripe', stripeCredentials, url).createRefund(submission, options);
+    if (answer.kind !== 'rejected') throw new Error(answer.kind);
+    expect(`${answer.failure.code}${answer.failure.message}`).not.toMatch(/\p{Surrogate}/u);
+  });
+
   test('a connection that breaks is unknown, and the request is not repeated', async () => {
     const { url, seen } = await serve((_, response) => {
       response.socket?.resetAndDestroy();

@@ -1,10 +1,11 @@
 import { isUnusableCredentials } from '../../shared/accounts/connect.ts';
+import { isDatabaseUnavailable } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
 import type { Processor } from '../../shared/processors/processor.ts';
 import { type Claim, claimRefund } from '../../shared/refunds/lifecycle/claim.ts';
 import { cancelAtProcessor } from './cancel.ts';
 import { lookUpRefund } from './look-up.ts';
-import { cancelledUnsent, misconfigured } from './outcomes.ts';
+import { cancelledUnsent, misconfigured, stepFailed } from './outcomes.ts';
 import { reviewRefund } from './review.ts';
 import { credentialsRefused, sendRefund } from './send.ts';
 import { checkSettlement } from './settle.ts';
@@ -23,7 +24,22 @@ export async function advanceRefund(deps: Dependencies, refundId: string): Promi
   for (let step = 0; step < maxSteps; step += 1) {
     const since = performance.now();
     const claim = await claimRefund(deps, refundId);
-    if (claim === null || (await takeStep(deps, claim, since)) === 'rest') return;
+    if (claim === null || (await takeOrNoteStep(deps, claim, since)) === 'rest') return;
+  }
+}
+
+/**
+ * Notes a step that failed by a fault of ours or by an answer that cannot be put on record as one without an answer, so that
+ * it is counted, tried again more slowly, and flagged in time.
+ */
+async function takeOrNoteStep(deps: Dependencies, claim: Claim, since: number): Promise<StepResult> {
+  try {
+    return await takeStep(deps, claim, since);
+  } catch (error) {
+    if (isDatabaseUnavailable(error)) throw error;
+    deps.log.error({ err: error, refundId: claim.refund.id, step: claim.step }, 'a step failed');
+    const context = { deps, claim, settings: deps.settings, random: deps.random };
+    return await record(context, stepFailed(context));
   }
 }
 

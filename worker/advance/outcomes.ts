@@ -155,6 +155,24 @@ export function unanswered(
   };
 }
 
+/** A step of which nothing is known but that it failed on our side; what was sent before may have arrived. */
+export function stepFailed(context: OutcomeContext): Finding {
+  const failure = {
+    code: 'step_failed',
+    message: 'What the processor answered could not be recorded; the log of the worker tells why.',
+  };
+  switch (context.claim.step) {
+    case 'send':
+      return unknown(context, failure, false);
+    case 'look_up':
+      return unanswered(context, 'lookup.unanswered', failure, null);
+    case 'cancel_at_processor':
+      return unanswered(context, 'cancel.unanswered', failure, null);
+    default:
+      return stateUnread(context, { failure, retryAfterMs: null });
+  }
+}
+
 /** A refund at the processor whose state could not be read: the timeline tells once a person has to look. */
 export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: Unavailable): Finding {
   const consecutiveFailures = context.claim.work.consecutiveFailures + 1;

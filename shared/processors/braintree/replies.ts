@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isId } from '../../ids.ts';
 import { fromDecimal, isCurrency } from '../../money.ts';
-import { readAnswer, UnexpectedAnswerError } from '../answer.ts';
+import { readAnswer, recordedId, recordedStatus, UnexpectedAnswerError } from '../answer.ts';
 import { processorFailure } from '../failure.ts';
 import type { ProcessorFailure, ProcessorRefund } from '../processor.ts';
 import { mapStatus } from './map-status.ts';
@@ -18,9 +18,9 @@ const declineFields = {
 
 const transactionReply = z.object({
   ...declineFields,
-  id: z.string().min(1),
+  id: recordedId,
   type: z.string(),
-  status: z.string().min(1),
+  status: recordedStatus,
   amount: z.string(),
   currencyIsoCode: z.string().toLowerCase().refine(isCurrency),
   createdAt: optionalText,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isId } from '../../ids.ts';
+import { recordedStatus } from '../answer.ts';
 import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../processor.ts';
 import type { Notifications } from './client.ts';
 
@@ -17,7 +18,7 @@ const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 
 const transactionBody = z.object({
   id,
-  status: z.string().max(100).nullish(),
+  status: recordedStatus.nullish().catch(null),
   type: z.string().nullish(),
   orderId: z.string().nullish(),
   refundedTransactionId: id.nullish(),

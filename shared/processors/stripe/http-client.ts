@@ -8,6 +8,9 @@ type HttpResponse = Awaited<ReturnType<HttpClient['makeRequest']>>;
 /** Shorter than servers usually keep an idle connection: a request on one that they are closing would be lost. */
 const keepIdleMs = 4_000;
 
+/** Characters; a page of a hundred refunds takes some 200,000. */
+const longestAnswer = 8_000_000;
+
 /**
  * The HTTP client of a Stripe client for which one call is one HTTP request, with a deadline for the whole of it.
  * The SDK's default client repeats a request after a closed connection even when retries are off, which hides what became
@@ -39,11 +42,16 @@ export function singleRequestClient(protocol: 'http' | 'https'): HttpClient {
           reject(new Error('The connection failed.', { cause }));
         };
         request.on('error', fail);
+        request.on('upgrade', (_response, socket) => {
+          socket.destroy();
+          fail(new Error('The connection was switched to another protocol.'));
+        });
         request.on('response', (response) => {
           let text = '';
           response.setEncoding('utf8');
           response.on('data', (chunk: string) => {
             text += chunk;
+            if (text.length > longestAnswer) response.destroy(new Error('The answer is too long.'));
           });
           response.on('error', fail);
           response.on('end', () => {
@@ -64,6 +72,12 @@ function answered(response: IncomingMessage, text: string): HttpResponse {
     toStream: () => {
       throw new TypeError('No call here asks for a stream');
     },
-    toJSON: async () => JSON.parse(text),
+    toJSON: async () => {
+      const body: unknown = JSON.parse(text);
+      // The SDK takes every object without an error for a success, whatever the status.
+      const isSuccess = response.statusCode !== undefined && response.statusCode < 300;
+      if (isSuccess || (body !== null && typeof body === 'object' && 'error' in body)) return body;
+      throw new Error(`Stripe answered ${response.statusCode} without an error.`);
+    },
   };
 }

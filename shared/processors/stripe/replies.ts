@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isId } from '../../ids.ts';
-import { readAnswer } from '../answer.ts';
+import { readAnswer, recordedId, recordedStatus } from '../answer.ts';
 import { processorFailure } from '../failure.ts';
 import {
   isLive,
@@ -19,10 +19,10 @@ const paymentReference = z.union([z.string(), z.looseObject({ id: z.string() })]
 
 const refundReply = z.object({
   object: z.literal('refund'),
-  id: z.string().min(1),
+  id: recordedId,
   amount: z.int().nonnegative(),
   currency,
-  status: z.string().nullable(),
+  status: recordedStatus.nullable(),
   metadata: z.record(z.string(), z.string()).nullish(),
   failure_reason: z.string().nullish(),
 });
@@ -42,7 +42,8 @@ const chargeReply = z.object({
   amount_captured: z.int().nonnegative().nullish(),
   amount_refunded: z.int().nonnegative(),
   captured: z.boolean(),
-  created: z.int(),
+  // What a date can hold.
+  created: z.int().min(0).max(8_640_000_000_000),
   currency,
   disputed: z.boolean(),
   refunded: z.boolean(),

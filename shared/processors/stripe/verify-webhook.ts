@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { isId } from '../../ids.ts';
+import { recordedId, recordedStatus } from '../answer.ts';
 import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 import { stripeSdk } from './sdk.ts';
 
-const id = z.string().regex(/^[A-Za-z0-9_]{1,255}$/);
 /** Left out, null, or in a shape of another version of Stripe's API: not named. */
-const optionalId = id.nullish().catch(null);
+const optionalId = recordedId.nullish().catch(null);
 
 const eventBody = z.object({
-  id,
+  id: recordedId,
   type: z.string().regex(/^[a-z0-9_.]{1,100}$/),
   created: z.int().min(0).max(8_640_000_000_000),
   livemode: z.boolean(),
@@ -17,15 +17,15 @@ const eventBody = z.object({
 });
 
 const refundBody = z.object({
-  id,
+  id: recordedId,
   metadata: z.object({ refund_id: z.string().optional() }).nullish().catch(null),
   charge: optionalId,
   payment_intent: optionalId,
-  status: z.string().max(100).nullish().catch(null),
+  status: recordedStatus.nullish().catch(null),
 });
 
 const chargeBody = z.object({
-  id,
+  id: recordedId,
   payment_intent: optionalId,
   amount_refunded: z.int().nonnegative().nullish().catch(null),
   currency: z.string().toLowerCase().nullish().catch(null),
