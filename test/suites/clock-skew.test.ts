@@ -97,11 +97,11 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
     await service.deps.db.refundWork.updateMany({ where: { refundId: swept }, data: { enqueuedAt: null } });
     const open = [waiting, await untilAccepted(swept)];
     expect(await rowOf(service, waiting.id)).toEqual(waiting);
-    for (const { id } of open) await makeDue(service, id);
-    await untilCompleted(
-      service,
-      open.map(({ id }) => id),
-    );
+    await waitFor('both to complete once they are due', async () => {
+      for (const { id } of open) await makeDue(service, id);
+      const rows = await Promise.all(open.map(({ id }) => rowOf(service, id)));
+      return rows.every(({ status }) => status === 'completed');
+    });
     await worker.stop();
   });
 
