@@ -75,7 +75,7 @@ export class RefundWatcher {
     const versions = new Map<string, string | null>();
     for (const { refundId, latest } of round) {
       const version = latest?.version ?? null;
-      // Whoever has not seen what another has is told as well.
+      // Waiters that have seen different versions all need the row.
       const isShared = !versions.has(refundId) || versions.get(refundId) === version;
       versions.set(refundId, isShared ? version : null);
     }

@@ -36,7 +36,7 @@ BEGIN
 
   -- A statement of its own, so that it sees everything that was recorded before the rows were locked.
   RETURN QUERY WITH known AS MATERIALIZED (
-    SELECT w.refund_id, r, w.resync_requested_at, last_attempt, a.account, a.throttled_until, i.event_id,
+    SELECT w.refund_id, r, last_attempt, a.account, a.throttled_until, i.event_id,
       next_refund_step(r, w, p.amount IS NOT NULL) AS step
     FROM unnest(held) AS h(refund_id)
     JOIN refund_work AS w ON w.refund_id = h.refund_id

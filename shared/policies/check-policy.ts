@@ -29,7 +29,7 @@ export interface PaymentExamination {
 }
 
 /**
- * Answers whether a payment may be refunded; nothing is changed. An unknown payment, or of which its processor
+ * Answers whether a payment may be refunded; nothing is changed. An unknown payment, or one of which its processor
  * refunds nothing, is not eligible.
  * @throws ServiceError when nothing is stored: service_unavailable while the processor cannot be asked, and processor_error
  * when it refuses the account's credentials; besides what `chooseAccount` throws.

@@ -15,7 +15,7 @@ const longestAnswer = 8_000_000;
  * The HTTP client of a Stripe client for which one call is one HTTP request, with a deadline for the whole of it.
  * The SDK's default client repeats a request after a closed connection even when retries are off, which hides what became
  * of the first, and its timeout starts anew with every byte. The SDK's fetch client does neither, at four times the
- * processor time. Redirects are not followed: that would send a refund twice, and to somebody else.
+ * processor time. Redirects are not followed: that would send a refund twice, and to another server.
  */
 export function singleRequestClient(protocol: 'http' | 'https'): HttpClient {
   const connections = { keepAlive: true, timeout: keepIdleMs };
