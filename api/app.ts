@@ -1,23 +1,23 @@
-import { newRequestId } from '../shared/ids.ts';
-import { callerOf, requireApiKey } from './authenticate.ts';
-import type { ApiDependencies } from './dependencies.ts';
-import { collectDescribedRoutes } from './described-routes.ts';
-import { handOverUnknown, type SecondApp } from './hand-over.ts';
-import { checkRequests, createHttpApp, setJsonHeaders } from './http-app.ts';
-import { ignoreBodies } from './ignored-body.ts';
-import { Admission } from './overload.ts';
-import { limitRate } from './rate-limit.ts';
-import { RequestLog } from './request-log.ts';
-import type { Api } from './route.ts';
+import { newRequestId } from '../shared/platform/ids.ts';
+import { callerOf, requireApiKey } from './http/authenticate.ts';
+import type { ApiDependencies } from './http/dependencies.ts';
+import { collectDescribedRoutes } from './http/described-routes.ts';
+import { handOverUnknown, type SecondApp } from './http/hand-over.ts';
+import { checkRequests, createHttpApp, setJsonHeaders } from './http/http-app.ts';
+import { ignoreBodies } from './http/ignored-body.ts';
+import { Admission } from './http/overload.ts';
+import { limitRate } from './http/rate-limit.ts';
+import { RequestLog } from './http/request-log.ts';
+import type { Api } from './http/route.ts';
+import { answerOtherMethods } from './http/unknown-routes.ts';
 import { healthRoutes } from './routes/health.ts';
 import { checkPolicyRoute } from './routes/policies/check.ts';
+import { challengeRoutes } from './routes/processor-webhooks/challenge.ts';
+import { receiveWebhookRoutes } from './routes/processor-webhooks/receive.ts';
 import { cancelRefundRoute } from './routes/refunds/cancel.ts';
 import { createRefundRoute } from './routes/refunds/create.ts';
 import { getRefundRoute } from './routes/refunds/get.ts';
 import { listRefundsRoute } from './routes/refunds/list.ts';
-import { challengeRoutes } from './routes/webhooks/challenge.ts';
-import { receiveWebhookRoutes } from './routes/webhooks/receive.ts';
-import { answerOtherMethods } from './unknown-routes.ts';
 
 /** The HTTP application, in two parts; it listens to nothing yet. */
 export interface App {

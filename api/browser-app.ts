@@ -1,11 +1,11 @@
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
-import type { ApiDependencies } from './dependencies.ts';
-import type { DescribedRoute } from './described-routes.ts';
-import { checkRequests, createHttpApp, type HttpAppOptions, setSecurityHeaders } from './http-app.ts';
-import type { Admission } from './overload.ts';
-import { HandedOverLog } from './request-log.ts';
-import type { Api } from './route.ts';
-import { answerUnknownRoutes } from './unknown-routes.ts';
+import type { ApiDependencies } from './http/dependencies.ts';
+import type { DescribedRoute } from './http/described-routes.ts';
+import { checkRequests, createHttpApp, type HttpAppOptions, setSecurityHeaders } from './http/http-app.ts';
+import type { Admission } from './http/overload.ts';
+import { HandedOverLog } from './http/request-log.ts';
+import type { Api } from './http/route.ts';
+import { answerUnknownRoutes } from './http/unknown-routes.ts';
 
 export interface BrowserAppOptions extends Pick<HttpAppOptions, 'requestIdOf'> {
   admission: Admission;
@@ -22,7 +22,7 @@ export async function buildBrowserApp(
   { requestIdOf, admission, described }: BrowserAppOptions,
 ): Promise<Api> {
   // One after the other: requests are answered in between.
-  const { describeApi } = await import('./openapi.ts');
+  const { describeApi } = await import('./http/openapi.ts');
   await import('./dashboard/queues/queue-board.ts');
   const { dashboard } = await import('./dashboard/dashboard.tsx');
   const app = createHttpApp(deps, { requestIdOf, logController: new HandedOverLog() });

@@ -1,7 +1,7 @@
-import { loadServiceSettings } from '../shared/config.ts';
-import { openDatabase, serviceTime } from '../shared/db.ts';
-import { openLog } from '../shared/log.ts';
-import { runMain } from '../shared/run-main.ts';
+import { loadServiceSettings } from '../shared/platform/config.ts';
+import { openDatabase, serviceTime } from '../shared/platform/database.ts';
+import { openLog } from '../shared/platform/log.ts';
+import { runMain } from '../shared/platform/run-main.ts';
 
 runMain(async () => {
   const settings = loadServiceSettings();

@@ -1,16 +1,16 @@
-import type { ServiceSettings } from '../shared/config.ts';
-import { type Database, openDatabase } from '../shared/db.ts';
 import {
   closeDependencies,
   type Dependencies,
   openDependencies,
   untilClockStarted,
 } from '../shared/dependencies.ts';
-import type { Logger } from '../shared/log.ts';
-import { closeOnSignal } from '../shared/shutdown.ts';
+import type { ServiceSettings } from '../shared/platform/config.ts';
+import { type Database, openDatabase } from '../shared/platform/database.ts';
+import type { Logger } from '../shared/platform/log.ts';
+import { closeOnSignal } from '../shared/platform/shutdown.ts';
+import { RefundWatcher } from '../shared/refunds/lifecycle/refund-watcher.ts';
 import { buildApp } from './app.ts';
-import type { SecondApp } from './hand-over.ts';
-import { RefundWatcher } from './refund-watcher.ts';
+import type { SecondApp } from './http/hand-over.ts';
 
 /** Clients of a process that was down come back as soon as it listens; they are answered before anything else is loaded. */
 const quietMs = 1_000;

@@ -1,5 +1,5 @@
-import { ConfigError, loadDatabaseSettings } from '../shared/config.ts';
-import { migrateQueueTables } from '../shared/queues.ts';
+import { ConfigError, loadDatabaseSettings } from '../shared/platform/config.ts';
+import { migrateQueueTables } from '../shared/platform/queues.ts';
 import { MigrationError, migrate } from './migrate.ts';
 
 /** Brings the database at DATABASE_URL up to date; run once before the new version starts. */

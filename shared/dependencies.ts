@@ -1,37 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ProcessorConnections } from './accounts/connect.ts';
-import type { Clock } from './clock.ts';
-import type { ServiceSettings } from './config.ts';
-import { DatabaseClock } from './database-clock.ts';
-import { type Database, openDatabase, openReads, type Reads, serviceTime } from './db.ts';
-import type { Logger } from './log.ts';
-import { type Lookups, openLookups } from './lookups.ts';
+import { type ApiKeyLookup, openApiKeyLookup } from './organizations/api-keys.ts';
 import { HashingTurns } from './people/hashing-turns.ts';
+import type { PasswordDependencies } from './people/passwords.ts';
+import type { Clock } from './platform/clock.ts';
+import type { ServiceSettings } from './platform/config.ts';
+import { type Database, openDatabase, openReads, type Reads, serviceTime } from './platform/database.ts';
+import { DatabaseClock } from './platform/database-clock.ts';
+import type { Logger } from './platform/log.ts';
+import { RefundQueues } from './platform/queues.ts';
+import { SecretBox } from './platform/secrets.ts';
+import { ProcessorConnections } from './processors/accounts/connections.ts';
 import { processorNames } from './processors/registry.ts';
-import { RefundQueues } from './queues.ts';
-import { openRefundReads, type RefundReads } from './refunds/find-refunds.ts';
 import { leaseMs } from './refunds/lifecycle/claim.ts';
+import type { RefundDependencies } from './refunds/lifecycle/dependencies.ts';
+import { type Lookups, openLookups } from './refunds/lifecycle/lookups.ts';
 import { openRefundStatements, type RefundStatements } from './refunds/lifecycle/statements.ts';
-import { SecretBox } from './secrets.ts';
+import { openRefundReads, type RefundReads } from './refunds/queries/find-refunds.ts';
 
 /** Everything that the code of a process works with; built once in its main, and by tests. */
-export interface Dependencies {
-  settings: ServiceSettings;
-  log: Logger;
-  clock: Clock;
-  /** Uniform in [0, 1); jitter comes from it. */
-  random: () => number;
-  db: Database;
-  /** Connections of their own for what is read often. */
-  reads: Reads;
-  lookups: Lookups;
+export interface Dependencies extends RefundDependencies, PasswordDependencies {
+  apiKeys: ApiKeyLookup;
   refundReads: RefundReads;
-  statements: RefundStatements;
-  queues: RefundQueues;
-  secrets: SecretBox;
-  connections: ProcessorConnections;
-  /** Keeps the hashing of passwords within what a process can bear. */
-  hashingTurns: HashingTurns;
 }
 
 /** Builds the dependencies of a process; nothing waits for a store, and none has to be there. */
@@ -53,6 +42,7 @@ export function openDependencies(
     random: Math.random,
     db,
     reads,
+    apiKeys: openApiKeyLookup(reads),
     lookups: openLookups(reads),
     refundReads: openRefundReads(reads),
     statements: openRefundStatements(db, leaseMs(settings)),

@@ -1,8 +1,8 @@
-import { loadServiceSettings } from '../shared/config.ts';
 import { closeDependencies, openDependencies, untilClockStarted } from '../shared/dependencies.ts';
-import { openLog } from '../shared/log.ts';
-import { runMain } from '../shared/run-main.ts';
-import { closeOnSignal } from '../shared/shutdown.ts';
+import { loadServiceSettings } from '../shared/platform/config.ts';
+import { openLog } from '../shared/platform/log.ts';
+import { runMain } from '../shared/platform/run-main.ts';
+import { closeOnSignal } from '../shared/platform/shutdown.ts';
 import { startWorkers } from './start-workers.ts';
 
 runMain(async () => {

@@ -1,5 +1,4 @@
 import type { Dependencies } from '../shared/dependencies.ts';
-import { processorNames } from '../shared/processors/registry.ts';
 import {
   type MaintenanceJob,
   maintenanceQueueName,
@@ -7,14 +6,15 @@ import {
   type QueueWorker,
   type RefundJob,
   refundQueueName,
-} from '../shared/queues.ts';
+} from '../shared/platform/queues.ts';
+import { processorNames } from '../shared/processors/registry.ts';
 import { advanceRefund } from './advance/advance-refund.ts';
-import { expireEvents } from './jobs/expire-events.ts';
-import { expireInvitations } from './jobs/expire-invitations.ts';
-import { expireReconciliations } from './jobs/expire-reconciliations.ts';
-import { expireSessions } from './jobs/expire-sessions.ts';
-import { reconcileOnSchedule } from './reconcile-on-schedule.ts';
-import { startSweeping } from './sweep.ts';
+import { expireEvents } from './schedule/expire-events.ts';
+import { expireInvitations } from './schedule/expire-invitations.ts';
+import { expireReconciliations } from './schedule/expire-reconciliations.ts';
+import { expireSessions } from './schedule/expire-sessions.ts';
+import { reconcileOnSchedule } from './schedule/reconcile-on-schedule.ts';
+import { startSweeping } from './schedule/sweep.ts';
 
 /** How often the schedules are put in place again, for a store that was emptied. */
 const rescheduleMs = 60_000;

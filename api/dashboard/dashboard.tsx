@@ -1,12 +1,15 @@
 import formbody from '@fastify/formbody';
-import type { ApiDependencies } from '../dependencies.ts';
-import { limitRate } from '../rate-limit.ts';
-import type { Api } from '../route.ts';
-import { confirmRights, requireMember, requireVisitor, visitorOf } from './access.ts';
-import { assetRoutes } from './assets.ts';
-import { protectPages } from './content-policy.ts';
-import { answerErrorsWithPages } from './error-pages.tsx';
-import { makeFormTokens, requireCsrfToken } from './form-tokens.ts';
+import type { ApiDependencies } from '../http/dependencies.ts';
+import { limitRate } from '../http/rate-limit.ts';
+import type { Api } from '../http/route.ts';
+import { confirmRights, requireMember, requireVisitor, visitorOf } from './http/access.ts';
+import { assetRoutes } from './http/assets.ts';
+import { protectPages } from './http/content-policy.ts';
+import { makeFormTokens, requireCsrfToken } from './http/form-tokens.ts';
+import { dashboardPath } from './http/paths.ts';
+import { refuseOtherSites } from './http/same-origin.ts';
+import { keepSessions } from './http/session.ts';
+import { answerErrorsWithPages } from './pages/error-pages.tsx';
 import { invitationPages } from './pages/invitation.tsx';
 import { organizationPages } from './pages/organizations.tsx';
 import { overviewPages } from './pages/overview/overview.tsx';
@@ -16,12 +19,9 @@ import { setUpPages } from './pages/set-up.tsx';
 import { settingsPages } from './pages/settings/settings.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
 import { youPages } from './pages/you.tsx';
-import { dashboardPath } from './paths.ts';
 import { boardAccess } from './queues/board-access.ts';
 import { auditBoardAct } from './queues/board-audit.ts';
 import { registerQueueBoard } from './queues/queue-board.ts';
-import { refuseOtherSites } from './same-origin.ts';
-import { keepSessions } from './session.ts';
 import { refuseDisguisedAddresses } from './unknown-addresses.ts';
 
 /** Registers the pages for people, all of them under `/dashboard`. */

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../../shared/errors.ts';
-import { protectPage } from './content-policy.ts';
-import { sendErrorPage } from './error-pages.tsx';
-import { dashboardPath } from './paths.ts';
+import { ServiceError } from '../../shared/platform/errors.ts';
+import { protectPage } from './http/content-policy.ts';
+import { dashboardPath } from './http/paths.ts';
+import { sendErrorPage } from './pages/error-pages.tsx';
 
 const messages: Partial<Record<ServiceError['code'], string>> = {
   not_found: 'No such page. Look whether the address is complete.',

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { ApiDependencies } from '../dependencies.ts';
-import { answeredUnderLoad } from '../overload.ts';
-import type { Api } from '../route.ts';
-import { jsonResponse } from '../schemas/response.ts';
+import type { ApiDependencies } from '../http/dependencies.ts';
+import { answeredUnderLoad } from '../http/overload.ts';
+import { jsonResponse } from '../http/response-schema.ts';
+import type { Api } from '../http/route.ts';
 
 const readyTimeoutMs = 2_000;
 

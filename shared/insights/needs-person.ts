@@ -1,10 +1,9 @@
-import { withoutCredentials } from '../accounts/connect.ts';
-import type { Database, Prisma } from '../db.ts';
-import type { Environment } from '../environment.ts';
-import type { AccountSummary } from '../organizations/processor-accounts.ts';
-import type { RefundOwner } from '../refunds/find-refunds.ts';
-import type { RefundWithWork } from '../refunds/lifecycle/flag.ts';
-import { capped } from '../refunds/search-refunds.ts';
+import type { Database, Prisma } from '../platform/database.ts';
+import type { Environment } from '../platform/environment.ts';
+import { withoutCredentials } from '../processors/accounts/connections.ts';
+import type { AccountSummary } from '../processors/accounts/manage-accounts.ts';
+import type { RefundOwner, RefundWithWork } from '../refunds/model/refund.ts';
+import { capped } from '../refunds/queries/search-refunds.ts';
 import { type ReconciliationTrouble, readReconciliationTrouble } from './reconciliation-trouble.ts';
 import { itemsShown, type Waiting } from './waiting.ts';
 

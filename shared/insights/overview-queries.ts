@@ -1,7 +1,7 @@
-import { type DatabaseTransaction, Prisma } from '../db.ts';
-import type { RefundOwner } from '../refunds/find-refunds.ts';
+import { type DatabaseTransaction, Prisma } from '../platform/database.ts';
+import type { RefundOwner } from '../refunds/model/refund.ts';
 import type { RefundStatus } from '../refunds/model/states.ts';
-import { ownerSql } from '../refunds/refund-filter.ts';
+import { ownerSql } from '../refunds/queries/refund-filter.ts';
 import type { OverviewWindow } from './overview-window.ts';
 
 // Every query reads the refunds that were created in the window, from an index that has all it needs, and none of them is

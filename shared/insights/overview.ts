@@ -1,5 +1,5 @@
-import type { Database } from '../db.ts';
-import type { RefundOwner } from '../refunds/find-refunds.ts';
+import type { Database } from '../platform/database.ts';
+import type { RefundOwner } from '../refunds/model/refund.ts';
 import { isTerminal, type RefundStatus, refundStatuses } from '../refunds/model/states.ts';
 import {
   type CompletionTimes,

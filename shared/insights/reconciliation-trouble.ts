@@ -1,8 +1,8 @@
-import { type Database, Prisma } from '../db.ts';
+import { type Database, Prisma } from '../platform/database.ts';
 import { kindsForPerson } from '../reconciliation/act.ts';
 import { scheduleActor } from '../reconciliation/schedule.ts';
-import type { RefundOwner } from '../refunds/find-refunds.ts';
-import { ownerSql } from '../refunds/refund-filter.ts';
+import type { RefundOwner } from '../refunds/model/refund.ts';
+import { ownerSql } from '../refunds/queries/refund-filter.ts';
 import { itemsShown, type Waiting } from './waiting.ts';
 
 /** An account whose last comparison could not be brought to its end. */

@@ -1,4 +1,4 @@
-import type { CappedCount } from '../refunds/search-refunds.ts';
+import type { CappedCount } from '../refunds/queries/search-refunds.ts';
 
 /** What waits for a person, of one kind: how much, since when the oldest waits, and the items that have waited longest. */
 export interface Waiting<Item> extends CappedCount {

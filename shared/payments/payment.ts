@@ -1,4 +1,4 @@
-import { type DatabaseTransaction, type Payment, Prisma } from '../db.ts';
+import { type DatabaseTransaction, type Payment, Prisma } from '../platform/database.ts';
 
 /** Names one payment: the same transaction id at another processor, organization or environment is another payment. */
 export type PaymentKey = Pick<Payment, 'organizationId' | 'environment' | 'processor' | 'transactionId'>;

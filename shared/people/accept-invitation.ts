@@ -1,11 +1,11 @@
-import type { DatabaseTransaction } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { ServiceError } from '../errors.ts';
-import { lockOrganization } from '../organizations/find-organization.ts';
+import type { DatabaseTransaction } from '../platform/database.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { lockOrganization } from '../platform/organization.ts';
 import { actorOf, readRole } from './acting.ts';
 import { alreadyMember } from './find-members.ts';
 import { findInvitation, type OpenInvitation, openAt } from './invitations.ts';
 import { insertMembership } from './members.ts';
+import type { PasswordDependencies } from './passwords.ts';
 import { holdSession, type Proof } from './sessions.ts';
 import { insertUser, prepareUser, refusingTakenEmail } from './users.ts';
 
@@ -16,7 +16,7 @@ import { insertUser, prepareUser, refusingTakenEmail } from './users.ts';
  * @returns with what the person is signed in.
  */
 export async function acceptAsNewPerson(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashingTurns'>,
   { token, password }: { token: string; password: string },
 ): Promise<Proof> {
   // Hashing costs something, and is done for nobody who has no invitation.
@@ -38,7 +38,7 @@ export async function acceptAsNewPerson(
  * the session has ended; validation_error for a member.
  */
 export async function acceptAsUser(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Pick<PasswordDependencies, 'db' | 'clock'>,
   { token, userId, sid }: { token: string; userId: string; sid: string },
 ): Promise<void> {
   await acceptOnce(deps, token, async (tx, { organizationId, email, role }, now) => {
@@ -56,7 +56,7 @@ export async function acceptAsUser(
 
 /** Of all who accept the same invitation one does; what it is accepted for is stored together with that. */
 async function acceptOnce(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<PasswordDependencies, 'db' | 'clock'>,
   token: string,
   join: (tx: DatabaseTransaction, invitation: OpenInvitation, now: Date) => Promise<void>,
 ): Promise<void> {

@@ -1,5 +1,5 @@
-import type { DatabaseTransaction, Role } from '../db.ts';
-import { ServiceError } from '../errors.ts';
+import type { DatabaseTransaction, Role } from '../platform/database.ts';
+import { ServiceError } from '../platform/errors.ts';
 import { managedRoles } from './roles.ts';
 
 /** Who changes something: a person, who may do what the own role allows, or the administration of the machine. */

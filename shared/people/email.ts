@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../platform/errors.ts';
 
 /** E-mail addresses are compared without regard to case, and to blanks around them. */
 export function normalizeEmail(email: string): string {

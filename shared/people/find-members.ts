@@ -1,5 +1,5 @@
-import type { Database, DatabaseTransaction, Role } from '../db.ts';
-import { ServiceError } from '../errors.ts';
+import type { Database, DatabaseTransaction, Role } from '../platform/database.ts';
+import { ServiceError } from '../platform/errors.ts';
 import { normalizeEmail } from './email.ts';
 import { roles } from './roles.ts';
 

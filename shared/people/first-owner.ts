@@ -1,10 +1,10 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Database } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { ServiceError } from '../errors.ts';
 import { checkedOrganizationName, insertOrganization } from '../organizations/create-organization.ts';
+import type { Database } from '../platform/database.ts';
+import { ServiceError } from '../platform/errors.ts';
 import { actorOf } from './acting.ts';
 import { attempt, lockedError, type RefusalLog } from './lockout.ts';
+import type { PasswordDependencies } from './passwords.ts';
 import type { Proof } from './sessions.ts';
 import { insertUser, prepareUser } from './users.ts';
 
@@ -35,7 +35,7 @@ export function setupCode(encryptionKey: string): string {
  * too many wrong codes; service_unavailable.
  */
 export async function createFirstOwner(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> &
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashingTurns'> &
     RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   request: { code: string; organizationName: string; email: string; password: string },
 ): Promise<Proof> {
@@ -56,7 +56,7 @@ export async function createFirstOwner(
 }
 
 async function requireCode(
-  deps: Pick<Dependencies, 'db' | 'clock'> & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
+  deps: Pick<PasswordDependencies, 'db' | 'clock'> & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   given: string,
 ): Promise<void> {
   const right = digestOf(setupCode(deps.settings.ENCRYPTION_KEY));

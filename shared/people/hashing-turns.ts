@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../platform/errors.ts';
 
 /** A hash keeps a core and 19 MiB busy for some twenty milliseconds; so many of them at once do not starve the rest. */
 const defaultLimits = { atOnce: 4, waiting: 50 };

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { writeAudit, writeAudits } from '../audit-log.ts';
-import type { Database, DatabaseTransaction, Invitation, Prisma, Role } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { ServiceError } from '../errors.ts';
-import { newId } from '../ids.ts';
-import { lockOrganization } from '../organizations/find-organization.ts';
+import { writeAudit, writeAudits } from '../platform/audit-log.ts';
+import type { Database, DatabaseTransaction, Invitation, Prisma, Role } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { lockOrganization } from '../platform/organization.ts';
 import { type Acting, actorOf, requireManaging } from './acting.ts';
 import { checkedEmail } from './email.ts';
 import { alreadyMember } from './find-members.ts';
@@ -28,7 +28,7 @@ export type InvitationSummary = Omit<Invitation, 'tokenHash'>;
  * may not give the role, or not revoke the invitation that is open.
  */
 export async function invite(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
   request: { organizationId: string; acting: Acting; email: string; role: Role },
 ): Promise<{ id: string; token: string; expiresAt: Date }> {
   const { organizationId, acting, role } = request;
@@ -62,7 +62,7 @@ export async function invite(
 
 /** The invitations of an organization that can be accepted, the newest first. */
 export async function listInvitations(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   organizationId: string,
 ): Promise<InvitationSummary[]> {
   return await db.invitation.findMany({
@@ -78,7 +78,7 @@ export async function listInvitations(
  * validation_error when it was accepted.
  */
 export async function revokeInvitation(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
   request: { organizationId: string; acting: Acting; invitationId: string },
 ): Promise<void> {
   const { organizationId, acting, invitationId: id } = request;
@@ -133,7 +133,7 @@ export interface OpenInvitation extends InvitationSummary {
 
 /** Finds an invitation by its token; null when it is unknown, used, revoked or over. */
 export async function findInvitation(
-  { db, clock }: { db: Database | DatabaseTransaction; clock: Dependencies['clock'] },
+  { db, clock }: { db: Database | DatabaseTransaction; clock: PlatformDependencies['clock'] },
   token: string,
 ): Promise<OpenInvitation | null> {
   const found = await db.invitation.findUnique({

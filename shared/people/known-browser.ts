@@ -1,11 +1,11 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Dependencies } from '../dependencies.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
 import type { Proof } from './sessions.ts';
 
 /** For so long a browser is known after somebody has signed in with it. */
 export const knownBrowserMs = 90 * 24 * 60 * 60 * 1000;
 
-type Keeping = Pick<Dependencies, 'clock'> & { settings: { ENCRYPTION_KEY: string } };
+type Keeping = Pick<PlatformDependencies, 'clock'> & { settings: { ENCRYPTION_KEY: string } };
 
 /** A browser at a desk that several people share knows those who signed in last, and its cookie stays short. */
 const mostPeople = 3;

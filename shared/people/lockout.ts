@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { DatabaseTransaction } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { ServiceError } from '../errors.ts';
-import type { Logger } from '../log.ts';
+import type { DatabaseTransaction } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { ServiceError } from '../platform/errors.ts';
+import type { Logger } from '../platform/log.ts';
 
 /** Failures in a row that are free; from this one on each of them locks. */
 const locksFromFailure = 5;
@@ -39,7 +39,7 @@ export interface RefusalLog {
  * @param userId whose subject it is, if anybody's, for the log.
  */
 export async function attempt(
-  deps: Pick<Dependencies, 'db' | 'clock'> & RefusalLog,
+  deps: Pick<PlatformDependencies, 'db' | 'clock'> & RefusalLog,
   { subject, userId }: { subject: LockoutSubject; userId: string | null },
   isRight: () => Promise<boolean>,
 ): Promise<Attempt> {
@@ -70,7 +70,7 @@ type Counted =
  * moment cannot pass the limit together. One that turns out to be right is forgiven.
  */
 async function countAsFailed(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   subject: LockoutSubject,
 ): Promise<Counted> {
   const key = keyOf(subject);

@@ -1,8 +1,8 @@
-import { writeAudit } from '../audit-log.ts';
-import type { DatabaseTransaction, Role } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { ServiceError } from '../errors.ts';
-import { lockOrganization } from '../organizations/find-organization.ts';
+import { writeAudit } from '../platform/audit-log.ts';
+import type { DatabaseTransaction, Role } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { lockOrganization } from '../platform/organization.ts';
 import { type Acting, actorOf, requireManaging } from './acting.ts';
 import { noSuchMember } from './find-members.ts';
 import { revokeOpenInvitations } from './invitations.ts';
@@ -26,7 +26,7 @@ export async function insertMembership(
  * @throws ServiceError insufficient_scope when the acting person may not; not_found for who is no member.
  */
 export async function changeRole(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
   request: { organizationId: string; actingUserId: string; userId: string; role: Role },
 ): Promise<void> {
   const { organizationId, actingUserId, userId, role } = request;
@@ -65,7 +65,7 @@ export async function changeRole(
  * validation_error for the last owner.
  */
 export async function removeMember(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
   request: { organizationId: string; userId: string; acting: Acting },
 ): Promise<void> {
   const { organizationId, userId, acting } = request;

@@ -1,4 +1,4 @@
-import { type Database, Prisma } from '../db.ts';
+import { type Database, Prisma } from '../platform/database.ts';
 
 const wordsForProcesses: ReadonlyMap<string, string> = new Map([
   ['worker', 'the worker'],

@@ -1,6 +1,6 @@
-import { type AuditAction, auditEverywhere } from '../audit-log.ts';
-import type { DatabaseTransaction, Session } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
+import { type AuditAction, auditEverywhere } from '../platform/audit-log.ts';
+import type { DatabaseTransaction, Session } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { actorOf } from './acting.ts';
 import { hashOf, holdSession } from './sessions.ts';
 
@@ -9,7 +9,7 @@ export type SessionSummary = Omit<Session, 'hash' | 'data' | 'userId'>;
 
 /** A person's sessions that have not ended, the one seen last first. */
 export async function listSessions(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   userId: string,
 ): Promise<SessionSummary[]> {
   return await db.session.findMany({
@@ -21,7 +21,7 @@ export async function listSessions(
 
 /** Signs a person out: ends the session of a cookie for good. Doing it again changes nothing, and is not written down. */
 export async function signOut(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
   { userId, sid }: { userId: string; sid: string },
 ): Promise<void> {
   await deps.db.$transaction(async (tx) => {
@@ -37,7 +37,7 @@ export async function signOut(
  * @throws ServiceError insufficient_scope when that one has ended.
  */
 export async function revokeSession(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
   { userId, sid, id }: { userId: string; sid: string; id: string },
 ): Promise<boolean> {
   return await deps.db.$transaction(async (tx) => {
@@ -56,7 +56,7 @@ async function holdOwnSession(
 }
 
 async function endOne(
-  { clock }: Pick<Dependencies, 'clock'>,
+  { clock }: Pick<PlatformDependencies, 'clock'>,
   tx: DatabaseTransaction,
   { userId, id, action }: { userId: string; id: string; action: AuditAction },
 ): Promise<boolean> {
@@ -71,7 +71,7 @@ async function endOne(
  * @throws ServiceError insufficient_scope when that one has ended.
  */
 export async function revokeOtherSessions(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   { userId, sid }: { userId: string; sid: string },
 ): Promise<number> {
   const now = clock.now();

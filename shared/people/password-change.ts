@@ -1,12 +1,11 @@
-import { auditEverywhere } from '../audit-log.ts';
-import type { User } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { ServiceError } from '../errors.ts';
+import { auditEverywhere } from '../platform/audit-log.ts';
+import type { User } from '../platform/database.ts';
+import { ServiceError } from '../platform/errors.ts';
 import { actorOf } from './acting.ts';
 import { findMember } from './find-members.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
 import { endSessionsOf } from './own-sessions.ts';
-import { checkNewPassword, hashPassword, verifyPassword } from './passwords.ts';
+import { checkNewPassword, hashPassword, type PasswordDependencies, verifyPassword } from './passwords.ts';
 import { type Proof, renameSession } from './sessions.ts';
 
 /**
@@ -19,7 +18,7 @@ import { type Proof, renameSession } from './sessions.ts';
  * the session has ended; rate_limited while the form is locked; not_found for an unknown user; service_unavailable.
  */
 export async function changePassword(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & RefusalLog,
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashingTurns'> & RefusalLog,
   request: { userId: string; current: string; next: string; sid: string; nextSid: string },
 ): Promise<Proof> {
   const { userId, current, next, sid, nextSid } = request;
@@ -50,7 +49,7 @@ export async function changePassword(
 }
 
 async function requireCurrent(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> & RefusalLog,
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashingTurns'> & RefusalLog,
   { id, passwordHash }: User,
   current: string,
 ): Promise<void> {
@@ -70,7 +69,7 @@ async function requireCurrent(
  * @throws ServiceError not_found for who is no member; validation_error for a password that will not do.
  */
 export async function resetPassword(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashingTurns'>,
   request: { organizationId: string; email: string; password: string; actor: string },
 ): Promise<string> {
   const { organizationId, password, actor } = request;

@@ -1,6 +1,13 @@
 import { hash, verify } from '@node-rs/argon2';
-import type { Dependencies } from '../dependencies.ts';
-import { ServiceError } from '../errors.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { ServiceError } from '../platform/errors.ts';
+import type { HashingTurns } from './hashing-turns.ts';
+
+/** What checking and changing passwords needs. */
+export interface PasswordDependencies extends PlatformDependencies {
+  /** Keeps the hashing of passwords within what a process can bear. */
+  hashingTurns: HashingTurns;
+}
 
 /** argon2id, which is the library's default, at the cost that OWASP recommends: 19 MiB and two passes. */
 const hashing = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -32,7 +39,7 @@ export function checkNewPassword(email: string, password: string, field = 'passw
  * @throws ServiceError service_unavailable when too many are being hashed.
  */
 export async function hashPassword(
-  { hashingTurns }: Pick<Dependencies, 'hashingTurns'>,
+  { hashingTurns }: Pick<PasswordDependencies, 'hashingTurns'>,
   password: string,
 ): Promise<string> {
   return await hashingTurns.take(() => hash(password, hashing));

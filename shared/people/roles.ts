@@ -1,4 +1,4 @@
-import type { Role } from '../db.ts';
+import type { Role } from '../platform/database.ts';
 
 /** Every role, the one that may do most first. */
 export const roles = ['owner', 'admin', 'operator', 'viewer'] as const satisfies readonly Role[];

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { auditEverywhere } from '../audit-log.ts';
-import type { DatabaseTransaction, Prisma } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { ServiceError } from '../errors.ts';
-import { newId } from '../ids.ts';
+import { auditEverywhere } from '../platform/audit-log.ts';
+import type { DatabaseTransaction, Prisma } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
 import { actorOf } from './acting.ts';
 
 const minuteMs = 60 * 1000;
@@ -46,7 +46,7 @@ export interface NewSession {
  * @throws ServiceError validation_error when the password was changed meanwhile; any error for a session id that is stored already.
  */
 export async function startSession(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   session: NewSession,
 ): Promise<string> {
   const { sid, proof, data, ip } = session;
@@ -81,7 +81,7 @@ async function holdPassword(tx: DatabaseTransaction, { userId, passwordHash }: P
  * @returns whether there is such a session still.
  */
 export async function updateSession(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   { sid, id, userId, data }: { sid: string; id: string; userId: string; data: Prisma.InputJsonObject },
 ): Promise<boolean> {
   const where = { id, hash: hashOf(sid), userId, expiresAt: { gt: clock.now() } };
@@ -126,7 +126,7 @@ export function sessionOver(): ServiceError {
 
 /** The session of a cookie, or null when there is none, or its time is over. Reading it is no use of it. */
 export async function loadSession(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   sid: string,
 ): Promise<LoadedSession | null> {
   const where = { hash: hashOf(sid), expiresAt: { gt: clock.now() } };
@@ -139,7 +139,10 @@ export async function loadSession(
  * Notes that somebody uses a session, which puts off its end; once a minute at most. One that has ended stays ended.
  * @param id as `loadSession` tells it.
  */
-export async function noteUse({ db, clock }: Pick<Dependencies, 'db' | 'clock'>, id: string): Promise<void> {
+export async function noteUse(
+  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
+  id: string,
+): Promise<void> {
   const now = clock.now();
   const due = { lastSeenAt: { lte: new Date(now.getTime() - minuteMs) }, expiresAt: { gt: now } };
   const row = await db.session.findUnique({ where: { id, ...due }, select: { createdAt: true } });

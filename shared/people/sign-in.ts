@@ -1,8 +1,7 @@
-import type { Dependencies } from '../dependencies.ts';
 import { isEmail, normalizeEmail } from './email.ts';
 import { knownBrowserOf } from './known-browser.ts';
 import { attempt, type RefusalLog } from './lockout.ts';
-import { verifyPassword } from './passwords.ts';
+import { type PasswordDependencies, verifyPassword } from './passwords.ts';
 import type { Proof } from './sessions.ts';
 
 /** What became of an attempt to sign in. Neither a refusal nor a lock tells whether the address has a user. */
@@ -11,7 +10,7 @@ export type SignIn =
   | { kind: 'refused' }
   | { kind: 'locked'; retryAfterSeconds: number };
 
-export type SignInDependencies = Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'> &
+export type SignInDependencies = Pick<PasswordDependencies, 'db' | 'clock' | 'hashingTurns'> &
   RefusalLog & { settings: { ENCRYPTION_KEY: string } };
 
 /**

@@ -1,12 +1,16 @@
-import { writeAudit } from '../audit-log.ts';
-import { type Database, type DatabaseTransaction, isUniqueViolation, type Role } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { ServiceError } from '../errors.ts';
-import { newId } from '../ids.ts';
-import { lockOrganization } from '../organizations/find-organization.ts';
+import { writeAudit } from '../platform/audit-log.ts';
+import {
+  type Database,
+  type DatabaseTransaction,
+  isUniqueViolation,
+  type Role,
+} from '../platform/database.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { lockOrganization } from '../platform/organization.ts';
 import { checkedEmail, normalizeEmail } from './email.ts';
 import { revokeOpenInvitations } from './invitations.ts';
-import { checkNewPassword, hashPassword } from './passwords.ts';
+import { checkNewPassword, hashPassword, type PasswordDependencies } from './passwords.ts';
 
 /** A person who can sign in, as the row is made: the address is normalized. */
 export interface NewUser {
@@ -21,7 +25,7 @@ export interface NewUser {
  * service_unavailable when too many passwords are being hashed.
  */
 export async function prepareUser(
-  deps: Pick<Dependencies, 'hashingTurns'>,
+  deps: Pick<PasswordDependencies, 'hashingTurns'>,
   person: { email: string; password: string },
 ): Promise<NewUser> {
   const email = checkedEmail(person.email);
@@ -35,7 +39,7 @@ export async function prepareUser(
  * not_found for the organization.
  */
 export async function createUser(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashingTurns'>,
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashingTurns'>,
   request: { organizationId: string; email: string; password: string; role: Role; actor: string },
 ): Promise<{ id: string }> {
   const { organizationId, role, actor } = request;

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import { isDatabaseUnavailable, isDeadlock } from '../db.ts';
+import { isDatabaseUnavailable, isDeadlock } from './database.ts';
 
 /** Runs an item, together with those of other requests that arrive at the same time. */
 export type SharedStatement<Item, Result> = (item: Item) => Promise<Result>;

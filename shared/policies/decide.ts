@@ -1,5 +1,5 @@
-import type { Database } from '../db.ts';
 import type { KnownPayment } from '../payments/payment.ts';
+import type { Database } from '../platform/database.ts';
 import type { InitiatedBy, RefundReason } from '../refunds/model/reasons.ts';
 import { evaluatePolicies } from './evaluate.ts';
 import { type Policy, type PolicyFacts, type PolicyVerdict, policyFromRow } from './policy.ts';

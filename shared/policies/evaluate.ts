@@ -1,4 +1,4 @@
-import { formatAmount } from '../money.ts';
+import { formatAmount } from '../money/money.ts';
 import type { InitiatedBy } from '../refunds/model/reasons.ts';
 import {
   type Balance,

@@ -1,4 +1,4 @@
-import { formatAmount } from '../money.ts';
+import { formatAmount } from '../money/money.ts';
 import { type Balance, type Cap, percentOf, type RefundWindow } from './balance.ts';
 import type { Policy } from './policy.ts';
 

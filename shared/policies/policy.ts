@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { isCurrency } from '../money.ts';
+import { isCurrency } from '../money/money.ts';
+import { holdsStorableTexts, isStorable, unstorableMessage } from '../platform/storable-text.ts';
 import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
 import { holdsReservation, type RefundStatus } from '../refunds/model/states.ts';
-import { holdsStorableTexts, isStorable, unstorableMessage } from '../storable-text.ts';
 
 /** Amounts are safe integers in JSON and bigint inside; `z.encode` turns a policy back into JSON. */
 function minorUnits(smallest: 0 | 1) {

@@ -1,6 +1,6 @@
-import type { Database, Refund } from '../db.ts';
 import { asKnown } from '../payments/payment.ts';
-import type { RefundOwner } from '../refunds/find-refunds.ts';
+import type { Database, Refund } from '../platform/database.ts';
+import type { RefundOwner } from '../refunds/model/refund.ts';
 import { evaluatePolicies } from './evaluate.ts';
 import { type Policy, type PolicyFacts, type PolicyVerdict, summaryOf } from './policy.ts';
 

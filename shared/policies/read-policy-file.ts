@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../platform/errors.ts';
 import { processorNames } from '../processors/registry.ts';
 import { forbiddenMetadataKeys, metadataLimits } from '../refunds/model/metadata-limits.ts';
 import { type Policy, policyFileSchema } from './policy.ts';

@@ -1,5 +1,5 @@
 import { braintreeKind } from './braintree/kind.ts';
-import type { ProcessorKind } from './processor.ts';
+import type { ProcessorKind } from './contract/processor.ts';
 import { stripeKind } from './stripe/kind.ts';
 
 /**

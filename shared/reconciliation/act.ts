@@ -1,11 +1,11 @@
-import type { DatabaseTransaction, Refund } from '../db.ts';
-import { newId } from '../ids.ts';
+import type { DatabaseTransaction, Refund } from '../platform/database.ts';
+import { newId } from '../platform/ids.ts';
+import { isLetStand } from '../refunds/decisions/named-problem.ts';
+import { wasExtraDealtWith } from '../refunds/decisions/person-decisions.ts';
 import { flagExtraRefund } from '../refunds/lifecycle/flag.ts';
 import { requestResync } from '../refunds/lifecycle/resync.ts';
-import { wasExtraDealtWith } from '../refunds/person-decisions.ts';
 import type { RunContext } from './ask-patiently.ts';
 import { type Difference, type DifferenceKind, differenceKinds } from './compare.ts';
-import { isLetStand } from './named-problem.ts';
 import { keepRun } from './run-record.ts';
 
 /**

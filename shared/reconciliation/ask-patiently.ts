@@ -1,14 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AccountName } from '../accounts/connect.ts';
-import type { ReconciliationRun } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { CallOptions, Processor, ProcessorFailure, ReadResult } from '../processors/processor.ts';
+import type { ReconciliationRun } from '../platform/database.ts';
+import type { AccountDependencies, AccountName } from '../processors/accounts/connections.ts';
+import type {
+  CallOptions,
+  Processor,
+  ProcessorFailure,
+  ReadResult,
+} from '../processors/contract/processor.ts';
 import { retryDelayMs } from '../refunds/model/backoff.ts';
 import { keepRun, longestPauseMs } from './run-record.ts';
 
 /** What every part of a run works with. */
 export interface RunContext {
-  deps: Dependencies;
+  deps: AccountDependencies;
   account: AccountName;
   processor: Processor;
   run: ReconciliationRun;
@@ -47,7 +51,7 @@ export async function askPatiently<T>(
   }
 }
 
-function pauseMs(deps: Dependencies, attempt: number, retryAfterMs: number | null): number {
+function pauseMs(deps: AccountDependencies, attempt: number, retryAfterMs: number | null): number {
   const { RETRY_BASE_MS: baseMs, RETRY_CAP_MS } = deps.settings;
   const capMs = Math.min(RETRY_CAP_MS, longestPauseMs / 2);
   return retryDelayMs(attempt, { baseMs, capMs }, deps.random, retryAfterMs);

@@ -1,5 +1,5 @@
-import type { Refund, RefundWork } from '../db.ts';
-import { isLive, type ListedRefund, type ProcessorRefund } from '../processors/processor.ts';
+import type { Refund, RefundWork } from '../platform/database.ts';
+import { isLive, type ListedRefund, type ProcessorRefund } from '../processors/contract/processor.ts';
 import { isTerminal } from '../refunds/model/states.ts';
 import {
   amountSentence,

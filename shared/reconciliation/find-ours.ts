@@ -1,7 +1,7 @@
-import type { Prisma, ProcessorAccount, Refund } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { ListedRefund, RefundWindow } from '../processors/processor.ts';
-import type { RefundWithWork } from '../refunds/lifecycle/flag.ts';
+import type { Prisma, ProcessorAccount, Refund } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import type { ListedRefund, RefundWindow } from '../processors/contract/processor.ts';
+import type { RefundWithWork } from '../refunds/model/refund.ts';
 
 type Account = Pick<ProcessorAccount, 'organizationId' | 'environment' | 'processor'>;
 
@@ -9,7 +9,7 @@ const batchSize = 200;
 
 /** Refunds of the account that may be the listed ones: by the processor's id, by our name, or by a voided payment. */
 export async function findCandidates(
-  { db }: Pick<Dependencies, 'db'>,
+  { db }: Pick<PlatformDependencies, 'db'>,
   account: Account,
   theirs: readonly ListedRefund[],
 ): Promise<RefundWithWork[]> {
@@ -29,7 +29,7 @@ export async function findCandidates(
 
 /** Which of the payments are on record for the account. */
 export async function findRecordedPayments(
-  { db }: Pick<Dependencies, 'db'>,
+  { db }: Pick<PlatformDependencies, 'db'>,
   account: Account,
   transactionIds: readonly string[],
 ): Promise<Set<string>> {
@@ -42,7 +42,7 @@ export async function findRecordedPayments(
 
 /** The account's refunds that the processor accepted in a window and should still have, a few at a time. */
 export async function* acceptedWithin(
-  { db }: Pick<Dependencies, 'db'>,
+  { db }: Pick<PlatformDependencies, 'db'>,
   account: Account,
   { from, to }: RefundWindow,
 ): AsyncGenerator<Refund[]> {

@@ -1,8 +1,8 @@
-import { serviceTime } from '../db.ts';
-import { formatAmount } from '../money.ts';
+import { formatAmount } from '../money/money.ts';
 import { remainingOf } from '../payments/payment.ts';
-import { recordPayment } from '../payments/record-payment.ts';
-import { isLive, type ListedRefund } from '../processors/processor.ts';
+import { serviceTime } from '../platform/database.ts';
+import { isLive, type ListedRefund } from '../processors/contract/processor.ts';
+import { recordPayment } from '../refunds/lifecycle/record-payment.ts';
 import { recordFinding } from './act.ts';
 import { askPatiently, type RunContext } from './ask-patiently.ts';
 import { findRecordedPayments } from './find-ours.ts';

@@ -1,8 +1,17 @@
-import { type AccountName, isUnusableCredentials, withoutCredentials } from '../accounts/connect.ts';
-import { type ProcessorAccount, type ReconciliationRun, serviceTime } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { ListedRefund, Processor, ProcessorRefund, RefundWindow } from '../processors/processor.ts';
-import { referenceTo } from '../refunds/reference.ts';
+import { type ProcessorAccount, type ReconciliationRun, serviceTime } from '../platform/database.ts';
+import {
+  type AccountDependencies,
+  type AccountName,
+  isUnusableCredentials,
+  withoutCredentials,
+} from '../processors/accounts/connections.ts';
+import type {
+  ListedRefund,
+  Processor,
+  ProcessorRefund,
+  RefundWindow,
+} from '../processors/contract/processor.ts';
+import { referenceTo } from '../refunds/lifecycle/reference.ts';
 import { recordDifference } from './act.ts';
 import { askPatiently, type RunContext, RunStoppedError, stopIfAsked } from './ask-patiently.ts';
 import { compare, type Difference, matchOf, type OurRefund } from './compare.ts';
@@ -28,7 +37,7 @@ export interface ReconciliationRequest {
  * @throws RunLostError when it was too slow and somebody else has closed it, and what the database throws.
  */
 export async function reconcileAccount(
-  deps: Dependencies,
+  deps: AccountDependencies,
   { account: { id }, window, actor, signal }: ReconciliationRequest,
 ): Promise<ReconciliationRun | null> {
   const run = await beginRun(deps, { id }, window, actor);
@@ -56,7 +65,7 @@ interface Tally {
   sameIds: Set<string>;
 }
 
-async function connect(deps: Dependencies, account: AccountName): Promise<Processor> {
+async function connect(deps: AccountDependencies, account: AccountName): Promise<Processor> {
   try {
     return await deps.connections.connect(account);
   } catch (error) {
@@ -66,7 +75,7 @@ async function connect(deps: Dependencies, account: AccountName): Promise<Proces
 }
 
 async function giveUp(
-  deps: Dependencies,
+  deps: AccountDependencies,
   run: ReconciliationRun,
   { comparedCount }: Tally,
   error: unknown,

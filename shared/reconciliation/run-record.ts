@@ -1,7 +1,7 @@
-import type { DatabaseTransaction, ProcessorAccount, ReconciliationRun } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { newId } from '../ids.ts';
-import type { RefundWindow } from '../processors/processor.ts';
+import type { DatabaseTransaction, ProcessorAccount, ReconciliationRun } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { newId } from '../platform/ids.ts';
+import type { RefundWindow } from '../processors/contract/processor.ts';
 import { isAccountDue, scheduleActor } from './schedule.ts';
 
 /** The longest pause that a run makes at a time. */
@@ -26,7 +26,7 @@ export class RunLostError extends Error {
  * somebody else was faster, and is through already.
  */
 export async function beginRun(
-  { db, clock, settings }: Pick<Dependencies, 'db' | 'clock' | 'settings'>,
+  { db, clock, settings }: Pick<PlatformDependencies, 'db' | 'clock' | 'settings'>,
   account: Pick<ProcessorAccount, 'id'>,
   { from, to }: RefundWindow,
   actor: string,
@@ -58,7 +58,7 @@ export async function beginRun(
  */
 export async function keepRun(
   tx: DatabaseTransaction,
-  settings: Dependencies['settings'],
+  settings: PlatformDependencies['settings'],
   { id }: Pick<ReconciliationRun, 'id'>,
 ): Promise<void> {
   const kept = await tx.$executeRaw`
@@ -73,7 +73,7 @@ export async function keepRun(
  * @throws RunLostError when somebody has closed it meanwhile.
  */
 export async function finishRun(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   { id }: Pick<ReconciliationRun, 'id'>,
   comparedCount: number,
   failure: string | null,
@@ -87,6 +87,6 @@ export async function finishRun(
 }
 
 /** Longer than any step: the lease is taken anew before each pause and each call, so that only one of them has to fit. */
-function leaseMs({ PROCESSOR_TIMEOUT_MS }: Dependencies['settings']): number {
+function leaseMs({ PROCESSOR_TIMEOUT_MS }: PlatformDependencies['settings']): number {
   return longestPauseMs + PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }

@@ -1,6 +1,11 @@
-import type { DatabaseTransaction, Prisma, ProcessorAccount, ReconciliationRun } from '../db.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { RefundWindow } from '../processors/processor.ts';
+import type {
+  DatabaseTransaction,
+  Prisma,
+  ProcessorAccount,
+  ReconciliationRun,
+} from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import type { RefundWindow } from '../processors/contract/processor.ts';
 
 /** The actor of what is done on schedule. */
 export const scheduleActor = 'worker';
@@ -13,7 +18,7 @@ export async function findDueAccounts({
   db,
   clock,
   settings,
-}: Pick<Dependencies, 'db' | 'clock' | 'settings'>): Promise<Pick<ProcessorAccount, 'id'>[]> {
+}: Pick<PlatformDependencies, 'db' | 'clock' | 'settings'>): Promise<Pick<ProcessorAccount, 'id'>[]> {
   const now = clock.now();
   const accounts = await db.processorAccount.findMany({
     select: { id: true, reconciliations: lastOnSchedule(now, settings) },
@@ -28,7 +33,7 @@ export async function isAccountDue(
   tx: DatabaseTransaction,
   { id: accountId }: Pick<ProcessorAccount, 'id'>,
   now: Date,
-  settings: Dependencies['settings'],
+  settings: PlatformDependencies['settings'],
 ): Promise<boolean> {
   const { where, orderBy } = lastOnSchedule(now, settings);
   const last = await tx.reconciliationRun.findFirst({ where: { ...where, accountId }, orderBy });
@@ -36,7 +41,7 @@ export async function isAccountDue(
 }
 
 /** The last run on schedule. One that began longer ago than the interval says nothing about what is due any more. */
-function lastOnSchedule(now: Date, { RECONCILIATION_INTERVAL_MS }: Dependencies['settings']) {
+function lastOnSchedule(now: Date, { RECONCILIATION_INTERVAL_MS }: PlatformDependencies['settings']) {
   const recently = { gt: new Date(now.getTime() - RECONCILIATION_INTERVAL_MS) };
   return {
     where: { actor: scheduleActor, startedAt: recently },
@@ -52,7 +57,9 @@ function lastOnSchedule(now: Date, { RECONCILIATION_INTERVAL_MS }: Dependencies[
 export function isDue(
   last: Pick<ReconciliationRun, 'startedAt' | 'finishedAt' | 'failure' | 'claimedUntil'> | null,
   now: Date,
-  { RECONCILIATION_INTERVAL_MS: intervalMs }: Pick<Dependencies['settings'], 'RECONCILIATION_INTERVAL_MS'>,
+  {
+    RECONCILIATION_INTERVAL_MS: intervalMs,
+  }: Pick<PlatformDependencies['settings'], 'RECONCILIATION_INTERVAL_MS'>,
 ): boolean {
   if (intervalMs === 0) return false;
   if (last === null) return true;
@@ -67,7 +74,7 @@ export function isDue(
  * change. Runs on other windows do not count, because they may have left something out.
  */
 export async function nextWindow(
-  { db, clock, settings }: Pick<Dependencies, 'db' | 'clock' | 'settings'>,
+  { db, clock, settings }: Pick<PlatformDependencies, 'db' | 'clock' | 'settings'>,
   { id: accountId }: Pick<ProcessorAccount, 'id'>,
 ): Promise<RefundWindow> {
   const to = clock.now();

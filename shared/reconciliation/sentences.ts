@@ -1,6 +1,6 @@
-import type { Refund } from '../db.ts';
-import { formatAmount } from '../money.ts';
-import type { ListedRefund, ProcessorRefund } from '../processors/processor.ts';
+import { formatAmount } from '../money/money.ts';
+import type { Refund } from '../platform/database.ts';
+import type { ListedRefund, ProcessorRefund } from '../processors/contract/processor.ts';
 import { isTerminal } from '../refunds/model/states.ts';
 
 type Ours = Pick<Refund, 'id' | 'processor' | 'externalRefundId' | 'amount' | 'currency' | 'status'>;

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { migrate } from '../../prisma/migrate.ts';
 import { createUser } from '../../shared/people/users.ts';
-import { runMain } from '../../shared/run-main.ts';
-import { createDatabase } from '../harness/create-database.ts';
-import { DashboardVisitor } from '../harness/dashboard-visitor.ts';
-import { withClient } from '../harness/database-client.ts';
-import { startPostgres } from '../harness/embedded-postgres.ts';
-import { fillLifelikeRefunds } from '../harness/lifelike-refunds.ts';
-import { type Recording, recordStatements } from '../harness/recorded-statements.ts';
-import { startService, type TestService } from '../harness/service.ts';
+import { runMain } from '../../shared/platform/run-main.ts';
+import { DashboardVisitor } from '../support/dashboard/dashboard-visitor.ts';
+import { fillLifelikeRefunds } from '../support/refunds/lifelike-refunds.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { createDatabase } from '../support/stores/create-database.ts';
+import { withClient } from '../support/stores/database-client.ts';
+import { startPostgres } from '../support/stores/embedded-postgres.ts';
+import { type Recording, recordStatements } from '../support/stores/recorded-statements.ts';
 
 // node --import tsx test/bench/dashboard-pages.ts [--refunds 100000] [--rounds 30]: what the server takes for each page of
 // the dashboard, with its queries and its bytes, on a PostgreSQL of its own whose cache is warm; no network between.

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { environments, isEnvironment } from '../../shared/environment.ts';
-import { runMain } from '../../shared/run-main.ts';
-import { withClient } from '../harness/database-client.ts';
-import { fillLifelikeRefunds } from '../harness/lifelike-refunds.ts';
+import { environments, isEnvironment } from '../../shared/platform/environment.ts';
+import { runMain } from '../../shared/platform/run-main.ts';
+import { fillLifelikeRefunds } from '../support/refunds/lifelike-refunds.ts';
+import { withClient } from '../support/stores/database-client.ts';
 
 // node --import tsx test/bench/dashboard-seed.ts --database <url> --organization <id> [--environment test]
 // [--refunds 5000] [--days 90]: fills an organization that has both its accounts with refunds that look real.

@@ -1,14 +1,14 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runMain } from '../../shared/run-main.ts';
+import { runMain } from '../../shared/platform/run-main.ts';
 import {
   type CompiledService,
   compiledIn,
   compileService,
   removeCompiled,
-} from '../harness/compiled-service.ts';
-import { findRedisServer } from '../harness/redis.ts';
+} from '../support/processes/compiled-service.ts';
+import { findRedisServer } from '../support/stores/redis.ts';
 import { measureFigures } from './figures.ts';
 import { measureLoads } from './measure.ts';
 import { type BenchOptions, parseOptions, type QueueKind } from './options.ts';

@@ -1,4 +1,4 @@
-import { query } from '../harness/database-client.ts';
+import { query } from '../support/stores/database-client.ts';
 
 // What --preload puts into the two databases: completed refunds of a year, two of each payment, as the run itself leaves them
 // behind. They are older than what reconciliation compares, because the sandbox does not know them. The statements follow

@@ -1,18 +1,18 @@
 import { parseArgs } from 'node:util';
 import { migrate } from '../../prisma/migrate.ts';
-import { type Database, openDatabase } from '../../shared/db.ts';
 import { readNeedsPerson } from '../../shared/insights/needs-person.ts';
 import { readOverview } from '../../shared/insights/overview.ts';
-import { exportRefunds } from '../../shared/refunds/export-refunds.ts';
-import { encodeCursor } from '../../shared/refunds/refund-cursor.ts';
-import type { RefundFilter } from '../../shared/refunds/refund-filter.ts';
-import { countRefunds, searchRefunds } from '../../shared/refunds/search-refunds.ts';
-import { runMain } from '../../shared/run-main.ts';
-import { createDatabase } from '../harness/create-database.ts';
-import { withClient } from '../harness/database-client.ts';
-import { startPostgres } from '../harness/embedded-postgres.ts';
-import { fillRefunds } from '../harness/many-refunds.ts';
-import { recordStatements } from '../harness/recorded-statements.ts';
+import { type Database, openDatabase } from '../../shared/platform/database.ts';
+import { runMain } from '../../shared/platform/run-main.ts';
+import { exportRefunds } from '../../shared/refunds/queries/export-refunds.ts';
+import { encodeCursor } from '../../shared/refunds/queries/refund-cursor.ts';
+import type { RefundFilter } from '../../shared/refunds/queries/refund-filter.ts';
+import { countRefunds, searchRefunds } from '../../shared/refunds/queries/search-refunds.ts';
+import { fillRefunds } from '../support/refunds/many-refunds.ts';
+import { createDatabase } from '../support/stores/create-database.ts';
+import { withClient } from '../support/stores/database-client.ts';
+import { startPostgres } from '../support/stores/embedded-postgres.ts';
+import { recordStatements } from '../support/stores/recorded-statements.ts';
 
 // node --import tsx test/bench/refund-search.ts [--refunds 100000] [--rounds 50]: what reading costs in an organization
 // with that many refunds and two neighbours of half its size, on a PostgreSQL of its own whose cache is warm.

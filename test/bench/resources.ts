@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { query } from '../harness/database-client.ts';
+import { query } from '../support/stores/database-client.ts';
 
 /** The memory that a process has in use, in bytes. */
 export function residentBytes(pid: number): number {

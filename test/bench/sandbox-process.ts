@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { startProcess } from '../harness/child-process.ts';
-import { freePort } from '../harness/free-port.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
+import { startProcess } from '../support/processes/child-process.ts';
+import { freePort } from '../support/processes/free-port.ts';
 import { knownPaymentAmount, knownPayments } from './requests.ts';
 
 export interface SandboxProcess {

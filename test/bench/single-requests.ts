@@ -1,4 +1,4 @@
-import { waitFor } from '../harness/wait-for.ts';
+import { waitFor } from '../support/wait-for.ts';
 import type { Pipeline } from './pipelines.ts';
 
 // Requests outside of a load.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { query } from '../harness/database-client.ts';
-import { waitFor } from '../harness/wait-for.ts';
+import { query } from '../support/stores/database-client.ts';
+import { waitFor } from '../support/wait-for.ts';
 import type { Pipeline } from './pipelines.ts';
 import { knownPayments, respondAsync } from './requests.ts';
 import { createRefund } from './single-requests.ts';

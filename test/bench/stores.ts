@@ -1,5 +1,5 @@
-import { type RunningPostgres, startPostgres } from '../harness/embedded-postgres.ts';
-import { type RunningRedis, startRedis } from '../harness/redis.ts';
+import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
+import { type RunningRedis, startRedis } from '../support/stores/redis.ts';
 import type { QueueKind } from './options.ts';
 
 /** What both pipelines keep their data in. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { LockedError, takeLock } from '../harness/process-lock.ts';
+import { LockedError, takeLock } from '../support/processes/process-lock.ts';
 import { StartError } from './start-error.ts';
 
 /**

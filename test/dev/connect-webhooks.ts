@@ -1,4 +1,4 @@
-import { openDatabase } from '../../shared/db.ts';
+import { openDatabase } from '../../shared/platform/database.ts';
 import { sandboxControl } from '../sandbox/clients.ts';
 import type { WebhookEndpoint } from '../sandbox/ledger.ts';
 import { sandboxCredentials } from './sandbox-credentials.ts';

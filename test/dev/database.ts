@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MigrationError, migrate } from '../../prisma/migrate.ts';
-import { migrateQueueTables } from '../../shared/queues.ts';
-import { createDatabase } from '../harness/create-database.ts';
-import { type RunningPostgres, startPostgres } from '../harness/embedded-postgres.ts';
+import { migrateQueueTables } from '../../shared/platform/queues.ts';
+import { createDatabase } from '../support/stores/create-database.ts';
+import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
 import { pickPort } from './ports.ts';
 import { StartError } from './start-error.ts';
 

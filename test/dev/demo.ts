@@ -1,9 +1,9 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, loadSettings } from '../../shared/config.ts';
-import { formatAmount } from '../../shared/money.ts';
-import type { PublicRefund } from '../../shared/refunds/model/public-refund.ts';
+import { formatAmount } from '../../shared/money/money.ts';
+import { ConfigError, loadSettings } from '../../shared/platform/config.ts';
+import type { PublicRefund } from '../../shared/refunds/model/refund.ts';
 import type { DevFile } from './dev-file.ts';
 import { startStack } from './stack.ts';
 import { StartError } from './start-error.ts';

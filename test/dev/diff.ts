@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { MigrationError, migrate } from '../../prisma/migrate.ts';
 import { prismaFolder } from '../../prisma/migrations-folder.ts';
-import { startPostgres } from '../harness/embedded-postgres.ts';
+import { startPostgres } from '../support/stores/embedded-postgres.ts';
 import { schemaDifference } from './schema-engine.ts';
 
 // `npm run db:diff`: compares schema.prisma with a temporary database that the migrations were applied to.

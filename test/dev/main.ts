@@ -1,4 +1,4 @@
-import { ConfigError, loadSettings } from '../../shared/config.ts';
+import { ConfigError, loadSettings } from '../../shared/platform/config.ts';
 import { devFilePath } from './dev-file.ts';
 import { type Stack, startStack } from './stack.ts';
 import { StartError } from './start-error.ts';

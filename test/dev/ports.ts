@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { freePort, freePorts } from '../harness/free-port.ts';
+import { freePort, freePorts } from '../support/processes/free-port.ts';
 
 /** True when nothing listens on a port of this machine's address. */
 export async function isFree(port: number, host: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startReaper } from '../harness/reaper.ts';
+import { startReaper } from '../support/processes/reaper.ts';
 import { readable, splitLines } from './log-lines.ts';
 
 /** One of the processes that make up the service. */

@@ -1,4 +1,4 @@
-import type { Environment } from '../../shared/environment.ts';
+import type { Environment } from '../../shared/platform/environment.ts';
 
 /** The processors that the sandbox plays, with the credentials of our account at each. */
 export function sandboxCredentials(environment: Environment) {

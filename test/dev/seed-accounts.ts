@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { credentialContext } from '../../shared/accounts/connect.ts';
-import type { ProcessorAccount } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { setProcessorAccount } from '../../shared/organizations/processor-accounts.ts';
+import type { ProcessorAccount } from '../../shared/platform/database.ts';
+import { credentialContext } from '../../shared/processors/accounts/connections.ts';
+import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
 import { sandboxCredentials } from './sandbox-credentials.ts';
 
 /** What seeding works with. */

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { systemClock } from '../../shared/clock.ts';
-import { openDatabase } from '../../shared/db.ts';
-import type { Environment } from '../../shared/environment.ts';
 import { createApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { HashingTurns } from '../../shared/people/hashing-turns.ts';
 import { createUser } from '../../shared/people/users.ts';
-import { SecretBox } from '../../shared/secrets.ts';
+import { systemClock } from '../../shared/platform/clock.ts';
+import { openDatabase } from '../../shared/platform/database.ts';
+import type { Environment } from '../../shared/platform/environment.ts';
+import { SecretBox } from '../../shared/platform/secrets.ts';
 import type { DevFile } from './dev-file.ts';
 import { actor, pointAccountsAtSandbox, type SeedDependencies } from './seed-accounts.ts';
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Settings } from '../../shared/config.ts';
-import { freePort } from '../harness/free-port.ts';
+import type { Settings } from '../../shared/platform/config.ts';
+import { freePort } from '../support/processes/free-port.ts';
 import { claimDataDir } from './claim.ts';
 import { connectWebhooks } from './connect-webhooks.ts';
 import { type DevDatabase, openDevDatabase } from './database.ts';

@@ -1,4 +1,4 @@
-import { openDatabase, type RefundEvent } from '../../shared/db.ts';
+import { openDatabase, type RefundEvent } from '../../shared/platform/database.ts';
 
 /** What happened to a refund, a line per event with the time since the first. */
 export async function readTimeline(databaseUrl: string, refundId: string): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { LockedError, takeLock } from '../harness/process-lock.ts';
+import { LockedError, takeLock } from '../support/processes/process-lock.ts';
 import { startSandbox } from './server.ts';
 
 const DEFAULT_PORT = '4010';

@@ -1,7 +1,7 @@
-import { isUnusableCredentials } from '../../shared/accounts/connect.ts';
-import { isDatabaseUnavailable } from '../../shared/db.ts';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import type { Processor } from '../../shared/processors/processor.ts';
+import { isDatabaseUnavailable } from '../../shared/platform/database.ts';
+import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
+import type { Processor } from '../../shared/processors/contract/processor.ts';
 import { type Claim, claimRefund } from '../../shared/refunds/lifecycle/claim.ts';
 import { cancelAtProcessor } from './cancel.ts';
 import { lookUpRefund } from './look-up.ts';

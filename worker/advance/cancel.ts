@@ -1,6 +1,6 @@
-import type { CancelResult } from '../../shared/processors/processor.ts';
+import type { CancelResult } from '../../shared/processors/contract/processor.ts';
 import type { Finding } from '../../shared/refunds/lifecycle/record.ts';
-import { referenceTo } from '../../shared/refunds/reference.ts';
+import { referenceTo } from '../../shared/refunds/lifecycle/reference.ts';
 import { settled, settlementPause, stateRead, unanswered } from './outcomes.ts';
 import { record, type StepContext, type StepResult } from './step.ts';
 

@@ -1,13 +1,17 @@
-import type { Settings } from '../../shared/config.ts';
-import type { AttemptOutcome, Prisma, Refund } from '../../shared/db.ts';
-import { formatAmount } from '../../shared/money.ts';
-import { isLive, type ProcessorFailure, type ProcessorRefund } from '../../shared/processors/processor.ts';
+import { formatAmount } from '../../shared/money/money.ts';
+import type { Settings } from '../../shared/platform/config.ts';
+import type { AttemptOutcome, Prisma, Refund } from '../../shared/platform/database.ts';
+import {
+  isLive,
+  type ProcessorFailure,
+  type ProcessorRefund,
+} from '../../shared/processors/contract/processor.ts';
 import type { Claim } from '../../shared/refunds/lifecycle/claim.ts';
-import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/lifecycle/flag.ts';
 import type { Finding } from '../../shared/refunds/lifecycle/record.ts';
 import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/model/backoff.ts';
 import type { RefundEventType } from '../../shared/refunds/model/event-types.ts';
 import { lookupConclusiveAt } from '../../shared/refunds/model/lookup-proof.ts';
+import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/model/refund.ts';
 
 // What each answer of a processor does to a refund: pure, so that it can be shown as a table.
 

@@ -1,17 +1,21 @@
-import type { Database, Prisma, Refund } from '../../shared/db.ts';
-import { formatAmount } from '../../shared/money.ts';
+import { formatAmount } from '../../shared/money/money.ts';
 import { doubtPayments } from '../../shared/payments/payment.ts';
-import { isLive, type ProcessorFailure, type ProcessorRefund } from '../../shared/processors/processor.ts';
+import type { Database, Prisma, Refund } from '../../shared/platform/database.ts';
+import {
+  isLive,
+  type ProcessorFailure,
+  type ProcessorRefund,
+} from '../../shared/processors/contract/processor.ts';
 import { compare } from '../../shared/reconciliation/compare.ts';
 import {
   isLetStand,
   type NamedProblem,
   reviewFlaggedEvent,
-} from '../../shared/reconciliation/named-problem.ts';
-import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/lifecycle/flag.ts';
+} from '../../shared/refunds/decisions/named-problem.ts';
+import { wasForced } from '../../shared/refunds/decisions/person-decisions.ts';
+import { referenceTo } from '../../shared/refunds/lifecycle/reference.ts';
+import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/model/refund.ts';
 import type { RefundStatus } from '../../shared/refunds/model/states.ts';
-import { wasForced } from '../../shared/refunds/person-decisions.ts';
-import { referenceTo } from '../../shared/refunds/reference.ts';
 import { describe, mismatchOf, retryPause } from './outcomes.ts';
 import { record, type StepContext, type StepResult } from './step.ts';
 

@@ -1,5 +1,5 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
-import type { Processor } from '../../shared/processors/processor.ts';
+import type { Processor } from '../../shared/processors/contract/processor.ts';
 import type { Claim } from '../../shared/refunds/lifecycle/claim.ts';
 import { type Finding, recordFinding } from '../../shared/refunds/lifecycle/record.ts';
 import type { OutcomeContext } from './outcomes.ts';

@@ -1,4 +1,4 @@
-import { recordPayment } from '../../shared/payments/record-payment.ts';
+import { recordPayment } from '../../shared/refunds/lifecycle/record-payment.ts';
 import { failed, misconfigured, retryPause, unavailable } from './outcomes.ts';
 import { record, type StepContext, type StepResult } from './step.ts';
 

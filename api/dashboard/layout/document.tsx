@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { Environment } from '../../../shared/environment.ts';
-import { assetUrl } from '../assets.ts';
+import type { Environment } from '../../../shared/platform/environment.ts';
+import { assetUrl } from '../http/assets.ts';
 
 export interface DocumentProps {
   /** What the page is about; the window's title. */

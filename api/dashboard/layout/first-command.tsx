@@ -1,4 +1,4 @@
-import type { Environment } from '../../../shared/environment.ts';
+import type { Environment } from '../../../shared/platform/environment.ts';
 import { CopyButton } from './values.tsx';
 
 /** The command with which a program asks for its first refund, to be taken along. */

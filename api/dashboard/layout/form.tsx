@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { FormProblems } from '../forms.ts';
+import type { FormProblems } from '../http/forms.ts';
 
 /** Proves that a form was sent from one of our pages by the person whose session it is. */
 export function CsrfField({ token }: { token: string }) {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../shared/people/roles.ts';
-import type { Context } from '../access.ts';
-import { dashboardPath } from '../paths.ts';
+import type { Context } from '../http/access.ts';
+import { dashboardPath } from '../http/paths.ts';
 import { Document } from './document.tsx';
 import { CsrfField } from './form.tsx';
 

@@ -1,14 +1,14 @@
-import type { Role } from '../../../shared/db.ts';
 import { organizationsOf } from '../../../shared/people/find-members.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
-import type { Api } from '../../route.ts';
-import { visitorOf } from '../access.ts';
+import type { Role } from '../../../shared/platform/database.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import type { Api } from '../../http/route.ts';
+import { visitorOf } from '../http/access.ts';
+import { dashboardPath } from '../http/paths.ts';
+import { sendPage } from '../http/render.ts';
+import type { Visitor } from '../http/signed-in.ts';
 import { CsrfField } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { Empty } from '../layout/notice.tsx';
-import { dashboardPath } from '../paths.ts';
-import { sendPage } from '../render.ts';
-import type { Visitor } from '../signed-in.ts';
 
 interface Membership {
   /** The organization's. */

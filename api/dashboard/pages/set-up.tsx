@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { createFirstOwner, needsFirstOwner } from '../../../shared/people/first-owner.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
-import type { Api } from '../../route.ts';
-import { entered, type FormProblems, problemsOf, readForm } from '../forms.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import type { Api } from '../../http/route.ts';
+import { entered, type FormProblems, problemsOf, readForm } from '../http/forms.ts';
+import { limitTries } from '../http/limit-tries.ts';
+import { dashboardPath } from '../http/paths.ts';
+import { sendPage } from '../http/render.ts';
+import { beginSession } from '../http/session.ts';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { NewPasswordField } from '../layout/new-password-field.tsx';
-import { limitTries } from '../limit-tries.ts';
-import { dashboardPath } from '../paths.ts';
-import { sendPage } from '../render.ts';
-import { beginSession } from '../session.ts';
 
 const path = `${dashboardPath}/set-up`;
 const fields = ['code', 'organizationName', 'email', 'password'] as const;

@@ -1,6 +1,5 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { ServiceError } from '../../../shared/errors.ts';
 import {
   listSessions,
   revokeOtherSessions,
@@ -8,23 +7,24 @@ import {
   type SessionSummary,
 } from '../../../shared/people/own-sessions.ts';
 import { changePassword } from '../../../shared/people/password-change.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
-import type { Api } from '../../route.ts';
-import { visitorOf } from '../access.ts';
-import { browserName } from '../browser-name.ts';
-import { type FormProblems, problemsOf, readForm } from '../forms.ts';
-import { idInPath } from '../id-in-path.ts';
+import { ServiceError } from '../../../shared/platform/errors.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import type { Api } from '../../http/route.ts';
+import { visitorOf } from '../http/access.ts';
+import { browserName } from '../http/browser-name.ts';
+import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
+import { idInPath } from '../http/id-in-path.ts';
+import { limitTries, longestTry } from '../http/limit-tries.ts';
+import { dashboardPath } from '../http/paths.ts';
+import { sendPage } from '../http/render.ts';
+import { renewSession } from '../http/session.ts';
+import type { Visitor } from '../http/signed-in.ts';
 import { Badge } from '../layout/badge.tsx';
 import { CsrfField, Field, FormNotice, inputProps } from '../layout/form.tsx';
 import { Gate } from '../layout/gate.tsx';
 import { NewPasswordField } from '../layout/new-password-field.tsx';
 import { Notice } from '../layout/notice.tsx';
 import { Moment } from '../layout/values.tsx';
-import { limitTries, longestTry } from '../limit-tries.ts';
-import { dashboardPath } from '../paths.ts';
-import { sendPage } from '../render.ts';
-import { renewSession } from '../session.ts';
-import type { Visitor } from '../signed-in.ts';
 
 const path = `${dashboardPath}/you`;
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });

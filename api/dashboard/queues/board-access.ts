@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import type { Database, Role } from '../../../shared/db.ts';
 import { leastRoleInAll } from '../../../shared/people/find-members.ts';
 import { mayAct } from '../../../shared/people/roles.ts';
-import { visitorOf } from '../access.ts';
+import type { Database, Role } from '../../../shared/platform/database.ts';
+import { visitorOf } from '../http/access.ts';
 import type { BoardAccess } from './board-routes.ts';
 
 /**

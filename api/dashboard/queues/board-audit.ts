@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import { auditEverywhere } from '../../../shared/audit-log.ts';
 import type { Dependencies } from '../../../shared/dependencies.ts';
 import { actorOf } from '../../../shared/people/acting.ts';
 import { leastRoleInAll } from '../../../shared/people/find-members.ts';
 import { holdSession } from '../../../shared/people/sessions.ts';
-import { redact } from '../../../shared/redact.ts';
-import { visitorOf } from '../access.ts';
+import { auditEverywhere } from '../../../shared/platform/audit-log.ts';
+import { redact } from '../../../shared/platform/redact.ts';
+import { visitorOf } from '../http/access.ts';
 import { accessOf } from './board-access.ts';
 import { mayNotOrder } from './board-errors.ts';
 

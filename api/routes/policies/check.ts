@@ -1,10 +1,10 @@
-import { examinePayment } from '../../../shared/policies/check-policy.ts';
-import { callerOf } from '../../authenticate.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
-import type { Api } from '../../route.ts';
-import { errorResponses } from '../../schemas/error.ts';
-import { checkPolicySchema, policyCheckSchema } from '../../schemas/policy.ts';
-import { dataResponse } from '../../schemas/response.ts';
+import { examinePayment } from '../../../shared/refunds/lifecycle/check-policy.ts';
+import { callerOf } from '../../http/authenticate.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import { errorResponses } from '../../http/error-schema.ts';
+import { dataResponse } from '../../http/response-schema.ts';
+import type { Api } from '../../http/route.ts';
+import { checkPolicySchema, policyCheckSchema } from './policy-schema.ts';
 
 /** `POST /v1/policies/check`: whether a payment may be refunded; nothing is changed. */
 export function checkPolicyRoute(app: Api, deps: ApiDependencies): void {

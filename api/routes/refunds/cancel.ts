@@ -1,15 +1,15 @@
-import { ServiceError } from '../../../shared/errors.ts';
-import { toPublicRefund } from '../../../shared/refunds/model/public-refund.ts';
-import { callerOf } from '../../authenticate.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
-import { readIdempotencyKey } from '../../idempotency-header.ts';
-import { readWaitPreference } from '../../prefer.ts';
-import { type CancelVerdict, cancelAndWait } from '../../refund-cancellation.ts';
-import type { Api } from '../../route.ts';
-import { errorResponses } from '../../schemas/error.ts';
-import { idempotentHeadersSchema } from '../../schemas/headers.ts';
-import { refundParamsSchema, refundSchema } from '../../schemas/refund.ts';
-import { dataResponse } from '../../schemas/response.ts';
+import { ServiceError } from '../../../shared/platform/errors.ts';
+import { type CancelVerdict, cancelAndWait } from '../../../shared/refunds/lifecycle/cancel.ts';
+import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
+import { callerOf } from '../../http/authenticate.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import { errorResponses } from '../../http/error-schema.ts';
+import { idempotentHeadersSchema } from '../../http/header-schemas.ts';
+import { readIdempotencyKey } from '../../http/idempotency-header.ts';
+import { readWaitPreference } from '../../http/prefer.ts';
+import { dataResponse } from '../../http/response-schema.ts';
+import type { Api } from '../../http/route.ts';
+import { refundParamsSchema, refundSchema } from './refund-schema.ts';
 
 /** `POST /v1/refunds/:id/cancel`: cancels a refund, or says why that cannot be. Its body is ignored by `ignoreBodies`. */
 export function cancelRefundRoute(app: Api, deps: ApiDependencies): void {

@@ -1,18 +1,18 @@
-import type { Refund } from '../../../shared/db.ts';
-import { ServiceError } from '../../../shared/errors.ts';
-import type { WatchedRefund } from '../../../shared/refunds/find-refunds.ts';
+import type { Refund } from '../../../shared/platform/database.ts';
+import { ServiceError } from '../../../shared/platform/errors.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
-import { asCreated, type PublicRefund, toPublicRefund } from '../../../shared/refunds/model/public-refund.ts';
+import type { WatchedRefund } from '../../../shared/refunds/lifecycle/refund-watcher.ts';
+import { asCreated, type PublicRefund, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { nothingLeft } from '../../../shared/refunds/model/refusals.ts';
-import { callerOf } from '../../authenticate.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
-import { fingerprintOf, readIdempotencyKey } from '../../idempotency-header.ts';
-import { readWaitPreference } from '../../prefer.ts';
-import type { Api } from '../../route.ts';
-import { errorResponses } from '../../schemas/error.ts';
-import { idempotentHeadersSchema } from '../../schemas/headers.ts';
-import { createRefundSchema, refundSchema } from '../../schemas/refund.ts';
-import { dataResponse } from '../../schemas/response.ts';
+import { callerOf } from '../../http/authenticate.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import { errorResponses } from '../../http/error-schema.ts';
+import { idempotentHeadersSchema } from '../../http/header-schemas.ts';
+import { fingerprintOf, readIdempotencyKey } from '../../http/idempotency-header.ts';
+import { readWaitPreference } from '../../http/prefer.ts';
+import { dataResponse } from '../../http/response-schema.ts';
+import type { Api } from '../../http/route.ts';
+import { createRefundSchema, refundSchema } from './refund-schema.ts';
 
 /** `POST /v1/refunds`: accepts a refund and waits briefly for the processor's verdict. */
 export function createRefundRoute(app: Api, deps: ApiDependencies): void {

@@ -1,14 +1,14 @@
-import { type ReadRefund, readRefund } from '../../../shared/refunds/find-refunds.ts';
-import { toPublicRefund } from '../../../shared/refunds/model/public-refund.ts';
+import { type ReadRefund, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { isTerminal } from '../../../shared/refunds/model/states.ts';
-import { callerOf } from '../../authenticate.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
-import { readWaitPreference } from '../../prefer.ts';
-import type { Api } from '../../route.ts';
-import { errorResponses } from '../../schemas/error.ts';
-import { waitingHeadersSchema } from '../../schemas/headers.ts';
-import { refundParamsSchema, refundSchema } from '../../schemas/refund.ts';
-import { dataResponse } from '../../schemas/response.ts';
+import { readRefund } from '../../../shared/refunds/queries/find-refunds.ts';
+import { callerOf } from '../../http/authenticate.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import { errorResponses } from '../../http/error-schema.ts';
+import { waitingHeadersSchema } from '../../http/header-schemas.ts';
+import { readWaitPreference } from '../../http/prefer.ts';
+import { dataResponse } from '../../http/response-schema.ts';
+import type { Api } from '../../http/route.ts';
+import { refundParamsSchema, refundSchema } from './refund-schema.ts';
 
 /** `GET /v1/refunds/:id`: where a refund stands, or with `Prefer: wait=N` where it stands once that has changed. */
 export function getRefundRoute(app: Api, deps: ApiDependencies): void {

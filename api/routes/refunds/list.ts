@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { listRefunds } from '../../../shared/refunds/find-refunds.ts';
-import { toPublicRefund } from '../../../shared/refunds/model/public-refund.ts';
-import { callerOf } from '../../authenticate.ts';
-import type { ApiDependencies } from '../../dependencies.ts';
-import type { Api } from '../../route.ts';
-import { errorResponses } from '../../schemas/error.ts';
-import { listRefundsQuerySchema, refundSchema } from '../../schemas/refund.ts';
-import { dataResponse } from '../../schemas/response.ts';
+import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
+import { listRefunds } from '../../../shared/refunds/queries/find-refunds.ts';
+import { callerOf } from '../../http/authenticate.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import { errorResponses } from '../../http/error-schema.ts';
+import { dataResponse } from '../../http/response-schema.ts';
+import type { Api } from '../../http/route.ts';
+import { listRefundsQuerySchema, refundSchema } from './refund-schema.ts';
 
 /** `GET /v1/refunds`: the caller's refunds, newest first. */
 export function listRefundsRoute(app: Api, deps: ApiDependencies): void {

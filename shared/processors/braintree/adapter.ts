@@ -1,7 +1,7 @@
-import { toDecimal } from '../../money.ts';
-import { UnexpectedAnswerError } from '../answer.ts';
-import { Deadline } from '../deadline.ts';
-import { processorFailure } from '../failure.ts';
+import { toDecimal } from '../../money/money.ts';
+import { UnexpectedAnswerError } from '../contract/answer.ts';
+import { Deadline } from '../contract/deadline.ts';
+import { processorFailure } from '../contract/failure.ts';
 import {
   asCancelResult,
   asLookupProblem,
@@ -9,7 +9,7 @@ import {
   asSubmissionResult,
   submitted,
   unavailable,
-} from '../outcome.ts';
+} from '../contract/outcome.ts';
 import {
   type CallOptions,
   type CancelResult,
@@ -26,7 +26,7 @@ import {
   type SubmissionResult,
   type WebhookRequest,
   type WebhookVerdict,
-} from '../processor.ts';
+} from '../contract/processor.ts';
 import { BraintreeClient, type BraintreeCredentials, openNotifications } from './client.ts';
 import { findCredits } from './find-credits.ts';
 import { isTransactionId } from './ids.ts';

@@ -2,7 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { createRequire } from 'node:module';
 import type braintree from 'braintree';
-import type { Deadline } from '../deadline.ts';
+import type { Deadline } from '../contract/deadline.ts';
 
 const require = createRequire(import.meta.url);
 

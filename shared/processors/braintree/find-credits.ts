@@ -1,4 +1,4 @@
-import { UnexpectedAnswerError } from '../answer.ts';
+import { UnexpectedAnswerError } from '../contract/answer.ts';
 import type { BraintreeClient } from './client.ts';
 import { outcomeOf } from './map-error.ts';
 import { type BraintreeTransaction, readTransaction } from './replies.ts';

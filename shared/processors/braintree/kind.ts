@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { Environment } from '../../environment.ts';
+import type { Environment } from '../../platform/environment.ts';
 import {
   apiBaseField,
   credentialFieldsOf,
   readApiBase,
   readCredentials,
   secretText,
-} from '../credentials.ts';
-import type { ProcessorKind } from '../processor.ts';
+} from '../contract/credentials.ts';
+import type { ProcessorKind } from '../contract/processor.ts';
 import { BraintreeProcessor } from './adapter.ts';
 import type { BraintreeCredentials } from './client.ts';
 import { isTransactionId } from './ids.ts';

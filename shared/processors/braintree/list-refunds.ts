@@ -1,6 +1,12 @@
-import { UnexpectedAnswerError } from '../answer.ts';
-import { asListProblem } from '../outcome.ts';
-import type { CallOptions, ListedRefund, ReadResult, RefundPage, RefundWindow } from '../processor.ts';
+import { UnexpectedAnswerError } from '../contract/answer.ts';
+import { asListProblem } from '../contract/outcome.ts';
+import type {
+  CallOptions,
+  ListedRefund,
+  ReadResult,
+  RefundPage,
+  RefundWindow,
+} from '../contract/processor.ts';
 import type { BraintreeClient, TransactionSearch } from './client.ts';
 import { outcomeOf } from './map-error.ts';
 import {

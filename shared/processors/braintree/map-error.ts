@@ -1,5 +1,5 @@
-import { processorFailure } from '../failure.ts';
-import { type Outcome, ownOutcome } from '../outcome.ts';
+import { processorFailure } from '../contract/failure.ts';
+import { type Outcome, ownOutcome } from '../contract/outcome.ts';
 import { mapStatus } from './map-status.ts';
 import { type BraintreeRefusal, declineOf } from './replies.ts';
 

@@ -1,4 +1,4 @@
-import type { ProcessorRefundState } from '../processor.ts';
+import type { ProcessorRefundState } from '../contract/processor.ts';
 
 const refundStates: ReadonlyMap<string, ProcessorRefundState> = new Map([
   ['authorizing', 'open'],

@@ -1,6 +1,6 @@
-import { processorFailure } from '../failure.ts';
-import { asSubmissionResult } from '../outcome.ts';
-import type { ProcessorFailure, RefundSubmission, SubmissionResult } from '../processor.ts';
+import { processorFailure } from '../contract/failure.ts';
+import { asSubmissionResult } from '../contract/outcome.ts';
+import type { ProcessorFailure, RefundSubmission, SubmissionResult } from '../contract/processor.ts';
 import { unsettled } from './map-error.ts';
 import { saleStage } from './map-status.ts';
 import type { BraintreeTransaction } from './replies.ts';

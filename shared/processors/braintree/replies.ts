@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { isId } from '../../ids.ts';
-import { fromDecimal, isCurrency } from '../../money.ts';
-import { readAnswer, recordedId, recordedStatus, UnexpectedAnswerError } from '../answer.ts';
-import { processorFailure } from '../failure.ts';
-import type { ProcessorFailure, ProcessorRefund } from '../processor.ts';
+import { fromDecimal, isCurrency } from '../../money/money.ts';
+import { isId } from '../../platform/ids.ts';
+import { readAnswer, recordedId, recordedStatus, UnexpectedAnswerError } from '../contract/answer.ts';
+import { processorFailure } from '../contract/failure.ts';
+import type { ProcessorFailure, ProcessorRefund } from '../contract/processor.ts';
 import { mapStatus } from './map-status.ts';
 
 const optionalText = z.string().nullish();

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { isId } from '../../ids.ts';
-import { recordedStatus } from '../answer.ts';
-import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../processor.ts';
+import { isId } from '../../platform/ids.ts';
+import { recordedStatus } from '../contract/answer.ts';
+import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../contract/processor.ts';
 import type { Notifications } from './client.ts';
 
 const notificationBody = z.object({

@@ -1,8 +1,14 @@
 import type Stripe from 'stripe';
-import { UnexpectedAnswerError } from '../answer.ts';
-import { Deadline } from '../deadline.ts';
-import { processorFailure } from '../failure.ts';
-import { asCancelResult, asLookupProblem, asReadProblem, asSubmissionResult, submitted } from '../outcome.ts';
+import { UnexpectedAnswerError } from '../contract/answer.ts';
+import { Deadline } from '../contract/deadline.ts';
+import { processorFailure } from '../contract/failure.ts';
+import {
+  asCancelResult,
+  asLookupProblem,
+  asReadProblem,
+  asSubmissionResult,
+  submitted,
+} from '../contract/outcome.ts';
 import {
   type CallOptions,
   type CancelResult,
@@ -19,7 +25,7 @@ import {
   type SubmissionResult,
   type WebhookRequest,
   type WebhookVerdict,
-} from '../processor.ts';
+} from '../contract/processor.ts';
 import { amountProblem, toStripeAmount } from './amounts.ts';
 import { type StripeCredentials, stripeClient } from './client.ts';
 import { isPaymentId, isRefundId, paymentParameter } from './ids.ts';

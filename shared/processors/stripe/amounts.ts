@@ -1,5 +1,5 @@
-import { exponentOf, formatAmount, isCurrency } from '../../money.ts';
-import { UnexpectedAnswerError } from '../answer.ts';
+import { exponentOf, formatAmount, isCurrency } from '../../money/money.ts';
+import { UnexpectedAnswerError } from '../contract/answer.ts';
 
 /**
  * Stripe's decimals where they are not those of ISO 4217. Stripe charges no decimals in ariary; króna and shilling

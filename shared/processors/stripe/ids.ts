@@ -1,4 +1,4 @@
-import { isClientSecret } from '../client-secret.ts';
+import { isClientSecret } from '../contract/client-secret.ts';
 
 const paymentId = /^(ch|py|pi)_[A-Za-z0-9_]{1,250}$/;
 const refundId = /^(re|pyr)_[A-Za-z0-9_]{1,250}$/;

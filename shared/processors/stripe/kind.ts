@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { Environment } from '../../environment.ts';
+import type { Environment } from '../../platform/environment.ts';
 import {
   apiBaseField,
   credentialFieldsOf,
   readApiBase,
   readCredentials,
   secretText,
-} from '../credentials.ts';
-import { InvalidCredentialsError, type ProcessorKind } from '../processor.ts';
+} from '../contract/credentials.ts';
+import { InvalidCredentialsError, type ProcessorKind } from '../contract/processor.ts';
 import { StripeProcessor } from './adapter.ts';
 import { amountProblem } from './amounts.ts';
 import type { StripeCredentials } from './client.ts';

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
-import { UnexpectedAnswerError } from '../answer.ts';
-import { asListProblem } from '../outcome.ts';
-import type { CallOptions, ReadResult, RefundPage, RefundWindow } from '../processor.ts';
+import { UnexpectedAnswerError } from '../contract/answer.ts';
+import { asListProblem } from '../contract/outcome.ts';
+import type { CallOptions, ReadResult, RefundPage, RefundWindow } from '../contract/processor.ts';
 import { outcomeOf } from './map-error.ts';
 import { readListedPage } from './replies.ts';
 

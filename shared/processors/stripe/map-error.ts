@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
-import { processorFailure } from '../failure.ts';
-import { type Outcome, ownOutcome } from '../outcome.ts';
-import type { ProcessorFailure } from '../processor.ts';
+import { processorFailure } from '../contract/failure.ts';
+import { type Outcome, ownOutcome } from '../contract/outcome.ts';
+import type { ProcessorFailure } from '../contract/processor.ts';
 import { stripeSdk } from './sdk.ts';
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>;

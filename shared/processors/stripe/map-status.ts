@@ -1,4 +1,4 @@
-import type { ProcessorRefundState } from '../processor.ts';
+import type { ProcessorRefundState } from '../contract/processor.ts';
 
 const states: ReadonlyMap<string | null, ProcessorRefundState> = new Map([
   ['pending', 'open'],

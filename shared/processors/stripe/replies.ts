@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { isId } from '../../ids.ts';
-import { readAnswer, recordedId, recordedStatus } from '../answer.ts';
-import { processorFailure } from '../failure.ts';
+import { isId } from '../../platform/ids.ts';
+import { readAnswer, recordedId, recordedStatus } from '../contract/answer.ts';
+import { processorFailure } from '../contract/failure.ts';
 import {
   isLive,
   type ListedRefund,
   type ProcessorFailure,
   type ProcessorRefund,
   type ProcessorTransaction,
-} from '../processor.ts';
+} from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 import { mapStatus } from './map-status.ts';
 

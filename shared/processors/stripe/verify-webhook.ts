@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isId } from '../../ids.ts';
-import { recordedId, recordedStatus } from '../answer.ts';
-import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../processor.ts';
+import { isId } from '../../platform/ids.ts';
+import { recordedId, recordedStatus } from '../contract/answer.ts';
+import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 import { stripeSdk } from './sdk.ts';
 

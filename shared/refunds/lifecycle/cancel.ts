@@ -1,12 +1,12 @@
-import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../db.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import { ServiceError } from '../../errors.ts';
-import { newId } from '../../ids.ts';
+import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { refundFrom } from '../../platform/rows.ts';
 import { processorKind } from '../../processors/registry.ts';
-import { isRefundId } from '../find-refunds.ts';
-import { refundFrom } from '../model/rows.ts';
+import { isRefundId, type ReadRefund, type RefundWithWork } from '../model/refund.ts';
 import { keyReused, notKnown } from './create.ts';
-import type { RefundWithWork } from './flag.ts';
+import type { RefundDependencies } from './dependencies.ts';
+import type { RefundWatcher, WatchedRefund } from './refund-watcher.ts';
 import type { Answer } from './statements.ts';
 
 /**
@@ -30,6 +30,8 @@ export function mayBeCancelled(refund: RefundWithWork): boolean {
   return externalRefundId === null || processorKind(processor).mayTakeBack({ ...refund, externalRefundId });
 }
 
+type CancelDependencies = Pick<RefundDependencies, 'statements' | 'queues'>;
+
 /** Whose refund is to be cancelled, and who asks for it. */
 export interface Cancellation {
   refundId: string;
@@ -46,7 +48,7 @@ export interface Cancellation {
  * it is not known whether it was recorded.
  */
 export async function cancelRefund(
-  deps: Pick<Dependencies, 'statements' | 'queues'>,
+  deps: CancelDependencies,
   { refundId, organizationId, environment, actor, idempotencyKey }: Cancellation,
 ): Promise<CancelRequest> {
   const answer = await ask(deps, {
@@ -68,7 +70,7 @@ export async function cancelRefund(
   return { kind, refund, isReplayed };
 }
 
-async function ask({ statements }: Pick<Dependencies, 'statements'>, asked: object): Promise<Answer> {
+async function ask({ statements }: Pick<RefundDependencies, 'statements'>, asked: object): Promise<Answer> {
   try {
     return await statements.cancel(asked);
   } catch (error) {
@@ -79,4 +81,39 @@ async function ask({ statements }: Pick<Dependencies, 'statements'>, asked: obje
 function kindNow({ status }: Refund): CancelRequest['kind'] {
   if (status === 'cancelled') return 'cancelled';
   return status === 'processing' ? 'asked' : 'refused';
+}
+
+/**
+ * What became of a request to cancel, for a client who waits for the verdict.
+ * - `cancelled`: the processor confirmed it, or never hears of it.
+ * - `refused`: the refund has ended otherwise, or the processor does not take it back.
+ * - `undecided`: the processor has not confirmed in time; the refund tells later.
+ */
+export interface CancelVerdict {
+  kind: 'cancelled' | 'refused' | 'undecided';
+  /** As last seen. */
+  refund: ReadRefund;
+  isReplayed: boolean;
+}
+
+/**
+ * Asks for a refund to be cancelled, and waits for the processor's word where it takes one.
+ * @throws ServiceError as `cancelRefund` does.
+ */
+export async function cancelAndWait(
+  deps: CancelDependencies & { watcher: RefundWatcher },
+  asked: Cancellation,
+  waitMs: number,
+): Promise<CancelVerdict> {
+  const { kind, refund, isReplayed } = await cancelRefund(deps, asked);
+  if (kind !== 'asked') return { kind, refund, isReplayed };
+  const latest = await deps.watcher.waitFor(refund.id, isDecided, waitMs);
+  if (latest === null) return { kind: 'undecided', refund, isReplayed };
+  if (latest.status === 'cancelled') return { kind: 'cancelled', refund: latest, isReplayed };
+  return { kind: isDecided(latest) ? 'refused' : 'undecided', refund: latest, isReplayed };
+}
+
+/** The worker takes the request away when the processor has refused it. */
+function isDecided({ status, isToBeCancelled }: WatchedRefund): boolean {
+  return status !== 'processing' || !isToBeCancelled;
 }

@@ -1,11 +1,11 @@
-import type { AccountName } from '../../accounts/connect.ts';
-import type { ServiceSettings } from '../../config.ts';
-import type { Refund, RefundAttempt, RefundWork } from '../../db.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import { newId } from '../../ids.ts';
+import type { ServiceSettings } from '../../platform/config.ts';
+import type { Refund, RefundAttempt, RefundWork } from '../../platform/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { attemptFrom, fromRow, refundFrom, workFrom } from '../../platform/rows.ts';
+import type { AccountName } from '../../processors/accounts/connections.ts';
 import { recordingMarginMs } from '../model/lookup-proof.ts';
 import type { RefundStep } from '../model/next-step.ts';
-import { attemptFrom, fromRow, refundFrom, workFrom } from '../model/rows.ts';
+import type { RefundDependencies } from './dependencies.ts';
 
 /** A refund under a worker's lease, and everything that its next step needs. */
 export interface Claim {
@@ -30,7 +30,7 @@ export function leaseMs({ PROCESSOR_TIMEOUT_MS }: Pick<ServiceSettings, 'PROCESS
  * @returns null when the refund is not due, another worker has it, or its account is throttled.
  */
 export async function claimRefund(
-  { statements }: Pick<Dependencies, 'statements'>,
+  { statements }: Pick<RefundDependencies, 'statements'>,
   refundId: string,
 ): Promise<Claim | null> {
   const row = await statements.claim({ refund_id: refundId, event_id: newId('evt') });

@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chooseAccount } from '../../accounts/choose-account.ts';
-import type { AccountName } from '../../accounts/connect.ts';
-import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../db.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { Environment } from '../../environment.ts';
-import { type ErrorCode, ServiceError } from '../../errors.ts';
-import { newId } from '../../ids.ts';
-import type { SetUp } from '../../lookups.ts';
 import { asKnown, type KnownPayment, remainingOf } from '../../payments/payment.ts';
-import { type PaymentFacts, readFacts, recordKnown } from '../../payments/read-payment.ts';
-import { sumOfLive } from '../../payments/record-payment.ts';
+import { type PaymentFacts, readFacts } from '../../payments/read-payment.ts';
+import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platform/database.ts';
+import type { Environment } from '../../platform/environment.ts';
+import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { paymentFrom, refundFrom } from '../../platform/rows.ts';
 import { bindsInitiator, decidePolicy } from '../../policies/decide.ts';
 import type { PolicyLimits, PolicyVerdict } from '../../policies/policy.ts';
+import { chooseAccount } from '../../processors/accounts/choose-account.ts';
+import type { AccountName } from '../../processors/accounts/connections.ts';
 import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import { currencyMismatch, nothingLeft, refusedCredentials, tooLittleLeft } from '../model/refusals.ts';
-import { paymentFrom, refundFrom } from '../model/rows.ts';
 import { initialStatus } from '../model/states.ts';
+import type { RefundDependencies } from './dependencies.ts';
+import type { SetUp } from './lookups.ts';
+import { recordKnown, sumOfLive } from './record-payment.ts';
 import type { Answer } from './statements.ts';
 
 /** A refund that is asked for; every field has been validated. */
@@ -60,7 +60,7 @@ const mostDecisions = 5;
  * @returns the refund, `processing`, or `pending` when a policy wants a person's approval; a replayed one as it is now.
  * @throws ServiceError as the public contract says for a creation. A request that made no refund binds no key.
  */
-export async function createRefund(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund> {
+export async function createRefund(deps: RefundDependencies, request: RefundRequest): Promise<CreatedRefund> {
   try {
     for (let decision = 1; decision <= mostDecisions; decision += 1) {
       const created = await decideAndRecord(deps, request);
@@ -84,7 +84,10 @@ export async function createRefund(deps: Dependencies, request: RefundRequest): 
 const isFinal: ReadonlySet<ErrorCode> = new Set(['idempotency_key_reused', 'internal_error']);
 
 /** @returns null when a limit was passed or the payment put on record meanwhile, so that it has to be decided again. */
-async function decideAndRecord(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund | null> {
+async function decideAndRecord(
+  deps: RefundDependencies,
+  request: RefundRequest,
+): Promise<CreatedRefund | null> {
   const setUp = await deps.lookups.setUp(request);
   const account = await chooseProcessor(deps, setUp, request);
   const { processor } = account;
@@ -103,7 +106,7 @@ async function decideAndRecord(deps: Dependencies, request: RefundRequest): Prom
 }
 
 async function chooseProcessor(
-  deps: Dependencies,
+  deps: RefundDependencies,
   { accounts }: SetUp,
   request: RefundRequest,
 ): Promise<AccountName> {
@@ -118,7 +121,7 @@ async function chooseProcessor(
 
 /** Null while the processor cannot be asked: the refund is accepted all the same, and verified before it is sent. */
 async function knownPayment(
-  deps: Dependencies,
+  deps: RefundDependencies,
   key: Parameters<typeof recordKnown>[1],
   isOnRecord: boolean,
   found: PaymentFacts,
@@ -155,7 +158,7 @@ function problemWith(request: RefundRequest, currency: string, remaining: bigint
 }
 
 async function askPolicies(
-  deps: Dependencies,
+  deps: RefundDependencies,
   { policies }: SetUp,
   request: RefundRequest,
   payment: KnownPayment | null,
@@ -229,7 +232,7 @@ const findOutMs = 3_000;
  * Records the refund. A connection that breaks leaves it open whether that was done; asking again with the same id says so.
  * @throws ServiceError internal_error while that stays unknown; what the database throws when nothing was done.
  */
-async function record(deps: Dependencies, item: object): Promise<Answer> {
+async function record(deps: RefundDependencies, item: object): Promise<Answer> {
   const since = performance.now();
   for (let isRepeated = false; ; isRepeated = true) {
     try {
@@ -264,7 +267,7 @@ function createdBy(request: RefundRequest, { outcome, refund, payment }: Answer)
 
 /** The refund that an earlier request with the same key made; null without a key, and when there is none. */
 async function findByKey(
-  { db }: Pick<Dependencies, 'db'>,
+  { db }: Pick<RefundDependencies, 'db'>,
   { organizationId, environment, idempotency }: RefundRequest,
 ): Promise<CreatedRefund | null> {
   if (idempotency === null) return null;

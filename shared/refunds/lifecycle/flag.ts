@@ -1,21 +1,6 @@
-import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '../../db.ts';
 import { lockPayment } from '../../payments/payment.ts';
+import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '../../platform/database.ts';
 import { noteOnRefund, type TimelineEntry } from './move.ts';
-
-type Flagged = Pick<RefundWork, 'flaggedAt' | 'extraRefundId'> | null;
-
-/** True while a refund is flagged for something of its own, which ends when the processor agrees again. */
-export function hasOwnFlag(work: Flagged): boolean {
-  return work !== null && work.flaggedAt !== null && work.extraRefundId === null;
-}
-
-/**
- * True while a refund is flagged for another one that the processor has under its name. Only a person ends such a flag, and
- * whatever else is wrong is flagged after it.
- */
-export function isFlaggedForExtra(work: Flagged): boolean {
-  return work !== null && work.extraRefundId !== null;
-}
 
 /**
  * Flags a refund for another one that the processor has under its name, unless it is flagged for one already.
@@ -41,6 +26,3 @@ export async function flagExtraRefund(
   await noteOnRefund(tx, refund, entry);
   return true;
 }
-
-/** A refund with its open work, if there is any. */
-export type RefundWithWork = Prisma.RefundGetPayload<{ include: { work: true } }>;

@@ -1,14 +1,14 @@
-import type { Refund, RefundWork } from '../../db.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import { attemptFrom, type RowJson, refundFrom, workFrom } from '../model/rows.ts';
+import type { Refund, RefundWork } from '../../platform/database.ts';
+import { attemptFrom, type RowJson, refundFrom, workFrom } from '../../platform/rows.ts';
 import { type Claim, leaseMs } from './claim.ts';
+import type { RefundDependencies } from './dependencies.ts';
 
 /**
  * Takes the lease anew for a further call.
  * @returns false when it was lost, and nothing was changed.
  */
 export async function renewLease(
-  { db, settings }: Pick<Dependencies, 'db' | 'settings'>,
+  { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,
   { work }: Pick<Claim, 'work'>,
 ): Promise<boolean> {
   const renewed = await db.$executeRaw`
@@ -27,7 +27,7 @@ export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'attempt' | 'now'>;
  * @returns null when another lease lives, or it is not flagged so any more.
  */
 export async function claimFlagged(
-  { db, settings }: Pick<Dependencies, 'db' | 'settings'>,
+  { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,
   refund: Pick<Refund, 'id' | 'status'>,
   problem: Pick<RefundWork, 'flagReason'>,
 ): Promise<FlaggedClaim | null> {
@@ -52,7 +52,7 @@ export async function claimFlagged(
 
 /** Ends the lease of a decision that was not made. */
 export async function releaseFlagged(
-  { db }: Pick<Dependencies, 'db'>,
+  { db }: Pick<RefundDependencies, 'db'>,
   { work }: Pick<Claim, 'work'>,
 ): Promise<void> {
   await db.refundWork.updateMany({

@@ -1,9 +1,9 @@
-import type { AttemptOutcome, Prisma } from '../../db.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import { newId } from '../../ids.ts';
+import type { AttemptOutcome, Prisma } from '../../platform/database.ts';
+import { newId } from '../../platform/ids.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
 import type { Claim } from './claim.ts';
+import type { RefundDependencies } from './dependencies.ts';
 import { asColumns, type RefundChange } from './move.ts';
 
 /** What a worker learnt about a refund that it holds, and what follows from it. What is left out stays as it is. */
@@ -42,7 +42,7 @@ export type Recording = 'recorded' | 'lost' | 'news';
  * @throws TypeError for a move that is not in the state table, which is a bug of the caller.
  */
 export async function recordFinding(
-  deps: Pick<Dependencies, 'statements' | 'queues' | 'log'>,
+  deps: Pick<RefundDependencies, 'statements' | 'queues' | 'log'>,
   { refund, work }: Pick<Claim, 'refund' | 'work'>,
   finding: Finding,
 ): Promise<Recording> {
@@ -82,7 +82,7 @@ function checkMoves(status: RefundStatus, { moves }: Finding): void {
 
 /** What a person may want to know of is a warning; the rest is there for those who follow a refund through the log. */
 function logFinding(
-  { log }: Pick<Dependencies, 'log'>,
+  { log }: Pick<RefundDependencies, 'log'>,
   { id: refundId, processor }: Claim['refund'],
   { moves, retrying, flag }: Finding,
 ): void {

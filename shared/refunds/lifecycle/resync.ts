@@ -1,4 +1,4 @@
-import type { DatabaseTransaction, Refund } from '../../db.ts';
+import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 
 /**
  * Has a refund read again from its processor as soon as a worker can; prisma/functions/request_resync.sql says how.

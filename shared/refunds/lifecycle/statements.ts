@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../db.ts';
-import { ServiceError } from '../../errors.ts';
+import type { Database } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import type { RowJson } from '../../platform/rows.ts';
 import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
-import type { RowJson } from '../model/rows.ts';
 
 /** An answer of one of the core's functions about one item; each function's file says what its outcomes mean. */
 export interface Answer {

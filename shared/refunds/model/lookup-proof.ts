@@ -1,5 +1,5 @@
-import type { Settings } from '../../config.ts';
-import type { Refund, RefundAttempt, RefundWork } from '../../db.ts';
+import type { Settings } from '../../platform/config.ts';
+import type { Refund, RefundAttempt, RefundWork } from '../../platform/database.ts';
 import { processorKind } from '../../processors/registry.ts';
 
 /** Time that a worker keeps for recording what the processor said, after the call's own deadline. */

@@ -1,6 +1,6 @@
-import { ServiceError } from '../../errors.ts';
-import { formatAmount } from '../../money.ts';
-import type { ProcessorFailure } from '../../processors/processor.ts';
+import { formatAmount } from '../../money/money.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import type { ProcessorFailure } from '../../processors/contract/processor.ts';
 
 /** 409: the payment has been refunded in full. */
 export function nothingLeft(): ServiceError {

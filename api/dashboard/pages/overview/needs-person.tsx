@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { NeedsPerson, WaitingRefund } from '../../../../shared/insights/needs-person.ts';
 import type { Waiting } from '../../../../shared/insights/waiting.ts';
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 import { Amount, Moment } from '../../layout/values.tsx';
 import { processorWord } from '../../layout/words.ts';
 

@@ -1,9 +1,9 @@
 import type { Overview, StatusCounts } from '../../../../shared/insights/overview.ts';
 import { completionBoundsMs } from '../../../../shared/insights/overview-queries.ts';
 import type { InitiatedBy } from '../../../../shared/refunds/model/reasons.ts';
-import type { Context } from '../../access.ts';
 import { ShareBar } from '../../charts/share-bar.tsx';
 import { StackedBars } from '../../charts/stacked-bars.tsx';
+import type { Context } from '../../http/access.ts';
 import { StatusBadge } from '../../layout/badge.tsx';
 import { inPercent, inTime, inWhole } from '../../layout/numbers.ts';
 import { initiatorWords, processorWord } from '../../layout/words.ts';

@@ -1,7 +1,7 @@
 import type { Overview } from '../../../../shared/insights/overview.ts';
 import { type RefundStatus, refundStatuses } from '../../../../shared/refunds/model/states.ts';
-import type { Context } from '../../access.ts';
 import { StackedBars } from '../../charts/stacked-bars.tsx';
+import type { Context } from '../../http/access.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import { fromMajor, inMajor, inMoney, inShort, inWhole } from '../../layout/numbers.ts';
 import { type Column, Table } from '../../layout/table.tsx';

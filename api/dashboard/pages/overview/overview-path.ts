@@ -1,4 +1,4 @@
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 
 /** The overview of a number of days. @param currency whose money it shows per day; the commonest one for null. */
 export function overviewPath(

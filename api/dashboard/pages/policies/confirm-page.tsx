@@ -1,6 +1,6 @@
 import type { Policy } from '../../../../shared/policies/policy.ts';
 import type { Preview } from '../../../../shared/policies/preview.ts';
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 import { Confirm } from '../../layout/dialog.tsx';
 import { CsrfField } from '../../layout/form.tsx';
 import { Frame } from '../../layout/frame.tsx';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../../shared/errors.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
 import type { Policy } from '../../../../shared/policies/policy.ts';
 import {
   checkPolicyFile,
@@ -8,8 +8,8 @@ import {
   readPolicyFile,
   tooManyPolicies,
 } from '../../../../shared/policies/read-policy-file.ts';
-import { jsonProblem } from '../../../strict-json.ts';
-import { entered, type FormProblems } from '../../forms.ts';
+import { jsonProblem } from '../../../http/strict-json.ts';
+import { entered, type FormProblems } from '../../http/forms.ts';
 import { metadataProblem } from './entered-metadata.ts';
 import {
   amountFields,

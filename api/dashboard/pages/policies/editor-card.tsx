@@ -1,5 +1,5 @@
 import { type Policy, policySchema } from '../../../../shared/policies/policy.ts';
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 import { Badge } from '../../layout/badge.tsx';
 import { isSamePolicy } from './changes.ts';
 import type { EditorFocus } from './editor-focus.ts';

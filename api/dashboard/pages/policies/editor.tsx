@@ -1,7 +1,7 @@
-import { currencies } from '../../../../shared/money.ts';
+import { currencies } from '../../../../shared/money/money.ts';
 import type { Policy } from '../../../../shared/policies/policy.ts';
-import type { Context } from '../../access.ts';
-import type { FormProblems } from '../../forms.ts';
+import type { Context } from '../../http/access.ts';
+import type { FormProblems } from '../../http/forms.ts';
 import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { type Draft, prefixOf } from './draft.ts';

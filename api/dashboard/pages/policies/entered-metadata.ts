@@ -1,4 +1,4 @@
-import { entered } from '../../forms.ts';
+import { entered } from '../../http/forms.ts';
 
 /** What kinds of values metadata can be compared with, in words for people. */
 export const metadataKinds = { text: 'the text', number: 'the number', boolean: 'yes or no' } as const;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { FormProblems } from '../../forms.ts';
+import type { FormProblems } from '../../http/forms.ts';
 import { Field, inputProps } from '../../layout/form.tsx';
 import type { EnteredPolicy, ListField, TextField } from './entered-policy.ts';
 

@@ -1,6 +1,6 @@
 import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
 import type { Preview, PreviewedRefund } from '../../../../shared/policies/preview.ts';
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 import { Badge, type Tone } from '../../layout/badge.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { Table, type TableRow } from '../../layout/table.tsx';

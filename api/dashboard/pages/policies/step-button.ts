@@ -1,4 +1,4 @@
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 
 /** Where the editor tells why a step could not be taken. */
 export const editorToldId = 'editor-told';

@@ -1,4 +1,4 @@
-import { isFlaggedForExtra, type RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
+import { isFlaggedForExtra, type RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import { isTerminal } from '../../../../shared/refunds/model/states.ts';
 
 const byFailureCode: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import type { CappedCount } from '../../../../shared/refunds/search-refunds.ts';
+import type { CappedCount } from '../../../../shared/refunds/queries/search-refunds.ts';
 import { inWhole } from '../../layout/numbers.ts';
 
 /** Where counting the refunds of a list ends. */

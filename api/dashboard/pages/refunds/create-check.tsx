@@ -1,6 +1,6 @@
 import type { KnownPayment } from '../../../../shared/payments/payment.ts';
 import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 import { CsrfField } from '../../layout/form.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';

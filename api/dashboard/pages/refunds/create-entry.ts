@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { currencies } from '../../../../shared/money.ts';
-import { isClientSecret } from '../../../../shared/processors/client-secret.ts';
+import { currencies } from '../../../../shared/money/money.ts';
+import { isClientSecret } from '../../../../shared/processors/contract/client-secret.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { type RefundReason, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
-import { checkMetadata } from '../../../schemas/metadata.ts';
-import { jsonProblem } from '../../../strict-json.ts';
-import { readAmount } from '../../entered-amount.ts';
-import { entered, type FormReading, readForm } from '../../forms.ts';
+import { jsonProblem } from '../../../http/strict-json.ts';
+import { checkMetadata } from '../../../routes/refunds/metadata-schema.ts';
+import { readAmount } from '../../http/entered-amount.ts';
+import { entered, type FormReading, readForm } from '../../http/forms.ts';
 
 export const entryFields = [
   'transactionId',

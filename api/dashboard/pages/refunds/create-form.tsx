@@ -1,9 +1,9 @@
-import { currencies } from '../../../../shared/money.ts';
-import { isClientSecret } from '../../../../shared/processors/client-secret.ts';
+import { currencies } from '../../../../shared/money/money.ts';
+import { isClientSecret } from '../../../../shared/processors/contract/client-secret.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { refundReasons } from '../../../../shared/refunds/model/reasons.ts';
-import type { Context } from '../../access.ts';
-import type { FormProblems } from '../../forms.ts';
+import type { Context } from '../../http/access.ts';
+import type { FormProblems } from '../../http/forms.ts';
 import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { processorWord, reasonWords } from '../../layout/words.ts';

@@ -1,7 +1,7 @@
 import { createRefund } from '../../../../shared/refunds/lifecycle/create.ts';
-import type { ApiDependencies } from '../../../dependencies.ts';
-import { fingerprintOf } from '../../../idempotency-header.ts';
-import type { Context } from '../../access.ts';
+import type { ApiDependencies } from '../../../http/dependencies.ts';
+import { fingerprintOf } from '../../../http/idempotency-header.ts';
+import type { Context } from '../../http/access.ts';
 import type { RefundEntry } from './create-entry.ts';
 
 /**

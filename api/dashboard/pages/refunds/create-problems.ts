@@ -1,9 +1,9 @@
-import { ServiceError } from '../../../../shared/errors.ts';
-import { formatAmount } from '../../../../shared/money.ts';
+import { formatAmount } from '../../../../shared/money/money.ts';
 import { remainingOf } from '../../../../shared/payments/payment.ts';
-import type { PaymentExamination } from '../../../../shared/policies/check-policy.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
 import { processorKind } from '../../../../shared/processors/registry.ts';
-import { type FormProblems, problemsOf } from '../../forms.ts';
+import type { PaymentExamination } from '../../../../shared/refunds/lifecycle/check-policy.ts';
+import { type FormProblems, problemsOf } from '../../http/forms.ts';
 import { entryFields, type RefundEntry } from './create-entry.ts';
 
 /** What the payment has against the refund, for the form; null when nothing. */

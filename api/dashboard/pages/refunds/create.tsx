@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { examinePayment } from '../../../../shared/policies/check-policy.ts';
-import type { ApiDependencies } from '../../../dependencies.ts';
-import type { Api } from '../../../route.ts';
-import { type Context, contextOf } from '../../access.ts';
-import { entered as enteredText, type FormProblems } from '../../forms.ts';
-import { sendPage } from '../../render.ts';
+import { examinePayment } from '../../../../shared/refunds/lifecycle/check-policy.ts';
+import type { ApiDependencies } from '../../../http/dependencies.ts';
+import type { Api } from '../../../http/route.ts';
+import { type Context, contextOf } from '../../http/access.ts';
+import { entered as enteredText, type FormProblems } from '../../http/forms.ts';
+import { sendPage } from '../../http/render.ts';
 import { CreateCheck } from './create-check.tsx';
 import { type EnteredRefund, enteredRefund, type RefundEntry, readEntry } from './create-entry.ts';
 import { CreateForm } from './create-form.tsx';

@@ -1,21 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { findOwnRefund } from '../../../../shared/refunds/find-refunds.ts';
 import {
   approveRefund,
   type DecisionOutcome,
   rejectRefund,
-} from '../../../../shared/refunds/lifecycle/approve.ts';
-import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
-import { recheckRefund } from '../../../../shared/refunds/lifecycle/recheck.ts';
-import type { ApiDependencies } from '../../../dependencies.ts';
-import { type CancelVerdict, cancelAndWait } from '../../../refund-cancellation.ts';
-import type { Api } from '../../../route.ts';
-import { type Context, contextOf } from '../../access.ts';
-import { entered, problemsOf } from '../../forms.ts';
+} from '../../../../shared/refunds/decisions/approve.ts';
+import { recheckRefund } from '../../../../shared/refunds/decisions/recheck.ts';
+import { type CancelVerdict, cancelAndWait } from '../../../../shared/refunds/lifecycle/cancel.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
+import { findOwnRefund } from '../../../../shared/refunds/queries/find-refunds.ts';
+import type { ApiDependencies } from '../../../http/dependencies.ts';
+import type { Api } from '../../../http/route.ts';
+import { type Context, contextOf } from '../../http/access.ts';
+import { entered, problemsOf } from '../../http/forms.ts';
+import { sendPage } from '../../http/render.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import { Notice } from '../../layout/notice.tsx';
-import { sendPage } from '../../render.ts';
 import type { DecisionResult } from './decision-result.ts';
 import { Detail } from './detail.tsx';
 import type { DoneWord } from './done-words.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { currencies } from '../../../../shared/money.ts';
+import { currencies } from '../../../../shared/money/money.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
-import type { RefundFilter } from '../../../../shared/refunds/refund-filter.ts';
-import { readAmount } from '../../entered-amount.ts';
-import { type FormProblems, type FormReading, readForm } from '../../forms.ts';
+import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
+import { readAmount } from '../../http/entered-amount.ts';
+import { type FormProblems, type FormReading, readForm } from '../../http/forms.ts';
 
 /** The filter as it stands in the form and in the address of the page; the empty text where nothing is chosen. */
 export interface EnteredFilter {

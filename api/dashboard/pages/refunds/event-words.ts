@@ -1,4 +1,4 @@
-import type { RefundEvent } from '../../../../shared/db.ts';
+import type { RefundEvent } from '../../../../shared/platform/database.ts';
 import type { RefundEventType } from '../../../../shared/refunds/model/event-types.ts';
 import type { Tone } from '../../layout/badge.tsx';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { CappedCount } from '../../../../shared/refunds/search-refunds.ts';
-import type { Context } from '../../access.ts';
+import type { CappedCount } from '../../../../shared/refunds/queries/search-refunds.ts';
+import type { Context } from '../../http/access.ts';
 import { keptWhenRefused } from '../../layout/live.tsx';
 import { inWhole } from '../../layout/numbers.ts';
 import { countWords } from './count-words.ts';

@@ -1,6 +1,6 @@
-import type { Payment } from '../../../../shared/db.ts';
 import { remainingOf } from '../../../../shared/payments/payment.ts';
-import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
+import type { Payment } from '../../../../shared/platform/database.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import { isTerminal, type RefundStatus } from '../../../../shared/refunds/model/states.ts';
 import { StatusBadge } from '../../layout/badge.tsx';
 import { Notice } from '../../layout/notice.tsx';

@@ -1,8 +1,8 @@
-import { currencies } from '../../../../shared/money.ts';
+import { currencies } from '../../../../shared/money/money.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
-import type { FormProblems } from '../../forms.ts';
+import type { FormProblems } from '../../http/forms.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import { Field, inputProps } from '../../layout/form.tsx';
 import { initiatorWords, processorWord, reasonWords } from '../../layout/words.ts';

@@ -1,5 +1,5 @@
 import { mayAct } from '../../../../shared/people/roles.ts';
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 import { FirstCommand } from '../../layout/first-command.tsx';
 import { Empty } from '../../layout/notice.tsx';
 

@@ -1,16 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../../shared/people/roles.ts';
-import { nameRequesters } from '../../../../shared/refunds/name-requesters.ts';
-import type { RefundFilter } from '../../../../shared/refunds/refund-filter.ts';
-import { type CappedCount, countRefunds, searchRefunds } from '../../../../shared/refunds/search-refunds.ts';
-import type { ApiDependencies } from '../../../dependencies.ts';
-import type { Api } from '../../../route.ts';
-import { type Context, contextOf } from '../../access.ts';
-import { entered as enteredText, type FormProblems } from '../../forms.ts';
+import { nameRequesters } from '../../../../shared/refunds/queries/name-requesters.ts';
+import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
+import {
+  type CappedCount,
+  countRefunds,
+  searchRefunds,
+} from '../../../../shared/refunds/queries/search-refunds.ts';
+import type { ApiDependencies } from '../../../http/dependencies.ts';
+import type { Api } from '../../../http/route.ts';
+import { type Context, contextOf } from '../../http/access.ts';
+import { entered as enteredText, type FormProblems } from '../../http/forms.ts';
+import { originOf } from '../../http/origin.ts';
+import { sendPage, sendPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
-import { originOf } from '../../origin.ts';
-import { sendPage, sendPart } from '../../render.ts';
 import { countCap } from './count-words.ts';
 import { type EnteredFilter, enteredFilter, isRestricting, readFilter } from './entered-filter.ts';
 import { ExportBar } from './export-bar.tsx';

@@ -1,10 +1,10 @@
-import type { Payment, RefundEvent } from '../../../../shared/db.ts';
 import { wherePayment } from '../../../../shared/payments/payment.ts';
 import { nameActors } from '../../../../shared/people/name-actors.ts';
-import { findOwnRefund } from '../../../../shared/refunds/find-refunds.ts';
-import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
-import type { ApiDependencies } from '../../../dependencies.ts';
-import type { Context } from '../../access.ts';
+import type { Payment, RefundEvent } from '../../../../shared/platform/database.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
+import { findOwnRefund } from '../../../../shared/refunds/queries/find-refunds.ts';
+import type { ApiDependencies } from '../../../http/dependencies.ts';
+import type { Context } from '../../http/access.ts';
 
 /** All that the page of one refund shows. */
 export interface RefundDetail {

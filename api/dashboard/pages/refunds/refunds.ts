@@ -1,5 +1,5 @@
-import type { ApiDependencies } from '../../../dependencies.ts';
-import type { Api } from '../../../route.ts';
+import type { ApiDependencies } from '../../../http/dependencies.ts';
+import type { Api } from '../../../http/route.ts';
 import { createPages } from './create.tsx';
 import { decisionRoutes } from './decisions.tsx';
 import { detailPages } from './detail.tsx';

@@ -1,10 +1,10 @@
-import type { ResolvedStatus } from '../../../../shared/refunds/lifecycle/evidence.ts';
-import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
+import type { ResolvedStatus } from '../../../../shared/refunds/decisions/evidence.ts';
 import {
   canBeKept,
   canBeResolved,
   resolvedStatuses,
-} from '../../../../shared/refunds/possible-resolutions.ts';
+} from '../../../../shared/refunds/decisions/possible-resolutions.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import { Confirm } from '../../layout/dialog.tsx';
 import { Field, FormNotice, inputProps } from '../../layout/form.tsx';
 import {

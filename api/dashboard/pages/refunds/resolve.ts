@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { ServiceError } from '../../../../shared/errors.ts';
-import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
+import { resolvedStatuses } from '../../../../shared/refunds/decisions/possible-resolutions.ts';
 import {
   keepRefund,
   type ResolutionOutcome,
   resolveRefund,
-} from '../../../../shared/refunds/lifecycle/resolve.ts';
-import { resolvedStatuses } from '../../../../shared/refunds/possible-resolutions.ts';
-import type { ApiDependencies } from '../../../dependencies.ts';
-import { type FormProblems, problemsOf, readForm } from '../../forms.ts';
+} from '../../../../shared/refunds/decisions/resolve.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
+import type { ApiDependencies } from '../../../http/dependencies.ts';
+import { type FormProblems, problemsOf, readForm } from '../../http/forms.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import type { DecisionResult } from './decision-result.ts';
 

@@ -1,6 +1,6 @@
-import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import { isTerminal } from '../../../../shared/refunds/model/states.ts';
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 import { Badge, StatusBadge } from '../../layout/badge.tsx';
 import { Live } from '../../layout/live.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';

@@ -1,6 +1,6 @@
-import { ServiceError } from '../../../../shared/errors.ts';
-import type { ExportObserver } from '../../../../shared/refunds/audited-export.ts';
-import type { CappedCount } from '../../../../shared/refunds/search-refunds.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
+import type { ExportObserver } from '../../../../shared/refunds/queries/audited-export.ts';
+import type { CappedCount } from '../../../../shared/refunds/queries/search-refunds.ts';
 
 /** How far an export is. */
 export interface ExportState {

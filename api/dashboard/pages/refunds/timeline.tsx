@@ -1,4 +1,4 @@
-import type { RefundEvent } from '../../../../shared/db.ts';
+import type { RefundEvent } from '../../../../shared/platform/database.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import { Moment } from '../../layout/values.tsx';
 import { eventFacts, eventWords } from './event-words.ts';

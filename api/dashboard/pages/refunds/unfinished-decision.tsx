@@ -1,6 +1,6 @@
-import type { RefundWithWork } from '../../../../shared/refunds/lifecycle/flag.ts';
-import type { Context } from '../../access.ts';
-import type { FormProblems } from '../../forms.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
+import type { Context } from '../../http/access.ts';
+import type { FormProblems } from '../../http/forms.ts';
 import { Field, inputProps } from '../../layout/form.tsx';
 
 /** A decision that was entered and could not be carried out as it was. */

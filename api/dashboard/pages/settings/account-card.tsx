@@ -1,8 +1,8 @@
-import type { ConnectionTest } from '../../../../shared/accounts/test-connection.ts';
-import type { AccountSummary } from '../../../../shared/organizations/processor-accounts.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
+import type { AccountSummary } from '../../../../shared/processors/accounts/manage-accounts.ts';
+import type { ConnectionTest } from '../../../../shared/processors/accounts/test-connection.ts';
 import { processorKind } from '../../../../shared/processors/registry.ts';
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 import { Badge } from '../../layout/badge.tsx';
 import { CsrfField } from '../../layout/form.tsx';
 import { Notice } from '../../layout/notice.tsx';

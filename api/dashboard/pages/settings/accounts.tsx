@@ -1,17 +1,20 @@
 import { z } from 'zod';
-import { loadAccount } from '../../../../shared/accounts/connect.ts';
-import { type ConnectionTest, testConnection } from '../../../../shared/accounts/test-connection.ts';
-import { ServiceError } from '../../../../shared/errors.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
+import { loadAccount } from '../../../../shared/processors/accounts/connections.ts';
 import {
   type AccountSummary,
   listProcessorAccounts,
-} from '../../../../shared/organizations/processor-accounts.ts';
+} from '../../../../shared/processors/accounts/manage-accounts.ts';
+import {
+  type ConnectionTest,
+  testConnection,
+} from '../../../../shared/processors/accounts/test-connection.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
-import type { ApiDependencies } from '../../../dependencies.ts';
-import type { Api } from '../../../route.ts';
-import { type Context, contextOf } from '../../access.ts';
-import { originOf } from '../../origin.ts';
-import { sendPage } from '../../render.ts';
+import type { ApiDependencies } from '../../../http/dependencies.ts';
+import type { Api } from '../../../http/route.ts';
+import { type Context, contextOf } from '../../http/access.ts';
+import { originOf } from '../../http/origin.ts';
+import { sendPage } from '../../http/render.ts';
 import { AccountCard } from './account-card.tsx';
 import { credentialPages } from './credentials.tsx';
 import { sendOnce } from './once.tsx';

@@ -1,6 +1,6 @@
 import type { ApiKeySummary } from '../../../../shared/organizations/api-keys.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 import { Badge } from '../../layout/badge.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';

@@ -1,5 +1,5 @@
-import type { AuditLog } from '../../../../shared/db.ts';
-import { isEnvironment } from '../../../../shared/environment.ts';
+import type { AuditLog } from '../../../../shared/platform/database.ts';
+import { isEnvironment } from '../../../../shared/platform/environment.ts';
 import { type Column, Table } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 import type { AuditView } from './audit-log.tsx';

@@ -1,5 +1,5 @@
-import type { AuditAction } from '../../../../shared/audit-log.ts';
-import type { AuditLog } from '../../../../shared/db.ts';
+import type { AuditAction } from '../../../../shared/platform/audit-log.ts';
+import type { AuditLog } from '../../../../shared/platform/database.ts';
 
 /** Acts as the end of a sentence that begins with who did it, in the order in which people look for them. */
 const words: Readonly<Record<AuditAction, string>> = {

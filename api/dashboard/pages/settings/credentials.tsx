@@ -1,14 +1,17 @@
 import type { FastifyRequest } from 'fastify';
-import { ServiceError } from '../../../../shared/errors.ts';
-import { setProcessorAccount } from '../../../../shared/organizations/processor-accounts.ts';
-import { type CredentialField, InvalidCredentialsError } from '../../../../shared/processors/processor.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
+import { setProcessorAccount } from '../../../../shared/processors/accounts/manage-accounts.ts';
+import {
+  type CredentialField,
+  InvalidCredentialsError,
+} from '../../../../shared/processors/contract/processor.ts';
 import { processorKind } from '../../../../shared/processors/registry.ts';
-import type { ApiDependencies } from '../../../dependencies.ts';
-import type { Api } from '../../../route.ts';
-import { type Context, contextOf } from '../../access.ts';
-import { entered, type FormProblems } from '../../forms.ts';
+import type { ApiDependencies } from '../../../http/dependencies.ts';
+import type { Api } from '../../../http/route.ts';
+import { type Context, contextOf } from '../../http/access.ts';
+import { entered, type FormProblems } from '../../http/forms.ts';
+import { sendPage } from '../../http/render.ts';
 import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
-import { sendPage } from '../../render.ts';
 import { mendableProblems } from './mendable-problems.ts';
 import { processorInPath } from './processor-in-path.ts';
 import { SettingsFrame } from './settings-frame.tsx';

@@ -1,6 +1,6 @@
 import type { InvitationSummary } from '../../../../shared/people/invitations.ts';
 import { managedRoles } from '../../../../shared/people/roles.ts';
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 import { Confirm } from '../../layout/dialog.tsx';
 import { type Column, Table } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';

@@ -1,7 +1,7 @@
-import type { Role } from '../../../../shared/db.ts';
 import { managedRoles } from '../../../../shared/people/roles.ts';
-import type { Context } from '../../access.ts';
-import { entered, type FormProblems } from '../../forms.ts';
+import type { Role } from '../../../../shared/platform/database.ts';
+import type { Context } from '../../http/access.ts';
+import { entered, type FormProblems } from '../../http/forms.ts';
 import { CsrfField, Field, inputProps } from '../../layout/form.tsx';
 import { Moment } from '../../layout/values.tsx';
 import { answeredIn, ShownOnce } from './once.tsx';

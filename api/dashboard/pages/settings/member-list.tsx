@@ -1,8 +1,8 @@
 import type { Member } from '../../../../shared/people/find-members.ts';
 import type { InvitationSummary } from '../../../../shared/people/invitations.ts';
 import { managedRoles } from '../../../../shared/people/roles.ts';
-import type { Context } from '../../access.ts';
-import type { FormProblems } from '../../forms.ts';
+import type { Context } from '../../http/access.ts';
+import type { FormProblems } from '../../http/forms.ts';
 import { Badge } from '../../layout/badge.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
 import { CsrfField, FormNotice } from '../../layout/form.tsx';

@@ -1,5 +1,5 @@
-import { ServiceError } from '../../../../shared/errors.ts';
-import { type FormProblems, problemsOf } from '../../forms.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
+import { type FormProblems, problemsOf } from '../../http/forms.ts';
 
 /**
  * What another entry in the form can mend.

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
+import { sendPage, sendPart } from '../../http/render.ts';
 import { CopyButton } from '../../layout/values.tsx';
-import { sendPage, sendPart } from '../../render.ts';
 
 /**
  * Answers a form with what came of it at once, instead of leading to another address: for what must be in no address and

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../../shared/errors.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 
 /** @throws ServiceError not_found for a processor that there is none of. */

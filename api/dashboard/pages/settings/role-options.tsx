@@ -1,4 +1,4 @@
-import type { Role } from '../../../../shared/db.ts';
+import type { Role } from '../../../../shared/platform/database.ts';
 
 /** The roles that somebody may give, to be chosen from. */
 export function RoleOptions({ roles, selected }: { roles: readonly Role[]; selected: Role }) {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../../shared/people/roles.ts';
-import type { Context } from '../../access.ts';
+import type { Context } from '../../http/access.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
 

@@ -1,6 +1,6 @@
-import type { ApiDependencies } from '../../../dependencies.ts';
-import type { Api } from '../../../route.ts';
-import { contextOf } from '../../access.ts';
+import type { ApiDependencies } from '../../../http/dependencies.ts';
+import type { Api } from '../../../http/route.ts';
+import { contextOf } from '../../http/access.ts';
 import { accountPages } from './accounts.tsx';
 import { apiKeyPages } from './api-keys.tsx';
 import { auditLogPages } from './audit-log.tsx';

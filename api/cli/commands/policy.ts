@@ -1,0 +1,57 @@
+import type { Command } from 'commander';
+import { policyFileSchema } from '../../../shared/policies/policy.ts';
+import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { examples, jsonOption, organizationOption } from '../console/options.ts';
+import { explain, printJson, printTable } from '../console/output.ts';
+import { readJson } from '../console/read-json.ts';
+import { withDependencies } from '../console/session.ts';
+
+interface Owner {
+  organization: string;
+}
+
+/** `policy`: what may be refunded, and when a person has to agree. */
+export function addPolicyCommands(program: Command): void {
+  const policy = program.command('policy').description("set and show an organization's refund policies");
+  policy
+    .command('set')
+    .description('replace all policies of an organization by those of a file; docs/policies.md explains it')
+    .addOption(organizationOption())
+    .requiredOption('--file <file>', 'the policies as JSON; - for stdin')
+    .addHelpText('after', examples('policy set --organization org_... --file policy.json'))
+    .action(setPolicyFile);
+  policy
+    .command('show')
+    .description('show the policies of an organization in the order in which they are asked')
+    .addOption(organizationOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      examples(
+        'policy show --organization org_...',
+        'policy show --organization org_... --json > policy.json',
+      ),
+    )
+    .action(showPolicies);
+}
+
+async function setPolicyFile({ organization, file }: Owner & { file: string }): Promise<void> {
+  const content = await readJson(file, 'policies');
+  await withDependencies(async (deps, actor) => {
+    const policies = await setPolicies(deps, { organizationId: organization, file: content, actor });
+    const names = policies.map(({ name }) => `"${name}"`).join(', ');
+    explain(`Set ${policies.length === 1 ? 'one policy' : `${policies.length} policies`}: ${names}.`);
+  });
+}
+
+/** As JSON it is the file that `policy set` takes. */
+async function showPolicies({ organization, json }: Owner & { json?: true }): Promise<void> {
+  await withDependencies(async ({ db }) => {
+    const file = policyFileSchema.encode({ policies: await listPolicies(db, organization) });
+    if (json) return printJson(file);
+    printTable(
+      ['PRIORITY', 'NAME', 'RULES'],
+      file.policies.map(({ priority, name, ...rules }) => [priority, name, JSON.stringify(rules)]),
+    );
+  });
+}

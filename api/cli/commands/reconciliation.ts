@@ -1,0 +1,148 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Dependencies } from '../../../shared/dependencies.ts';
+import type { ProcessorAccount } from '../../../shared/platform/database.ts';
+import { type Environment, environments } from '../../../shared/platform/environment.ts';
+import { findOrganization } from '../../../shared/platform/organization.ts';
+import { processorNames } from '../../../shared/processors/registry.ts';
+import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
+import { nextWindow } from '../../../shared/reconciliation/schedule.ts';
+import { examples, jsonOption, organizationOption } from '../console/options.ts';
+import { explain, printJson } from '../console/output.ts';
+import { CommandError, withDependencies } from '../console/session.ts';
+import {
+  listRuns,
+  loadReport,
+  printReport,
+  type RunReport,
+  reportToJson,
+  summaryOf,
+} from '../reports/reconciliation-report.ts';
+
+/** Exit code: the comparison was made, and it found what a person has to look at. */
+const needsPersonCode = 3;
+
+const runHelp = `
+Exit code: 0 when there is nothing for a person to do, 3 when there is, 1 when a comparison could not be brought to its
+end. Times are ISO 8601; a day alone begins at midnight UTC. Without --from it compares what the next run on schedule
+would: the last 30 days, unless RECONCILIATION_LOOKBACK_MS says otherwise. docs/reconciliation.md explains each finding.
+`;
+
+/** `reconciliation`: compare the processors' refunds with ours. */
+export function addReconciliationCommands(program: Command): void {
+  const reconciliation = program
+    .command('reconciliation')
+    .description("compare the processors' refunds with ours, and look at what was found");
+  reconciliation
+    .command('run')
+    .description('compare now, and show what differs')
+    .addOption(organizationOption())
+    .addOption(new Option('--environment <environment>', 'this one only').choices(environments))
+    .addOption(new Option('--processor <name>', 'this one only').choices(processorNames))
+    .addOption(new Option('--from <time>', 'refunds that the processor made from here').argParser(readTime))
+    .addOption(
+      new Option('--to <time>', 'until here, which is left out; now unless given').argParser(readTime),
+    )
+    .addOption(jsonOption())
+    .addHelpText('after', runHelp)
+    .addHelpText(
+      'after',
+      examples(
+        'reconciliation run --organization org_...',
+        'reconciliation run --organization org_... --environment live --processor stripe --from 2026-11-01 --to 2026-12-01',
+      ),
+    )
+    .action(run);
+  reconciliation
+    .command('list')
+    .description('list the latest runs, newest first')
+    .option('--organization <id>', 'of this organization only')
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      examples('reconciliation list', 'reconciliation list --organization org_... --json'),
+    )
+    .action(async ({ organization, json = false }: { organization?: string; json?: boolean }) => {
+      await withDependencies(({ db }) => listRuns(db, organization, json));
+    });
+  reconciliation
+    .command('show')
+    .description('show a run with all that it found')
+    .argument('<runId>')
+    .addOption(jsonOption())
+    .addHelpText('after', examples('reconciliation show rec_...', 'reconciliation show rec_... --json'))
+    .action(async (runId: string, { json = false }: { json?: boolean }) => {
+      await withDependencies(async ({ db }) => {
+        const report = await loadReport(db, runId);
+        if (json) printJson(reportToJson(report));
+        else printReport(report);
+      });
+    });
+}
+
+interface RunOptions {
+  organization: string;
+  environment?: Environment;
+  processor?: string;
+  from?: Date;
+  to?: Date;
+  json?: boolean;
+}
+
+async function run(options: RunOptions): Promise<void> {
+  await withDependencies(async (deps, actor) => {
+    const accounts = await chooseAccounts(deps, options);
+    const reports: RunReport[] = [];
+    for (const account of accounts) {
+      const report = await runOne(deps, account, options, actor);
+      if (!options.json) printReport(report);
+      explain(summaryOf(report));
+      reports.push(report);
+    }
+    if (options.json) printJson(reports.map(reportToJson));
+    if (reports.some(({ needsPersonCount }) => needsPersonCount > 0)) process.exitCode = needsPersonCode;
+    if (reports.some(({ run: { failure } }) => failure !== null)) {
+      throw new CommandError('Not every comparison could be brought to its end. Repeat it.');
+    }
+  });
+}
+
+async function chooseAccounts(deps: Dependencies, options: RunOptions): Promise<ProcessorAccount[]> {
+  const { organization: organizationId, environment, processor } = options;
+  await findOrganization(deps.db, organizationId);
+  const accounts = await deps.db.processorAccount.findMany({
+    where: {
+      organizationId,
+      ...(environment === undefined ? {} : { environment }),
+      ...(processor === undefined ? {} : { processor }),
+    },
+    orderBy: [{ environment: 'asc' }, { processor: 'asc' }],
+  });
+  if (accounts.length === 0) throw new CommandError('The organization has no such processor account.');
+  return accounts;
+}
+
+async function runOne(
+  deps: Dependencies,
+  account: ProcessorAccount,
+  options: RunOptions,
+  actor: string,
+): Promise<RunReport> {
+  const scheduled = await nextWindow(deps, account);
+  const window = { from: options.from ?? scheduled.from, to: options.to ?? scheduled.to };
+  if (window.from >= window.to)
+    throw new CommandError('--from has to be before --to, and not in the future.');
+  const { signal } = new AbortController();
+  const done = await reconcileAccount(deps, { account, window, actor, signal });
+  if (done !== null) return await loadReport(deps.db, done.id);
+  throw new CommandError(
+    `The ${account.environment} account at ${account.processor} is being compared already; repeat in a minute.`,
+  );
+}
+
+/** A day, or a moment with its offset: without one, it would depend on the machine which moment is meant. */
+function readTime(text: string): Date {
+  const isComplete = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
+  const time = new Date(text);
+  if (isComplete && !Number.isNaN(time.getTime())) return time;
+  throw new InvalidArgumentError('Give a day, 2026-11-21, or a time with its offset, 2026-11-21T12:00:00Z.');
+}

@@ -1,0 +1,148 @@
+import { type Command, Option } from 'commander';
+import { findMember, listMembers } from '../../../shared/people/find-members.ts';
+import { needsFirstOwner, setupCode } from '../../../shared/people/first-owner.ts';
+import { invite } from '../../../shared/people/invitations.ts';
+import { removeMember } from '../../../shared/people/members.ts';
+import { resetPassword } from '../../../shared/people/password-change.ts';
+import { roles } from '../../../shared/people/roles.ts';
+import { createUser, hasUser } from '../../../shared/people/users.ts';
+import type { Role } from '../../../shared/platform/database.ts';
+import { findOrganization } from '../../../shared/platform/organization.ts';
+import { examples, jsonOption, organizationOption } from '../console/options.ts';
+import { explain, printData, printJson, printTable } from '../console/output.ts';
+import { choosePassword } from '../console/password.ts';
+import { withDependencies } from '../console/session.ts';
+
+interface Owner {
+  organization: string;
+}
+
+interface Person extends Owner {
+  email: string;
+}
+
+interface PasswordSource {
+  passwordStdin?: true;
+}
+
+const passwordHelp = `
+The password is made up and printed, this once, alone on stdout; or read from stdin with --password-stdin. It is never an
+argument, because arguments can be read by every user of the machine and stay in the shell's history.
+`;
+
+/** `user`: the people who use the dashboard. */
+export function addUserCommands(program: Command): void {
+  const user = program.command('user').description('list, add and remove people who use the dashboard');
+  user
+    .command('list')
+    .description('list the members of an organization')
+    .addOption(organizationOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples('user list --organization org_...'))
+    .action(listUsers);
+  user
+    .command('add')
+    .description('make a new person a member of an organization; for who has a user already, an invitation')
+    .addOption(organizationOption())
+    .addOption(emailOption())
+    .addOption(roleOption())
+    .addOption(passwordOption())
+    .addHelpText('after', passwordHelp)
+    .addHelpText('after', examples('user add --organization org_... --email ada@example.com --role owner'))
+    .action(addUser);
+  user
+    .command('reset-password')
+    .description('give a member a new password, end all sessions of that person and any lock')
+    .addOption(organizationOption())
+    .addOption(emailOption())
+    .addOption(passwordOption())
+    .addHelpText('after', passwordHelp)
+    .addHelpText('after', examples('user reset-password --organization org_... --email ada@example.com'))
+    .action(resetUser);
+  user
+    .command('remove')
+    .description('take a person out of an organization; its last owner stays')
+    .addOption(organizationOption())
+    .addOption(emailOption())
+    .addHelpText('after', examples('user remove --organization org_... --email ada@example.com'))
+    .action(removeUser);
+  user
+    .command('set-up-code')
+    .description('print the code that makes the first owner at /dashboard/set-up')
+    .addHelpText('after', examples('user set-up-code'))
+    .action(printSetUpCode);
+}
+
+function emailOption(): Option {
+  return new Option('--email <address>', 'what the person signs in with').makeOptionMandatory();
+}
+
+function roleOption(): Option {
+  return new Option('--role <role>', 'what the person may do').choices(roles).makeOptionMandatory();
+}
+
+function passwordOption(): Option {
+  return new Option('--password-stdin', 'read the password from stdin instead of making one up');
+}
+
+async function listUsers({ organization, json }: Owner & { json?: true }): Promise<void> {
+  await withDependencies(async ({ db }) => {
+    await findOrganization(db, organization);
+    const members = await listMembers(db, organization);
+    if (json) return printJson(members);
+    if (members.length === 0) return explain('The organization has no member yet.');
+    printTable(
+      ['ID', 'E-MAIL', 'ROLE', 'SINCE'],
+      members.map(({ userId, email, role, since }) => [userId, email, role, since]),
+    );
+  });
+}
+
+async function addUser(options: Person & PasswordSource & { role: Role }): Promise<void> {
+  const { organization: organizationId, email, role } = options;
+  await withDependencies(async (deps, actor) => {
+    if (await hasUser(deps.db, email)) {
+      const acting = { administration: actor };
+      const { token, expiresAt } = await invite(deps, { organizationId, acting, email, role });
+      explain(
+        `${email} has a user already, made by whoever signed up with that address. Pass this link on to the person you mean, below the address of your dashboard; who is signed in as ${email} accepts it and becomes ${role}. It is shown this once, and open until ${expiresAt.toISOString()}:`,
+      );
+      return printData(`/dashboard/invitation/${token}`);
+    }
+    const { password, isNew } = await choosePassword(options);
+    const { id } = await createUser(deps, { organizationId, email, password, role, actor });
+    explain(`Created ${id} as ${role}.`);
+    if (isNew) printNewPassword(password);
+  });
+}
+
+async function resetUser(options: Person & PasswordSource): Promise<void> {
+  const { organization: organizationId, email } = options;
+  await withDependencies(async (deps, actor) => {
+    const { password, isNew } = await choosePassword(options);
+    const id = await resetPassword(deps, { organizationId, email, password, actor });
+    explain(`The password of ${id} is a new one, and all sessions have ended.`);
+    if (isNew) printNewPassword(password);
+  });
+}
+
+async function printSetUpCode(): Promise<void> {
+  await withDependencies(async ({ db, settings }) => {
+    if (!(await needsFirstOwner(db)))
+      return explain('There is a user already, so that the code is of no use.');
+    printData(setupCode(settings.ENCRYPTION_KEY));
+  });
+}
+
+async function removeUser({ organization: organizationId, email }: Person): Promise<void> {
+  await withDependencies(async (deps, actor) => {
+    const { userId } = await findMember(deps.db, organizationId, email);
+    await removeMember(deps, { organizationId, userId, acting: { administration: actor } });
+    explain(`Removed ${userId} from ${organizationId}.`);
+  });
+}
+
+function printNewPassword(password: string): void {
+  explain('The password is shown this once:');
+  printData(password);
+}

@@ -1,0 +1,35 @@
+import { Option } from 'commander';
+import { environments } from '../../../shared/platform/environment.ts';
+import { processorNames } from '../../../shared/processors/registry.ts';
+
+/** `--organization <id>`, which has to be given. */
+export function organizationOption(): Option {
+  return new Option(
+    '--organization <id>',
+    'whose it is, as `organization list` shows it',
+  ).makeOptionMandatory();
+}
+
+/** `--environment <live|test>`, which has to be given: nothing decides silently whether money is real. */
+export function environmentOption(): Option {
+  return new Option('--environment <environment>', 'live moves real money, test never does')
+    .choices(environments)
+    .makeOptionMandatory();
+}
+
+/** `--processor <name>`, which has to be given. */
+export function processorOption(): Option {
+  return new Option('--processor <name>', 'where the account is')
+    .choices(processorNames)
+    .makeOptionMandatory();
+}
+
+/** `--json`, of commands that show data. */
+export function jsonOption(): Option {
+  return new Option('--json', 'as JSON instead of a table');
+}
+
+/** Examples for the end of a command's help. */
+export function examples(...lines: string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  $ npm run -s admin -- ${line}`).join('\n')}\n`;
+}

@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { jsonProblem } from '../../http/strict-json.ts';
+import { explain } from './output.ts';
+import { CommandError } from './session.ts';
+
+/**
+ * Reads JSON from a file, or from stdin when there is none or it is `-`. Nothing of the content ever is part of an
+ * error, because it may be a secret.
+ * @param what is read, for messages: `credentials`.
+ * @throws CommandError when it cannot be read or `jsonProblem` finds something.
+ */
+export async function readJson(file: string | undefined, what: string): Promise<unknown> {
+  const source = file === undefined || file === '-' ? 'stdin' : file;
+  const content = source === 'stdin' ? await readStdin(what) : await readNamed(source, what);
+  if (content.trim() === '') throw new CommandError(`The ${what} from ${source} are empty.`);
+  const problem = jsonProblem(content, () => 'a number in it cannot be kept exactly');
+  if (problem !== null) throw new CommandError(`The ${what} from ${source} cannot be used: ${problem}.`);
+  return JSON.parse(content);
+}
+
+async function readStdin(what: string): Promise<string> {
+  if (process.stdin.isTTY) explain(`Paste the ${what} as JSON, then press Ctrl-D on a line of its own.`);
+  return await text(process.stdin);
+}
+
+async function readNamed(file: string, what: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
+    throw new CommandError(`The ${what} cannot be read from ${file}: ${code}.`);
+  }
+}

@@ -1,0 +1,70 @@
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../../shared/platform/config.ts';
+import { isDatabaseUnavailable } from '../../shared/platform/database.ts';
+import { ServiceError } from '../../shared/platform/errors.ts';
+import { redact } from '../../shared/platform/redact.ts';
+import { InvalidCredentialsError } from '../../shared/processors/contract/processor.ts';
+import { addAccountCommands } from './commands/account.ts';
+import { addKeyCommands } from './commands/key.ts';
+import { addOrganizationCommands } from './commands/organization.ts';
+import { addPolicyCommands } from './commands/policy.ts';
+import { addReconciliationCommands } from './commands/reconciliation.ts';
+import { addRefundCommands } from './commands/refund.ts';
+import { addUserCommands } from './commands/user.ts';
+import { examples } from './console/options.ts';
+import { explain } from './console/output.ts';
+import { CommandError } from './console/session.ts';
+
+/** Exit codes: the command could not be done, or could not be understood. */
+const failure = 1;
+const misuse = 2;
+
+function buildProgram(): Command {
+  const program = new Command('npm run -s admin --')
+    .description(
+      'Administers the refund service, directly on its database. Data goes to stdout, explanations to stderr.\n' +
+        'Needs DATABASE_URL and ENCRYPTION_KEY as the service has them.',
+    )
+    .addHelpText('after', examples("organization create --name 'Acme Inc'", 'key create --help'))
+    // Commands inherit this when they are added, so it comes first.
+    .exitOverride()
+    // An argument that is not understood is repeated, and may be a secret that was given where none belongs.
+    .configureOutput({ outputError: (text, write) => write(redact(text)) });
+  addOrganizationCommands(program);
+  addKeyCommands(program);
+  addAccountCommands(program);
+  addPolicyCommands(program);
+  addRefundCommands(program);
+  addReconciliationCommands(program);
+  addUserCommands(program);
+  return program;
+}
+
+/** Every error in words that help, without a stack and without a secret. */
+function describe(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof ServiceError) return error.message;
+  if (error instanceof CommandError || error instanceof InvalidCredentialsError) return error.message;
+  const message = error instanceof Error ? error.message : String(error);
+  if (/does not exist in the current database|relation "\w+" does not exist/.test(message)) {
+    return 'The database has no tables of this service, or old ones. Run: npm run db:migrate';
+  }
+  if (isDatabaseUnavailable(error)) {
+    return 'The database cannot be reached. Check DATABASE_URL, and that PostgreSQL runs and lets you in.';
+  }
+  return `Unexpected error: ${message.trim().replace(/\s+/g, ' ')}`;
+}
+
+// Whoever reads our output may have seen enough of it.
+process.stdout.on('error', () => process.exit(failure));
+
+try {
+  await buildProgram().parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // It has told its own errors, and counts help as one of them, with exit code 0.
+    process.exitCode = error.exitCode === 0 ? 0 : misuse;
+  } else {
+    explain(redact(describe(error)));
+    process.exitCode = failure;
+  }
+}

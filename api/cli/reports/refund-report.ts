@@ -1,0 +1,70 @@
+import { formatAmount } from '../../../shared/money/money.ts';
+import type { Database, Prisma, RefundEvent } from '../../../shared/platform/database.ts';
+import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
+import { type Cell, printData, printFields, printJson, printTable } from '../console/output.ts';
+import { CommandError } from '../console/session.ts';
+
+/** A refund with its open work and its attempts, the last one first. */
+export type RefundInFull = Prisma.RefundGetPayload<{ include: { work: true; attempts: true } }>;
+
+/** @throws CommandError for an unknown id. */
+export async function loadRefund(db: Database, id: string): Promise<RefundInFull> {
+  const refund = await db.refund.findUnique({
+    where: { id },
+    include: { work: true, attempts: { orderBy: { number: 'desc' } } },
+  });
+  if (refund === null) throw new CommandError(`No such refund: ${id}`);
+  return refund;
+}
+
+/** Shows all there is to know of a refund: its public fields, how far sending it has come, and its timeline. */
+export async function showRefund(db: Database, id: string, json: boolean): Promise<void> {
+  const refund = await loadRefund(db, id);
+  const events = await db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } });
+  if (json) {
+    return printJson({ refund: toPublicRefund(refund), state: stateOf(refund), events: events.map(toJson) });
+  }
+  const { amount, metadata, ...fields } = toPublicRefund(refund);
+  printFields([
+    ...Object.entries(fields),
+    ['amount', `${formatAmount(refund.amount, refund.currency)} (${amount} in minor units)`],
+    ['metadata', metadata === null ? null : JSON.stringify(metadata)],
+    ...Object.entries(stateOf(refund)),
+  ]);
+  printData('');
+  printTable(['TIME', 'EVENT', 'STATUS', 'ACTOR', 'DETAIL'], events.map(toRow));
+}
+
+/** What the service keeps for itself; a refund that does not move shows here why. */
+function stateOf(refund: RefundInFull): Record<string, Cell> {
+  const [lastAttempt] = refund.attempts;
+  return {
+    environment: refund.environment,
+    apiKeyId: refund.apiKeyId,
+    attemptCount: refund.attempts.length,
+    lastOutcome: lastAttempt?.outcome ?? null,
+    lastSentAt: lastAttempt?.startedAt ?? null,
+    unknownSince: refund.work?.unknownSince ?? null,
+    acceptedAt: refund.acceptedAt,
+    processorStatus: refund.processorStatus,
+    dueAt: refund.work?.dueAt ?? null,
+    leasedUntil: refund.work?.leasedUntil ?? null,
+    cancelRequestedAt: refund.work?.cancelRequestedAt ?? null,
+    failureCode: refund.failureCode,
+    failureMessage: refund.failureMessage,
+    flaggedAt: refund.work?.flaggedAt ?? null,
+    flagReason: refund.work?.flagReason ?? null,
+  };
+}
+
+function toJson({ refundId: _, ...event }: RefundEvent) {
+  return event;
+}
+
+function toRow({ createdAt, type, status, previousStatus, actor, detail }: RefundEvent): Cell[] {
+  const details = Object.entries(detail as Record<string, unknown>).map(
+    ([name, value]) => `${name}=${JSON.stringify(value)}`,
+  );
+  const move = previousStatus === null ? status : `${previousStatus} -> ${status}`;
+  return [createdAt, type, move, actor, details.join(' ')];
+}

@@ -1,0 +1,31 @@
+import { holdsStorableTexts, unstorableMessage } from '../../../shared/platform/storable-text.ts';
+import { forbiddenMetadataKeys, metadataLimits } from '../../../shared/refunds/model/metadata-limits.ts';
+
+/** Why metadata cannot be stored as it is, for the caller; null when it can. */
+export function checkMetadata(metadata: Record<string, unknown>): string | null {
+  const keys = Object.keys(metadata);
+  if (keys.length > metadataLimits.keys) return `must have ${metadataLimits.keys} keys at most`;
+  if (keys.some((key) => key.length < 1 || key.length > metadataLimits.keyLength)) {
+    return `keys must have 1 to ${metadataLimits.keyLength} characters`;
+  }
+  if (!holdsStorableTexts(metadata)) return unstorableMessage;
+  const problem = checkParts(metadata);
+  if (problem !== null) return problem;
+  const bytes = Buffer.byteLength(JSON.stringify(metadata));
+  return bytes > metadataLimits.bytes ? `must have ${metadataLimits.bytes} bytes at most as JSON` : null;
+}
+
+/** Walks with a list of its own, so that nesting cannot exhaust the stack. */
+function checkParts(metadata: Record<string, unknown>): string | null {
+  const open: { value: unknown; depth: number }[] = [{ value: metadata, depth: 1 }];
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    const { value, depth } = part;
+    if (typeof value !== 'object' || value === null) continue;
+    if (depth > metadataLimits.depth) return `must not be nested deeper than ${metadataLimits.depth} levels`;
+    for (const [key, child] of Object.entries(value)) {
+      if (forbiddenMetadataKeys.includes(key)) return `must not have a key ${key}`;
+      open.push({ value: child, depth: depth + 1 });
+    }
+  }
+  return null;
+}

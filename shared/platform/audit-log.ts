@@ -1,0 +1,127 @@
+import type { AuditLog, Database, DatabaseTransaction, Prisma } from './database.ts';
+import { ServiceError } from './errors.ts';
+import { newId } from './ids.ts';
+
+/** Everything that is written down; each has its words in api/dashboard/pages/settings/audit-words.ts. */
+export type AuditAction =
+  | 'refund.created'
+  | 'refund.cancel_requested'
+  | 'refund.approved'
+  | 'refund.rejected'
+  | 'refund.resolved'
+  | 'refund.kept'
+  | 'refund.rechecked'
+  | 'refunds.export_started'
+  | 'refunds.exported'
+  | 'policies.set'
+  | 'key.created'
+  | 'key.revoked'
+  | 'account.set'
+  | 'account.tested'
+  | 'invitation.created'
+  | 'invitation.revoked'
+  | 'member.added'
+  | 'member.role_changed'
+  | 'member.removed'
+  | 'user.created'
+  | 'user.signed_in'
+  | 'user.signed_out'
+  | 'user.password_changed'
+  | 'user.password_reset'
+  | 'session.revoked'
+  | 'sessions.revoked'
+  | 'queue.retry_requested'
+  | 'queue.promotion_requested'
+  | 'organization.created';
+
+/** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */
+export interface AuditEntry {
+  organizationId: string;
+  /** Who did it: `cli:<user of the machine>`, `user:<id>`. */
+  actor: string;
+  action: AuditAction;
+  /** The id of what was changed. */
+  target: string;
+  detail?: Prisma.InputJsonObject;
+}
+
+/** Writes an act down in the database transaction that carries it out, so that neither exists without the other. */
+export async function writeAudit(tx: DatabaseTransaction, entry: AuditEntry, now: Date): Promise<void> {
+  await tx.auditLog.create({ data: rowOf(entry, now) });
+}
+
+/** Writes several acts down, in one statement. */
+export async function writeAudits(
+  tx: DatabaseTransaction,
+  entries: readonly AuditEntry[],
+  now: Date,
+): Promise<void> {
+  await tx.auditLog.createMany({ data: entries.map((entry) => rowOf(entry, now)) });
+}
+
+function rowOf(entry: AuditEntry, now: Date): Prisma.AuditLogCreateManyInput {
+  return { detail: {}, ...entry, id: newId('aud'), createdAt: now };
+}
+
+/**
+ * Writes down in each organization of a person what concerns all of them: a session and a password open every one, and the
+ * queues are those of all. For who belongs to none there is no log to write to.
+ */
+export async function auditEverywhere(
+  tx: DatabaseTransaction,
+  { userId, ...entry }: Omit<AuditEntry, 'organizationId'> & { userId: string },
+  now: Date,
+): Promise<void> {
+  const memberships = await tx.membership.findMany({ where: { userId }, select: { organizationId: true } });
+  const entries = memberships.map(({ organizationId }) => ({ organizationId, ...entry }));
+  await writeAudits(tx, entries, now);
+}
+
+/** Which entries are meant; what is left out does not matter. */
+export interface AuditFilter {
+  actor?: string | undefined;
+  action?: string | undefined;
+}
+
+/** Some entries in a row, the newest first. */
+export interface AuditPage {
+  entries: AuditLog[];
+  /** The last of them, if older ones follow: `before` of the next page. */
+  next: string | null;
+}
+
+/**
+ * Reads a page of an organization's audit log, the newest entries first.
+ * @param request.before the id of the entry after which the page begins; the newest one unless given.
+ * @throws ServiceError not_found for a `before` that is no entry of the organization.
+ */
+export async function readAuditLog(
+  db: Database,
+  request: AuditFilter & { organizationId: string; before?: string | undefined; limit: number },
+): Promise<AuditPage> {
+  const { organizationId, actor, action, before, limit } = request;
+  const found = await db.auditLog.findMany({
+    where: {
+      organizationId,
+      ...(actor === undefined ? {} : { actor }),
+      ...(action === undefined ? {} : { action }),
+      ...(before === undefined ? {} : await olderThan(db, organizationId, before)),
+    },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    take: limit + 1,
+  });
+  const entries = found.slice(0, limit);
+  return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null };
+}
+
+/** The index finds where the page begins by the time alone; entries of one moment are told apart by their ids. */
+async function olderThan(
+  db: Database,
+  organizationId: string,
+  id: string,
+): Promise<Prisma.AuditLogWhereInput> {
+  const last = await db.auditLog.findUnique({ where: { id, organizationId } });
+  if (last === null) throw new ServiceError('not_found', 'No such entry of the audit log.');
+  const { createdAt } = last;
+  return { createdAt: { lte: createdAt }, NOT: { createdAt, id: { gte: id } } };
+}

@@ -1,0 +1,20 @@
+import type { DatabaseTransaction, Organization } from './database.ts';
+import { ServiceError } from './errors.ts';
+
+/** @throws ServiceError not_found for an unknown id. */
+export async function findOrganization(db: DatabaseTransaction, id: string): Promise<Organization> {
+  const organization = await db.organization.findUnique({ where: { id } });
+  if (organization === null) throw new ServiceError('not_found', `No such organization: ${id}`);
+  return organization;
+}
+
+/**
+ * Lets one change of an organization's setup happen after the other. Rows that only refer to the organization can be
+ * written meanwhile.
+ * @throws ServiceError not_found for an unknown id.
+ */
+export async function lockOrganization(tx: DatabaseTransaction, id: string): Promise<void> {
+  const locked = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM organization WHERE id = ${id} FOR NO KEY UPDATE`;
+  if (locked.length === 0) throw new ServiceError('not_found', `No such organization: ${id}`);
+}

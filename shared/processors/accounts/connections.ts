@@ -1,0 +1,149 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { Database, ProcessorAccount } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import type { Environment } from '../../platform/environment.ts';
+import type { Logger } from '../../platform/log.ts';
+import { type SecretBox, SecretUnreadableError } from '../../platform/secrets.ts';
+import { aroundCalls } from '../contract/around-calls.ts';
+import { processorFailure } from '../contract/failure.ts';
+import { maskSecrets } from '../contract/mask-secrets.ts';
+import { type CallAnswer, InvalidCredentialsError, type Processor } from '../contract/processor.ts';
+import { processorKind } from '../registry.ts';
+import { clearMisconfigured, markMisconfigured, throttleAccount } from './account-trouble.ts';
+
+/** What calling processors needs. */
+export interface AccountDependencies extends PlatformDependencies {
+  connections: ProcessorConnections;
+}
+
+/** Names an organization's account at a processor; there is one per environment. */
+export interface AccountKey {
+  organizationId: string;
+  environment: Environment;
+  processor: string;
+}
+
+/** An account as callers name it: who it is and what is known of it, without its credentials. */
+export type AccountName = Omit<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId' | 'createdAt'>;
+
+/** What a query for accounts without their credentials leaves out. */
+export const withoutCredentials = { encryptedCredentials: true, encryptionKeyId: true } as const;
+
+/** What a stored credential is bound to; see `SecretBox`. */
+export function credentialContext(key: AccountKey): string {
+  return `processor-account/${key.organizationId}/${key.environment}/${key.processor}`;
+}
+
+interface Connection {
+  updatedAt: number;
+  processor: Processor;
+  /** As last seen or noticed. */
+  state: Pick<AccountName, 'misconfiguredAt' | 'throttledUntil'>;
+}
+
+/**
+ * Turns accounts into connected processors. A connection is kept until the account's credentials change, because the SDK
+ * clients hold sockets. Whatever is called through it, refused credentials and requests for fewer calls are noted on the
+ * account, for all processes; a throttled account is left alone.
+ */
+export class ProcessorConnections {
+  readonly #deps: { db: Database; clock: Clock; log: Logger; secrets: SecretBox };
+  readonly #connected = new Map<string, Connection>();
+
+  constructor(deps: { db: Database; clock: Clock; log: Logger; secrets: SecretBox }) {
+    this.#deps = deps;
+  }
+
+  /**
+   * @throws SecretUnreadableError when the credentials were sealed for another account, environment or key.
+   * @throws InvalidCredentialsError when they do not fit the account's environment.
+   */
+  async connect(account: AccountName): Promise<Processor> {
+    const { misconfiguredAt, throttledUntil } = account;
+    const known = this.#connected.get(account.id);
+    if (known !== undefined && known.updatedAt === account.updatedAt.getTime()) {
+      known.state = { misconfiguredAt, throttledUntil };
+      return known.processor;
+    }
+    const stored = await this.#deps.db.processorAccount.findUniqueOrThrow({ where: { id: account.id } });
+    const connection: Connection = {
+      updatedAt: stored.updatedAt.getTime(),
+      processor: await this.#open(stored),
+      state: { misconfiguredAt, throttledUntil },
+    };
+    connection.processor = aroundCalls(connection.processor, (call) => this.#watch(stored, connection, call));
+    this.#connected.set(account.id, connection);
+    return connection.processor;
+  }
+
+  async #open(account: ProcessorAccount): Promise<Processor> {
+    try {
+      const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
+      const text: unknown = JSON.parse(this.#deps.secrets.open(sealed, credentialContext(account)));
+      const kind = processorKind(account.processor);
+      const credentials = kind.parseCredentials(text, account.environment);
+      return maskSecrets(kind.connect(credentials), kind.secretsOf(credentials));
+    } catch (error) {
+      if (isUnusableCredentials(error)) {
+        await markMisconfigured(this.#deps, account, {
+          code: 'credentials_unusable',
+          message: error.message,
+        });
+      }
+      throw error;
+    }
+  }
+
+  /** Makes a call unless the account is to be left alone, and notes on the account what its answer says of it. */
+  async #watch<Answer extends CallAnswer>(
+    account: ProcessorAccount,
+    { state }: Connection,
+    call: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const restMs = (state.throttledUntil?.getTime() ?? 0) - this.#deps.clock.now().getTime();
+    if (restMs > 0) return throttled(restMs) as Answer;
+    const answer = await call();
+    try {
+      if (answer.kind === 'misconfigured') {
+        await markMisconfigured(this.#deps, account, answer.failure);
+        state.misconfiguredAt = this.#deps.clock.now();
+      } else if (answer.kind === 'unavailable' && answer.rateLimited) {
+        state.throttledUntil = await throttleAccount(this.#deps, account, answer.retryAfterMs);
+      } else if (state.misconfiguredAt !== null && accepting.has(answer.kind)) {
+        await clearMisconfigured(this.#deps, account);
+        state.misconfiguredAt = null;
+      }
+    } catch (error) {
+      // The answer must not be lost for it, and whoever calls next notices the same.
+      this.#deps.log.warn(
+        { accountId: account.id, err: error },
+        'what a processor said of its account was not noted',
+      );
+    }
+    return answer;
+  }
+}
+
+/** What only the processor itself can answer; a refusal may also come from the adapter, which has not called it then. */
+const accepting: ReadonlySet<string> = new Set(['found', 'accepted', 'mismatched', 'cancelled']);
+
+function throttled(restMs: number): Extract<CallAnswer, { kind: 'unavailable' }> {
+  const failure = processorFailure('throttled', 'The processor asked for fewer requests.');
+  return { kind: 'unavailable', failure, retryAfterMs: Math.ceil(restMs), rateLimited: false };
+}
+
+/** True for what `connect` throws when an account's stored credentials cannot be used; its message names no secret. */
+export function isUnusableCredentials(
+  error: unknown,
+): error is SecretUnreadableError | InvalidCredentialsError {
+  return error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError;
+}
+
+/** The account that a refund goes through, by its own organization and environment and no other. */
+export async function loadAccount(db: Database, key: AccountKey): Promise<AccountName> {
+  const { organizationId, environment, processor } = key;
+  return await db.processorAccount.findUniqueOrThrow({
+    where: { organizationId_environment_processor: { organizationId, environment, processor } },
+    omit: withoutCredentials,
+  });
+}

@@ -1,0 +1,104 @@
+import { writeAudit } from '../../platform/audit-log.ts';
+import type { Database, DatabaseTransaction, ProcessorAccount } from '../../platform/database.ts';
+import type { Environment } from '../../platform/environment.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { findOrganization, lockOrganization } from '../../platform/organization.ts';
+import { processorKind, processorNames } from '../registry.ts';
+import {
+  type AccountDependencies,
+  type AccountKey,
+  credentialContext,
+  withoutCredentials,
+} from './connections.ts';
+
+/** An account as it may be shown: without its credentials. */
+export type AccountSummary = Omit<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>;
+
+/** An organization's accounts, live ones first; those of one environment when it is given. */
+export async function listProcessorAccounts(
+  db: Database,
+  organizationId: string,
+  environment?: Environment,
+): Promise<AccountSummary[]> {
+  await findOrganization(db, organizationId);
+  return await db.processorAccount.findMany({
+    where: { organizationId, ...(environment === undefined ? {} : { environment }) },
+    omit: withoutCredentials,
+    orderBy: [{ environment: 'asc' }, { processor: 'asc' }],
+  });
+}
+
+/**
+ * Sets up an organization's account at a processor, or replaces its credentials. They are sealed for exactly this
+ * organization, environment and processor. Refunds that the old credentials may have held up are due at once.
+ * @returns the account's id, which replacing keeps, and how many refunds are tried again.
+ * @throws InvalidCredentialsError naming the field, never its value; ServiceError validation_error for an unknown
+ * processor, not_found for the organization.
+ */
+export async function setProcessorAccount(
+  deps: Pick<AccountDependencies, 'db' | 'clock' | 'secrets'>,
+  request: AccountKey & { credentials: unknown; actor: string },
+): Promise<{ id: string; resumedRefunds: number }> {
+  const { organizationId, environment, processor, credentials, actor } = request;
+  if (!processorNames.includes(processor)) {
+    throw new ServiceError(
+      'validation_error',
+      `processor: unknown; use one of ${processorNames.join(', ')}.`,
+    );
+  }
+  processorKind(processor).parseCredentials(credentials, environment);
+  const key: AccountKey = { organizationId, environment, processor };
+  const sealed = deps.secrets.seal(JSON.stringify(credentials), credentialContext(key));
+  const now = deps.clock.now();
+  return await deps.db.$transaction(async (tx) => {
+    await lockOrganization(tx, organizationId);
+    const columns = { encryptedCredentials: sealed.bytes, encryptionKeyId: sealed.keyId };
+    const { id, replaced } = await storeCredentials(tx, key, columns, now);
+    const resumedRefunds = replaced ? await resumeRefunds(tx, key) : 0;
+    const detail = { environment, processor, replaced };
+    await writeAudit(tx, { organizationId, actor, action: 'account.set', target: id, detail }, now);
+    return { id, resumedRefunds };
+  });
+}
+
+async function storeCredentials(
+  tx: DatabaseTransaction,
+  key: AccountKey,
+  columns: Pick<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>,
+  now: Date,
+): Promise<{ id: string; replaced: boolean }> {
+  const where = { organizationId_environment_processor: { ...key } };
+  const existing = await tx.processorAccount.findUnique({ where });
+  if (existing === null) {
+    const id = newId('acc');
+    await tx.processorAccount.create({ data: { ...key, ...columns, id, createdAt: now, updatedAt: now } });
+    return { id, replaced: false };
+  }
+  // Every process notices new credentials by this time, so it moves on even where the clock has not.
+  const updatedAt = new Date(Math.max(now.getTime(), existing.updatedAt.getTime() + 1));
+  await tx.processorAccount.update({
+    where,
+    data: { ...columns, updatedAt, misconfiguredAt: null, throttledUntil: null },
+  });
+  return { id: existing.id, replaced: true };
+}
+
+/**
+ * Makes due what may be waiting because of the account: every refund that the processor has not accepted, every one that is
+ * flagged or to be cancelled, and every one that has ended and is to be read again. Looking too early is harmless. A refund
+ * that a worker holds is left alone.
+ */
+async function resumeRefunds(
+  tx: DatabaseTransaction,
+  { organizationId, environment, processor }: AccountKey,
+): Promise<number> {
+  return await tx.$executeRaw`
+    UPDATE refund_work AS w SET due_at = service_time(), enqueued_at = NULL
+    FROM refund AS r
+    WHERE r.id = w.refund_id AND w.organization_id = ${organizationId} AND w.environment = ${environment}::environment
+      AND w.processor = ${processor} AND w.due_at > service_time()
+      AND (r.status <> 'processing' OR r.external_refund_id IS NULL
+        OR w.flagged_at IS NOT NULL OR w.cancel_requested_at IS NOT NULL)
+      AND (w.leased_until IS NULL OR w.leased_until <= service_time())`;
+}

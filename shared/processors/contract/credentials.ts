@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { Environment } from '../../platform/environment.ts';
+import { type CredentialField, InvalidCredentialsError } from './processor.ts';
+
+/** A credential: text without blanks, so that a careless copy is noticed here and not as an error of the processor. */
+export const secretText = z
+  .string('is required')
+  .regex(/^[\x21-\x7e]{1,255}$/, 'has to be 1 to 255 characters without blanks')
+  .refine((text) => !text.endsWith('...'), 'is the placeholder of an example; put the real one in its place');
+
+/** The field for an address other than the processor's own; see `readApiBase`. */
+export const apiBaseField: Omit<CredentialField, 'name'> = {
+  label: 'Address of the API',
+  type: 'address',
+  isRequired: false,
+  hint: "Leave it empty for the processor's own. For a sandbox: scheme, host and port.",
+};
+
+/** The fields of a schema, by name, so that none of either is forgotten. */
+export function credentialFieldsOf<Name extends string>(
+  fields: Readonly<Record<Name, Omit<CredentialField, 'name'>>>,
+): CredentialField[] {
+  return Object.entries<Omit<CredentialField, 'name'>>(fields).map(([name, field]) => ({ name, ...field }));
+}
+
+/**
+ * Reads credentials that a person supplied.
+ * @throws InvalidCredentialsError naming the first bad field, never its value.
+ */
+export function readCredentials<T>(schema: z.ZodType<T>, input: unknown): T {
+  const checked = schema.safeParse(input);
+  if (checked.success) return checked.data;
+  const [issue] = checked.error.issues;
+  if (issue?.code === 'unrecognized_keys') {
+    throw new InvalidCredentialsError(`${issue.keys.join(', ')}: there is no such credential.`);
+  }
+  const field = issue?.path.join('.') || 'credentials';
+  throw new InvalidCredentialsError(`${field}: ${issue?.message ?? 'not valid'}.`);
+}
+
+/**
+ * Where to find the processor: the given address, else the processor's own for the environment.
+ * @returns scheme, host and port.
+ * @throws InvalidCredentialsError for an address that credentials must not be sent to.
+ */
+export function readApiBase(
+  apiBase: string | undefined,
+  environment: Environment,
+  own: Readonly<Record<Environment, string>>,
+): string {
+  if (apiBase === undefined) return own[environment];
+  const url = URL.canParse(apiBase) ? new URL(apiBase) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw new InvalidCredentialsError('apiBase: has to be an http or https URL.');
+  }
+  if (url.username || url.password || url.pathname !== '/' || url.search || url.hash) {
+    throw new InvalidCredentialsError('apiBase: has to be a scheme, a host and a port, and nothing else.');
+  }
+  if (environment === 'live' && url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    throw new InvalidCredentialsError('apiBase: live credentials are sent over https only.');
+  }
+  const other = environment === 'live' ? own.test : own.live;
+  if (url.origin === other && other !== own[environment]) {
+    throw new InvalidCredentialsError(`apiBase: does not belong to the ${environment} environment.`);
+  }
+  return url.origin;
+}
+
+/** Nothing leaves the machine on the way to a loopback address. */
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}

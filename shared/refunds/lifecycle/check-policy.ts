@@ -1,0 +1,76 @@
+import type { KnownPayment } from '../../payments/payment.ts';
+import { readFacts } from '../../payments/read-payment.ts';
+import type { Environment } from '../../platform/environment.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { decideInFull, type PolicyRequest } from '../../policies/decide.ts';
+import { unknownTransaction, unrefundableTransaction } from '../../policies/evaluate.ts';
+import type { PolicyVerdict } from '../../policies/policy.ts';
+import { chooseAccount } from '../../processors/accounts/choose-account.ts';
+import type { ProcessorFailure } from '../../processors/contract/processor.ts';
+import { refusedCredentials } from '../model/refusals.ts';
+import type { RefundDependencies } from './dependencies.ts';
+import { recordKnown } from './record-payment.ts';
+
+/** A question about a refund of a payment that somebody may ask for. */
+export interface PolicyQuestion {
+  organizationId: string;
+  environment: Environment;
+  transactionId: string;
+  /** Undefined to have it found out. */
+  processor?: string | undefined;
+  request: PolicyRequest;
+}
+
+export interface PaymentExamination {
+  /** Null when no account has it, or its processor refunds nothing of it. */
+  payment: KnownPayment | null;
+  /** Why its processor refunds nothing of it; null otherwise. */
+  unrefundable: ProcessorFailure | null;
+  verdict: PolicyVerdict;
+}
+
+/**
+ * Answers whether a payment may be refunded; nothing is changed. An unknown payment, or one of which its processor
+ * refunds nothing, is not eligible.
+ * @throws ServiceError when nothing is stored: service_unavailable while the processor cannot be asked, and processor_error
+ * when it refuses the account's credentials; besides what `chooseAccount` throws.
+ */
+export async function examinePayment(
+  deps: RefundDependencies,
+  question: PolicyQuestion,
+): Promise<PaymentExamination> {
+  const { organizationId, environment, transactionId, request } = question;
+  const none = { payment: null, unrefundable: null };
+  const unknown = { ...none, verdict: unknownTransaction(transactionId, request.initiatedBy) };
+  const { accounts, policies } = await deps.lookups.setUp(question);
+  const account = await chooseAccount(deps, accounts, { ...question, processor: question.processor });
+  if (account === null) return unknown;
+  const { processor } = account;
+  const key = { organizationId, environment, processor, transactionId };
+  const stored = await deps.lookups.payment(key);
+  const found = await readFacts(deps, account, transactionId, stored);
+  switch (found.kind) {
+    case 'stored':
+    case 'read': {
+      const payment = found.kind === 'stored' ? found.payment : await recordKnown(deps, key, found);
+      const verdict = await decideInFull(deps.db, { policies, payment, request, now: stored.now });
+      return { payment, unrefundable: null, verdict };
+    }
+    case 'not-found':
+      return unknown;
+    case 'unrefundable':
+      return {
+        payment: null,
+        unrefundable: found.failure,
+        verdict: unrefundableTransaction(transactionId, found.failure, request.initiatedBy),
+      };
+    case 'unreachable':
+      throw new ServiceError(
+        'service_unavailable',
+        `${processor} cannot be asked about this transaction; repeat in a few seconds. It last said: ${found.failure.message}`,
+        { retryAfterSeconds: 5 },
+      );
+    case 'misconfigured':
+      throw refusedCredentials(processor, found.failure);
+  }
+}

@@ -1,0 +1,9 @@
+import type { AccountDependencies } from '../../processors/accounts/connections.ts';
+import type { Lookups } from './lookups.ts';
+import type { RefundStatements } from './statements.ts';
+
+/** What creating, moving and cancelling refunds needs. */
+export interface RefundDependencies extends AccountDependencies {
+  lookups: Lookups;
+  statements: RefundStatements;
+}

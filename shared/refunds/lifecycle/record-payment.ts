@@ -1,0 +1,201 @@
+import { formatAmount } from '../../money/money.ts';
+import {
+  asKnown,
+  type KnownPayment,
+  lockPayment,
+  type PaymentKey,
+  paymentKeyOf,
+  wherePayment,
+} from '../../payments/payment.ts';
+import type { PaymentFacts } from '../../payments/read-payment.ts';
+import type { Database, DatabaseTransaction, Payment, Refund } from '../../platform/database.ts';
+import {
+  isLive,
+  type ProcessorRefund,
+  type ProcessorTransaction,
+} from '../../processors/contract/processor.ts';
+import { holdsReservation, refundStatuses } from '../model/states.ts';
+import { moveRefund } from './move.ts';
+
+/**
+ * Stores what the processor says of a payment. Refunds that were accepted while it could not be asked are held
+ * against the facts here, before anything is sent: oldest first, those that are surely not at the processor and do not
+ * fit fail, or are cancelled while they await approval.
+ * @param readAt when the read began, in the database's time. One that began before the last one that is stored is not
+ * stored; one that began before the payment was last doubted is stored, and does not end the doubt.
+ * @returns the payment as stored; still without its amount while more than that is reserved by refunds that are, or may
+ * be, at the processor.
+ */
+export async function recordPayment(
+  db: Database,
+  key: PaymentKey,
+  facts: ProcessorTransaction,
+  readAt: Date,
+): Promise<Payment> {
+  return await db.$transaction(async (tx) => {
+    await ensurePayment(tx, key);
+    await lockPayment(tx, key);
+    const where = wherePayment(key);
+    const known = await tx.payment.findUniqueOrThrow({ where });
+    if (known.fetchedAt !== null && known.fetchedAt > readAt) return known;
+    const outside = await refundedOutside(tx, key, facts.refunds);
+    if (known.amount === null) await failUnfitting(tx, known, facts, outside);
+    const { reserved } = await tx.payment.findUniqueOrThrow({ where });
+    const isDoubted = known.doubtedAt !== null && readAt <= known.doubtedAt;
+    return await tx.payment.update({
+      where,
+      data: storable(facts, outside, reserved, isDoubted ? null : readAt),
+    });
+  });
+}
+
+/**
+ * What the row can hold. While refunds of ours are under way, the payment may have shrunk, or been refunded outside, to
+ * less than they have reserved. The processor will refuse them then; as much as fits is stored, and the payment is
+ * read again when it is next needed.
+ */
+function storable(facts: ProcessorTransaction, outside: bigint, reserved: bigint, fetchedAt: Date | null) {
+  const { amount, currency, chargedAt } = facts;
+  if (amount < reserved) return { fetchedAt: null };
+  const fits = outside <= amount - reserved;
+  return {
+    amount,
+    currency,
+    chargedAt,
+    refundedOutside: fits ? outside : amount - reserved,
+    fetchedAt: fits ? fetchedAt : null,
+  };
+}
+
+async function ensurePayment(tx: DatabaseTransaction, key: PaymentKey): Promise<void> {
+  await tx.$executeRaw`
+    INSERT INTO payment (organization_id, environment, processor, transaction_id, created_at)
+    VALUES (${key.organizationId}, ${key.environment}::environment, ${key.processor}, ${key.transactionId}, service_time())
+    ON CONFLICT DO NOTHING`;
+}
+
+/** The sum of a processor's live refunds, for a payment of which there is no refund here. */
+export function sumOfLive(refunds: readonly ProcessorRefund[]): bigint {
+  return refunds.filter(isLive).reduce((sum, { amount }) => sum + amount, 0n);
+}
+
+/**
+ * The sum of the processor's live refunds that no reservation of ours stands for. A refund of ours is known by the
+ * processor's id once that is on record, and by our name before, unless it awaits approval; what else carries our name
+ * was made elsewhere.
+ */
+async function refundedOutside(
+  tx: DatabaseTransaction,
+  key: PaymentKey,
+  refunds: readonly ProcessorRefund[],
+): Promise<bigint> {
+  if (!refunds.some(isLive)) return 0n;
+  const ours = await tx.refund.findMany({
+    where: { ...paymentKeyOf(key), status: { in: refundStatuses.filter(holdsReservation) } },
+    select: { id: true, externalRefundId: true, status: true },
+  });
+  const atProcessor = ours.filter(({ status }) => status !== 'pending');
+  const ourIds = new Set(atProcessor.map(({ id, externalRefundId }) => externalRefundId ?? id));
+  return sumOfLive(
+    refunds.filter(({ id, refundId }) => !ourIds.has(id) && !(refundId !== null && ourIds.has(refundId))),
+  );
+}
+
+/** What is at the processor, or may be, keeps what it has reserved, and the others share what is left. */
+async function failUnfitting(
+  tx: DatabaseTransaction,
+  payment: Payment,
+  facts: ProcessorTransaction,
+  outside: bigint,
+): Promise<void> {
+  const waiting = await lockUnsent(tx, payment);
+  const taken = waiting.reduce((others, { amount }) => others - amount, payment.reserved);
+  let left = facts.amount - outside - taken;
+  for (const refund of waiting) {
+    const problem = problemOf(refund, facts, left);
+    if (problem === null) left -= refund.amount;
+    else await endUnsent(tx, refund, problem);
+  }
+}
+
+/**
+ * The refunds that are surely not at the processor, the oldest first, with their work locked, so that none is sent
+ * meanwhile: the caller holds the payment, behind which they were created.
+ */
+async function lockUnsent(tx: DatabaseTransaction, payment: PaymentKey): Promise<Refund[]> {
+  await tx.$queryRaw`
+    SELECT w.refund_id FROM refund_work AS w JOIN refund AS r ON r.id = w.refund_id
+    WHERE r.organization_id = ${payment.organizationId} AND r.environment = ${payment.environment}::environment
+      AND r.processor = ${payment.processor} AND r.transaction_id = ${payment.transactionId}
+    ORDER BY w.refund_id FOR UPDATE OF w`;
+  return await tx.refund.findMany({
+    where: {
+      ...paymentKeyOf(payment),
+      externalRefundId: null,
+      OR: [
+        { status: 'pending' },
+        { status: 'processing', work: { unknownSince: null, resyncRequestedAt: null } },
+      ],
+    },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+}
+
+/** Why a refund cannot be made of a payment, in the codes that `failureCode` carries; null when it can. */
+function problemOf(
+  refund: Refund,
+  facts: ProcessorTransaction,
+  left: bigint,
+): { code: string; message: string } | null {
+  if (refund.currency !== facts.currency) {
+    return {
+      code: 'currency_mismatch',
+      message: `The transaction is in ${facts.currency.toUpperCase()}; pass currency "${facts.currency}".`,
+    };
+  }
+  if (refund.amount <= left) return null;
+  if (left <= 0n)
+    return { code: 'already_refunded', message: 'The transaction has already been refunded in full.' };
+  return {
+    code: 'amount_too_large',
+    message: `The transaction has ${formatAmount(left, facts.currency)} left to refund; the amount is more than that.`,
+  };
+}
+
+/** One that still awaits approval has not been promised to anybody, so it is cancelled instead of failed. */
+async function endUnsent(
+  tx: DatabaseTransaction,
+  refund: Refund,
+  problem: { code: string; message: string },
+): Promise<void> {
+  const to = refund.status === 'pending' ? 'cancelled' : 'failed';
+  const moved = await moveRefund(tx, {
+    refund,
+    from: refund.status,
+    to,
+    change: { failureCode: problem.code, failureMessage: problem.message },
+    entry: { type: `refund.${to}`, actor: 'service', detail: { ...problem, sent: false } },
+  });
+  // A worker that holds it learns that the lease is lost. A flag for another refund under its name stays.
+  if (moved !== null) {
+    await tx.$executeRaw`
+      WITH flagged AS (
+        UPDATE refund_work SET due_at = NULL, leased_until = NULL, lease_token = NULL
+        WHERE refund_id = ${refund.id} AND extra_refund_id IS NOT NULL)
+      DELETE FROM refund_work WHERE refund_id = ${refund.id} AND extra_refund_id IS NULL`;
+  }
+}
+
+/**
+ * Records facts that were just read.
+ * @returns the payment. Where the row cannot hold an amount that is less than what is reserved, as the facts have it.
+ */
+export async function recordKnown(
+  { db }: { db: Database },
+  key: PaymentKey,
+  { facts, readAt }: Extract<PaymentFacts, { kind: 'read' }>,
+): Promise<KnownPayment> {
+  const recorded = await recordPayment(db, key, facts, readAt);
+  const { amount, currency, chargedAt } = facts;
+  return asKnown(recorded) ?? { ...recorded, amount, currency, chargedAt };
+}

@@ -1,0 +1,96 @@
+import type { Prisma, Refund, RefundWork } from '../../platform/database.ts';
+import type { Environment } from '../../platform/environment.ts';
+
+/** Whose refunds are meant; those of another organization or environment do not exist for it. */
+export interface RefundOwner {
+  organizationId: string;
+  environment: Environment;
+}
+
+/** True for what has the shape of our ids; anything else is no refund's, and perhaps nothing that the database can be asked. */
+export function isRefundId(id: string): boolean {
+  return /^ref_[a-z0-9]{1,64}$/.test(id);
+}
+
+/** A refund as far as clients see it, with what an answer about it needs besides. */
+export type ReadRefund = Pick<
+  Refund,
+  | 'id'
+  | 'organizationId'
+  | 'externalRefundId'
+  | 'transactionId'
+  | 'amount'
+  | 'currency'
+  | 'reason'
+  | 'status'
+  | 'processor'
+  | 'metadata'
+  | 'initiatedBy'
+  | 'createdAt'
+  | 'updatedAt'
+>;
+
+/** The columns of a `ReadRefund`, for SQL that names the refund `r`. */
+export const refundColumns = `r.id, r.organization_id AS "organizationId", r.external_refund_id AS "externalRefundId",
+  r.transaction_id AS "transactionId", r.amount, r.currency, r.reason, r.status, r.processor, r.metadata,
+  r.initiated_by AS "initiatedBy", r.created_at AS "createdAt", r.updated_at AS "updatedAt"`;
+
+/** A refund with its open work, if there is any. */
+export type RefundWithWork = Prisma.RefundGetPayload<{ include: { work: true } }>;
+
+type Flagged = Pick<RefundWork, 'flaggedAt' | 'extraRefundId'> | null;
+
+/** True while a refund is flagged for something of its own, which ends when the processor agrees again. */
+export function hasOwnFlag(work: Flagged): boolean {
+  return work !== null && work.flaggedAt !== null && work.extraRefundId === null;
+}
+
+/**
+ * True while a refund is flagged for another one that the processor has under its name. Only a person ends such a flag, and
+ * whatever else is wrong is flagged after it.
+ */
+export function isFlaggedForExtra(work: Flagged): boolean {
+  return work !== null && work.extraRefundId !== null;
+}
+
+/** A refund as clients see it: the thirteen fields of the public contract, amounts in minor units. */
+export interface PublicRefund {
+  id: string;
+  organizationId: string;
+  externalRefundId: string | null;
+  transactionId: string;
+  amount: number;
+  currency: string;
+  reason: Refund['reason'];
+  status: Refund['status'];
+  processor: string;
+  metadata: Record<string, unknown> | null;
+  initiatedBy: Refund['initiatedBy'];
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** Amounts are at most Number.MAX_SAFE_INTEGER, which is checked at creation. */
+export function toPublicRefund(refund: ReadRefund): PublicRefund {
+  return {
+    id: refund.id,
+    organizationId: refund.organizationId,
+    externalRefundId: refund.externalRefundId,
+    transactionId: refund.transactionId,
+    amount: Number(refund.amount),
+    currency: refund.currency,
+    reason: refund.reason,
+    status: refund.status,
+    processor: refund.processor,
+    metadata: refund.metadata as Record<string, unknown> | null,
+    initiatedBy: refund.initiatedBy,
+    createdAt: refund.createdAt.toISOString(),
+    updatedAt: refund.updatedAt.toISOString(),
+  };
+}
+
+/** A sent refund as it was when it was created, with the processor's id where it has one by now. */
+export function asCreated(refund: ReadRefund): PublicRefund {
+  const current = toPublicRefund(refund);
+  return { ...current, status: 'processing', updatedAt: current.createdAt };
+}

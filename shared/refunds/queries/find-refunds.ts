@@ -1,0 +1,118 @@
+import type { Database, Reads, Refund } from '../../platform/database.ts';
+import type { Environment } from '../../platform/environment.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { type SharedStatement, shareQuestion, shareRead } from '../../platform/shared-statement.ts';
+import {
+  isRefundId,
+  type ReadRefund,
+  type RefundOwner,
+  type RefundWithWork,
+  refundColumns,
+} from '../model/refund.ts';
+import type { RefundStatus } from '../model/states.ts';
+
+/** A refund with the environment that it belongs to. */
+type OwnedRefund = ReadRefund & Pick<Refund, 'environment'>;
+
+/** What clients read, shared by requests that ask at the same moment. */
+export interface RefundReads {
+  byId: SharedStatement<string, OwnedRefund | undefined>;
+  list: SharedStatement<string, ReadRefund[]>;
+}
+
+export function openRefundReads(reads: Reads): RefundReads {
+  return {
+    byId: shareRead(async (ids) => {
+      // By the ids alone, whose index can never be the wrong one; their owner is checked by who asks.
+      const rows = await reads.query<OwnedRefund>(
+        `SELECT ${refundColumns}, r.environment FROM refund AS r WHERE r.id = ANY ($1)`,
+        [ids],
+      );
+      return new Map(rows.map((row) => [row.id, row]));
+    }),
+    list: shareQuestion((page) => readPage(reads, JSON.parse(page))),
+  };
+}
+
+/**
+ * Reads a refund for a client.
+ * @throws ServiceError not_found for an id that is unknown, malformed or another owner's, all alike.
+ */
+export async function readRefund(
+  { byId }: RefundReads,
+  { organizationId, environment }: RefundOwner,
+  id: string,
+): Promise<ReadRefund> {
+  const refund = isRefundId(id) ? await byId(id) : undefined;
+  if (refund?.organizationId === organizationId && refund.environment === environment) return refund;
+  throw notFound();
+}
+
+/** Part of a list of refunds; what is undefined does not restrict. */
+export interface RefundListing {
+  status: RefundStatus | undefined;
+  processor: string | undefined;
+  limit: number;
+  offset: number;
+}
+
+/** A page of an organization's refunds, newest first. */
+export async function listRefunds(
+  { list }: RefundReads,
+  { organizationId, environment }: RefundOwner,
+  { status, processor, limit, offset }: RefundListing,
+): Promise<ReadRefund[]> {
+  const page = { organizationId, environment, status, processor, limit, offset };
+  return await list(JSON.stringify(page));
+}
+
+async function readPage(
+  reads: Reads,
+  { organizationId, environment, status, processor, limit, offset }: RefundOwner & RefundListing,
+): Promise<ReadRefund[]> {
+  const values: unknown[] = [organizationId, environment, limit, offset];
+  const filters = [
+    ...(status === undefined ? [] : [`AND r.status = $${values.push(status)}`]),
+    ...(processor === undefined ? [] : [`AND r.processor = $${values.push(processor)}`]),
+  ];
+  return await reads.query<ReadRefund>(
+    `SELECT ${refundColumns} FROM refund AS r WHERE r.organization_id = $1 AND r.environment = $2 ${filters.join(' ')}
+     ORDER BY r.created_at DESC, r.id DESC LIMIT $3 OFFSET $4`,
+    values,
+  );
+}
+
+/**
+ * Loads a refund with its open work.
+ * @throws ServiceError not_found for an id that is unknown, malformed or another owner's, all alike.
+ */
+export async function findOwnRefund(
+  db: Database,
+  { organizationId, environment }: RefundOwner,
+  id: string,
+): Promise<RefundWithWork> {
+  const refund = isRefundId(id)
+    ? await db.refund.findUnique({ where: { id }, include: { work: true } })
+    : null;
+  if (refund?.organizationId === organizationId && refund.environment === environment) return refund;
+  throw notFound();
+}
+
+function notFound(): ServiceError {
+  return new ServiceError('not_found', 'No such refund.');
+}
+
+/** In which environment an organization's refunds are, by id; ids that are none of its refunds are left out. */
+export async function findRefundEnvironments(
+  db: Database,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<Map<string, Environment>> {
+  const refundIds = ids.filter((id) => id.startsWith('ref_'));
+  if (refundIds.length === 0) return new Map();
+  const refunds = await db.refund.findMany({
+    where: { id: { in: refundIds }, organizationId },
+    select: { id: true, environment: true },
+  });
+  return new Map(refunds.map(({ id, environment }) => [id, environment]));
+}

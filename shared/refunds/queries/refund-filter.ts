@@ -1,0 +1,122 @@
+import { isCurrency } from '../../money/money.ts';
+import { Prisma } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { processorNames } from '../../processors/registry.ts';
+import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
+import type { RefundOwner } from '../model/refund.ts';
+import type { RefundStatus } from '../model/states.ts';
+
+/** Which of an organization's refunds are meant. Whatever is left out does not restrict; what is given has to hold at once. */
+export interface RefundFilter {
+  /** Any of these; an empty list is every status. */
+  statuses?: readonly RefundStatus[] | undefined;
+  processor?: string | undefined;
+  initiatedBy?: InitiatedBy | undefined;
+  reason?: RefundReason | undefined;
+  /** Lowercase ISO 4217. */
+  currency?: string | undefined;
+  /** Created from here (inclusive) ... */
+  createdFrom?: Date | undefined;
+  /** ... to here (exclusive). */
+  createdTo?: Date | undefined;
+  /** Minor units of `currency`, which has to be given with them; both ends count. */
+  amountFrom?: bigint | undefined;
+  amountTo?: bigint | undefined;
+  /** Only what waits for approval or is flagged. */
+  needsPerson?: boolean | undefined;
+  /** Exactly our id, the payment's or the processor's of the refund; spaces around it do not count. */
+  q?: string | undefined;
+}
+
+/** Each kind is looked up in its own partial index, in its own words: as a parameter, the status would not match. */
+function needsPersonSql(owner: RefundOwner): Prisma.Sql {
+  const ofOwner = ownerSql(owner);
+  return Prisma.sql`id = ANY (ARRAY(
+    SELECT id FROM refund WHERE ${ofOwner} AND status = 'pending'
+    UNION SELECT refund_id FROM refund_work WHERE ${ofOwner} AND flagged_at IS NOT NULL))`;
+}
+
+/**
+ * The condition of a filter on `refund`, which the owner is always a part of.
+ * @throws ServiceError validation_error naming the field that cannot be meant.
+ */
+export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sql {
+  check(filter);
+  const { statuses = [], processor, initiatedBy, reason, currency, needsPerson } = filter;
+  const { createdFrom, createdTo, amountFrom, amountTo } = filter;
+  const q = filter.q?.trim() ?? '';
+  return Prisma.join(
+    [
+      ownerSql(owner),
+      statuses.length > 0 && statusSql(statuses),
+      processor !== undefined && Prisma.sql`processor = ${processor}`,
+      initiatedBy !== undefined && Prisma.sql`initiated_by = ${initiatedBy}::initiated_by`,
+      reason !== undefined && Prisma.sql`reason = ${reason}::refund_reason`,
+      currency !== undefined && Prisma.sql`currency = ${currency}`,
+      createdFrom !== undefined && Prisma.sql`created_at >= ${createdFrom}`,
+      createdTo !== undefined && Prisma.sql`created_at < ${createdTo}`,
+      amountFrom !== undefined && Prisma.sql`amount >= ${amountFrom}`,
+      amountTo !== undefined && Prisma.sql`amount <= ${amountTo}`,
+      needsPerson === true && needsPersonSql(owner),
+      q !== '' && namedSql(owner, q),
+    ].filter((condition) => condition !== false),
+    ' AND ',
+  );
+}
+
+/** The refunds of one organization in one environment. */
+export function ownerSql({ organizationId, environment }: RefundOwner): Prisma.Sql {
+  return Prisma.sql`organization_id = ${organizationId} AND environment = ${environment}::environment`;
+}
+
+function statusSql(statuses: readonly RefundStatus[]): Prisma.Sql {
+  const each = statuses.map((status) => Prisma.sql`${status}::refund_status`);
+  // One status alone keeps the order of the index by status.
+  return each.length === 1 ? Prisma.sql`status = ${each[0]}` : Prisma.sql`status IN (${Prisma.join(each)})`;
+}
+
+/** What all ids are made of, ours and the processors'. */
+const idPattern = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * Each kind of id is looked up in its own index, before anything else is considered: an OR would leave the planner the
+ * choice of going through the list. Naming every processor makes the leading columns of the two other indexes complete.
+ */
+function namedSql(owner: RefundOwner, text: string): Prisma.Sql {
+  if (!idPattern.test(text)) return Prisma.sql`FALSE`;
+  const ofOwner = ownerSql(owner);
+  const processors = [...processorNames];
+  return Prisma.sql`id = ANY (ARRAY(
+    SELECT id FROM refund WHERE ${ofOwner} AND id = ${text}
+    UNION SELECT id FROM refund WHERE ${ofOwner} AND processor = ANY (${processors}) AND transaction_id = ${text}
+    UNION SELECT id FROM refund WHERE ${ofOwner} AND processor = ANY (${processors}) AND external_refund_id = ${text}))`;
+}
+
+const latestDate = Date.UTC(9999, 11, 31);
+
+function check({ processor, currency, createdFrom, createdTo, amountFrom, amountTo }: RefundFilter): void {
+  if (processor !== undefined && !processorNames.includes(processor)) {
+    throw invalid('processor', `unknown; use one of ${processorNames.join(', ')}.`);
+  }
+  if (currency !== undefined && !isCurrency(currency)) {
+    throw invalid('currency', 'must be a lowercase currency code of ISO 4217, such as usd.');
+  }
+  for (const [field, date] of Object.entries({ createdFrom, createdTo })) {
+    if (date !== undefined && !(date.getTime() >= 0 && date.getTime() <= latestDate)) {
+      throw invalid(field, 'must be a time between the years 1970 and 9999.');
+    }
+  }
+  for (const [field, amount] of Object.entries({ amountFrom, amountTo })) {
+    if (amount === undefined) continue;
+    if (currency === undefined) {
+      throw invalid(field, 'needs a currency: amounts of different currencies cannot be compared.');
+    }
+    if (amount < 0n || amount > BigInt(Number.MAX_SAFE_INTEGER)) {
+      throw invalid(field, `must be from 0 to ${Number.MAX_SAFE_INTEGER} in the smallest currency unit.`);
+    }
+  }
+}
+
+function invalid(field: string, fix: string): ServiceError {
+  return new ServiceError('validation_error', `${field}: ${fix}`);
+}

@@ -1,0 +1,139 @@
+import Fastify from 'fastify';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { type App, buildApp } from '../../../api/app.ts';
+import { answerErrors } from '../../../api/http/error-handler.ts';
+import { handOverUnknown } from '../../../api/http/hand-over.ts';
+import type { Api } from '../../../api/http/route.ts';
+import { openLog } from '../../../shared/platform/log.ts';
+import { RefundWatcher } from '../../../shared/refunds/lifecycle/refund-watcher.ts';
+import { startProcess } from '../../support/processes/child-process.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+
+describe('the API listens', () => {
+  test('before anything is loaded that only pages, queues and processors need', async () => {
+    const api = startProcess('api/main.ts', {
+      env: {
+        // Nothing listens there: what is loaded does not depend on a database.
+        DATABASE_URL: 'postgresql://postgres@127.0.0.1:1/refunds',
+        ENCRYPTION_KEY: service.settings.ENCRYPTION_KEY,
+        REDIS_URL: '',
+        PORT: '0',
+      },
+      preload: 'test/support/processes/packages-at-listen.ts',
+    });
+    onTestFinished(async () => {
+      await api.kill9();
+    });
+    const [, list = ''] = await api.waitForOutput(/^loaded when it listens: (.*)$/m);
+    const loaded = list.split(' ');
+    expect(loaded).toEqual(expect.arrayContaining(['fastify', 'zod', 'pg', 'api/routes/refunds/list.ts']));
+    const late =
+      /^(preact|d3-|@bull-board\/|@fastify\/(swagger|session|static)|ajv$|@node-rs\/|bullmq$|ioredis$|stripe$|braintree$|api\/dashboard\/)/;
+    expect(loaded.filter((name) => late.test(name))).toEqual([]);
+  });
+});
+
+describe('while the part for browsers is not loaded', () => {
+  let app: App['app'];
+  let logged: { msg: string; reqId: string; res?: { statusCode: number } }[];
+  beforeEach(async () => {
+    const { deps } = service;
+    logged = [];
+    const write = (line: string) => logged.push(JSON.parse(line));
+    const log = openLog('info', 'test', { write });
+    ({ app } = await buildApp({
+      ...deps,
+      log,
+      dashboardDb: deps.db,
+      watcher: new RefundWatcher(deps.reads),
+    }));
+    return () => app.close();
+  });
+
+  test.each([
+    ['/dashboard', 303],
+    ['/dashboard/sign-in', 303],
+    ['/dashboard/set-up', 200],
+    ['/dashboard/nothing', 404],
+    ['/docs/', 200],
+    ['/openapi.json', 200],
+    ['/v1/nothing', 404],
+  ])('a request for %s waits for it and is answered with %i', async (url, status) => {
+    expect((await app.inject(url)).statusCode).toBe(status);
+  });
+
+  test('the body of a request arrives whole', async () => {
+    const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+    const url = `${origin}/dashboard/set-up`;
+    const page = await fetch(url);
+    const [, token = ''] = /name="_csrf" value="([^"]+)"/.exec(await page.text()) ?? [];
+    const cookie = page.headers.getSetCookie().map((one) => one.split(';', 1)[0]);
+    const form = new URLSearchParams({ _csrf: token, organizationName: 'x'.repeat(40_000) });
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { cookie: cookie.join('; '), origin },
+      body: form,
+    });
+    expect(await answer.text()).toContain('x'.repeat(40_000));
+  });
+
+  test('a request is logged once, under the id that its client gets', async () => {
+    const { headers } = await app.inject('/dashboard/nothing');
+    const lines = logged.filter(({ msg }) => /^(incoming request|request completed)$/.test(msg));
+    expect(lines.map(({ msg, reqId, res }) => [msg, reqId, res?.statusCode])).toEqual([
+      ['request completed', headers['x-request-id'], 404],
+    ]);
+  });
+
+  test('a request that waits when the process begins to close is answered', async () => {
+    const answer = app.inject('/docs/json');
+    const closed = app.close();
+    expect((await answer).statusCode).toBe(200);
+    await closed;
+  });
+});
+
+describe('an application that hands over what it has no route for', () => {
+  function firstApp(build: () => Promise<Api>) {
+    const app: Api = Fastify().withTypeProvider();
+    answerErrors(app, openLog('silent', 'test'));
+    handOverUnknown(app, build);
+    app.get('/known', async () => 'first');
+    onTestFinished(() => app.close());
+    return app;
+  }
+
+  test('answers its own requests while the other one loads, and loads it once', async () => {
+    let finishLoading = () => {};
+    const loading = new Promise<void>((resolve) => {
+      finishLoading = resolve;
+    });
+    let builds = 0;
+    const app = firstApp(async () => {
+      builds += 1;
+      await loading;
+      const second: Api = Fastify().withTypeProvider();
+      second.get('/unknown', async () => 'second');
+      await second.ready();
+      return second;
+    });
+    const waiting = Promise.all([app.inject('/unknown'), app.inject('/unknown')]);
+    expect((await app.inject('/known')).body).toBe('first');
+    finishLoading();
+    expect((await waiting).map(({ body }) => body)).toEqual(['second', 'second']);
+    expect(builds).toBe(1);
+  });
+
+  test('answers its own requests when the other one cannot be loaded', async () => {
+    const app = firstApp(async () => {
+      throw new Error('It cannot be loaded.');
+    });
+    for (let request = 0; request < 2; request += 1) {
+      const refused = await app.inject('/unknown');
+      expect([refused.statusCode, refused.json().error.code]).toEqual([500, 'internal_error']);
+      expect((await app.inject('/known')).body).toBe('first');
+    }
+  });
+});

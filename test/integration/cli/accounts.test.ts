@@ -1,0 +1,122 @@
+import { writeFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { SecretUnreadableError } from '../../../shared/platform/secrets.ts';
+import { credentialContext } from '../../../shared/processors/accounts/connections.ts';
+import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
+import { expectNotInDatabase } from '../../support/stores/database-content.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const admin = adminCliOf(service);
+const inFolder = useTemporaryFolder();
+
+describe('processor accounts', () => {
+  const secretKey = 'sk_test_51NoSuchSecretAnywhere';
+  const accountOf = (environment: string, processor: string) => [
+    ...['--organization', service.organization.id],
+    ...['--environment', environment, '--processor', processor],
+  ];
+  const stripeAccount = (environment: 'live' | 'test') =>
+    service.deps.db.processorAccount.findFirstOrThrow({
+      where: { organizationId: service.organization.id, environment, processor: 'stripe' },
+    });
+
+  test('credentials come from stdin or a file, and cannot be read in the database', async () => {
+    const before = await stripeAccount('test');
+    const set = ['account', 'set', ...accountOf('test', 'stripe')];
+    const fromStdin = await admin(set, JSON.stringify({ secretKey }));
+    expect(fromStdin.code, fromStdin.stderr).toBe(0);
+    expect(onlyLine(fromStdin.stdout)).toBe(before.id);
+    await expectNotInDatabase(service.settings.DATABASE_URL, secretKey);
+
+    const file = inFolder('stripe.json');
+    await writeFile(file, JSON.stringify({ secretKey: `${secretKey}2` }));
+    expect((await admin([...set, '--credentials-file', file])).code).toBe(0);
+    await expectNotInDatabase(service.settings.DATABASE_URL, secretKey);
+    const account = await stripeAccount('test');
+    const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
+    expect(service.deps.secrets.open(sealed, credentialContext(account))).toContain(`${secretKey}2`);
+
+    const listed = await admin(['account', 'list', '--organization', service.organization.id, '--json']);
+    expect(JSON.parse(listed.stdout)).toHaveLength(4);
+    expect(listed.stdout).not.toMatch(/credentials/i);
+    expect((await auditOf(service, before.id)).map(({ action }) => action)).toEqual(
+      Array(3).fill('account.set'),
+    );
+  });
+
+  test('a live secret key is refused for the test environment, in one line that does not repeat it', async () => {
+    const live = JSON.stringify({ secretKey: 'sk_live_51NoSuchSecretAnywhere' });
+    const refused = await admin(['account', 'set', ...accountOf('test', 'stripe')], live);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(onlyLine(refused.stderr)).toMatch(/^secretKey: the test environment takes keys that start with/);
+    expect(refused.stderr).not.toContain('NoSuchSecret');
+  });
+
+  test.each([
+    ['stripe', 'secretKey', { secretKey: 'sk_test_...' }],
+    ['stripe', 'webhookSecret', { secretKey, webhookSecret: 'whsec_...' }],
+    ['braintree', 'merchantId', { merchantId: '...', publicKey: 'public', privateKey: 'private' }],
+    ['braintree', 'publicKey', { merchantId: 'merchant', publicKey: '...', privateKey: 'private' }],
+    ['braintree', 'privateKey', { merchantId: 'merchant', publicKey: 'public', privateKey: '...' }],
+  ])('a placeholder of the examples is not stored: %s, %s', async (processor, field, credentials) => {
+    const accounts = () => service.deps.db.processorAccount.findMany({ orderBy: { id: 'asc' } });
+    const before = await accounts();
+    const refused = await admin(
+      ['account', 'set', ...accountOf('test', processor)],
+      JSON.stringify(credentials),
+    );
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    const problem = `${field}: is the placeholder of an example; put the real one in its place.`;
+    expect(onlyLine(refused.stderr)).toBe(problem);
+    expect(await accounts()).toEqual(before);
+  });
+
+  test('credentials that are not JSON are refused without a word of them', async () => {
+    const number = '12345678901234567890123';
+    for (const input of [`{"secretKey": ${secretKey}}`, secretKey, `{"secretKey": ${number}}`, '']) {
+      const refused = await admin(['account', 'set', ...accountOf('test', 'stripe')], input);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(onlyLine(refused.stderr)).toMatch(
+        /^The credentials from stdin (are empty|cannot be used: (not valid JSON|a number in it cannot be kept exactly))\.$/,
+      );
+      expect(refused.stderr).not.toContain(number);
+    }
+  });
+
+  test('credentials that were copied to another row cannot be opened', async () => {
+    const { db, connections } = service.deps;
+    const other = await service.addOrganization('Other');
+    const own = await stripeAccount('test');
+    const { encryptedCredentials, encryptionKeyId } = own;
+    const copied = { encryptedCredentials, encryptionKeyId };
+    const elsewhere = {
+      processor: 'stripe',
+      OR: [{ organizationId: other.id }, { id: (await stripeAccount('live')).id }],
+    };
+    await db.processorAccount.updateMany({ where: elsewhere, data: { ...copied, updatedAt: new Date() } });
+    const victims = await db.processorAccount.findMany({ where: elsewhere });
+    expect(victims).toHaveLength(3);
+    for (const victim of victims)
+      await expect(connections.connect(victim)).rejects.toThrow(SecretUnreadableError);
+    await expect(connections.connect(own)).resolves.toBeDefined();
+  });
+
+  test('new credentials are noticed even in the millisecond of the old ones', async () => {
+    const stopped = { ...service.deps, clock: { now: () => new Date('2026-01-01T00:00:00Z') } };
+    const { id: organizationId } = await service.addOrganization('Still');
+    const request = { organizationId, environment: 'test', processor: 'stripe', actor: 'test' } as const;
+    const updates: number[] = [];
+    for (const ending of ['a', 'b', 'c']) {
+      await setProcessorAccount(stopped, { ...request, credentials: { secretKey: `sk_test_${ending}` } });
+      const account = await service.deps.db.processorAccount.findFirstOrThrow({
+        where: { organizationId, environment: 'test', processor: 'stripe' },
+      });
+      updates.push(account.updatedAt.getTime());
+    }
+    expect(new Set(updates).size).toBe(3);
+  });
+});

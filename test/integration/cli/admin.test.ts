@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { findApiKey } from '../../../shared/organizations/api-keys.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import { adminCli, adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import { useEmptyDatabase } from '../../support/stores/database.ts';
+import { expectNotInDatabase } from '../../support/stores/database-content.ts';
+import { useService } from '../../support/use-service.ts';
+
+const emptyDatabaseUrl = useEmptyDatabase();
+const service = useService({ workers: 0 });
+const admin = adminCliOf(service);
+
+describe('organizations and keys', () => {
+  test('from nothing to a working key in two commands, and to a dead key in a third', async () => {
+    const created = await admin(['organization', 'create', '--name', 'Acme Inc']);
+    expect(created.code, created.stderr).toBe(0);
+    const organization = onlyLine(created.stdout);
+    expect(organization).toMatch(/^org_[a-z0-9]{26}$/);
+
+    const made = await admin(['key', 'create', '--organization', organization, '--environment', 'live']);
+    expect(made.code, made.stderr).toBe(0);
+    const plaintext = onlyLine(made.stdout);
+    expect(plaintext).toMatch(/^svc_live_[A-Za-z0-9]{32}$/);
+    expect(made.stderr).not.toContain(plaintext);
+    const key = await findApiKey(service.deps.apiKeys, plaintext);
+    expect(key).toMatchObject({ organizationId: organization, environment: 'live' });
+    expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(200);
+    await expectNotInDatabase(service.settings.DATABASE_URL, plaintext);
+    await expectNotInDatabase(service.settings.DATABASE_URL, plaintext.slice('svc_live_'.length));
+
+    const keyId = key?.id ?? '';
+    const listed = await admin(['key', 'list', '--organization', organization, '--json']);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ id: keyId, revokedAt: null }]);
+    expect(listed.stdout).not.toContain('hash');
+
+    expect((await admin(['key', 'revoke', keyId])).code).toBe(0);
+    expect(await findApiKey(service.deps.apiKeys, plaintext)).toBeNull();
+    expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(401);
+    const again = await admin(['key', 'revoke', keyId]);
+    expect(again).toMatchObject({ code: 0, stderr: `${keyId} was revoked before.\n` });
+
+    const acts = await auditOf(service, keyId);
+    expect(acts.map(({ action }) => action)).toEqual(['key.created', 'key.revoked']);
+    for (const { actor } of acts) expect(actor).toMatch(/^cli:./);
+    expect((await auditOf(service, organization)).map(({ action }) => action)).toEqual([
+      'organization.created',
+    ]);
+  });
+
+  test('a new organization starts with the 30-day policy', async () => {
+    const shown = await admin(['policy', 'show', '--organization', service.organization.id, '--json']);
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      policies: [{ name: 'Default 30-day policy', windowDays: 30 }],
+    });
+  });
+});
+
+describe('policies', () => {
+  const setFrom = (input: string) =>
+    admin(['policy', 'set', '--organization', service.organization.id, '--file', '-'], input);
+
+  test('what is shown as JSON can be edited and set again', async () => {
+    const show = ['policy', 'show', '--organization', service.organization.id, '--json'];
+    const { stdout } = await admin(show);
+    const edited = stdout.replace('"windowDays": 30', '"windowDays": 45');
+    expect((await setFrom(edited)).code).toBe(0);
+    expect((await admin(show)).stdout).toBe(edited);
+    expect(await auditOf(service, service.organization.id)).toMatchObject([
+      { action: 'organization.created' },
+      { action: 'policies.set', detail: JSON.parse(edited) },
+    ]);
+  });
+
+  test('a bad file is refused in one line; a field that stands twice is bad, too', async () => {
+    const bad = await setFrom('{"policies": [{"name": "A", "priority": 1, "windowDays": 0}]}');
+    expect(bad).toMatchObject({ code: 1, stdout: '' });
+    expect(onlyLine(bad.stderr)).toMatch(/^policies\.0\.windowDays: must be/);
+    const twice = await setFrom('{"policies": [{"name": "A", "maxPercent": 5, "maxPercent": 50}]}');
+    expect(onlyLine(twice.stderr)).toMatch(/stands twice/);
+  });
+
+  test.each([
+    [{ name: 'A', priority: 1, windowDays: 0 }, /^policies\.0\.windowDays: must be/],
+    [{ name: 'A', priority: 1, widnow: 1 }, /^policies\.0\.widnow: there is no such field/],
+    [
+      { name: 'A', priority: 1, match: { processors: ['strpe'] } },
+      /^policies\.0\.match\.processors: unknown/,
+    ],
+    [{ priority: 1 }, /^policies\.0\.name: /],
+  ])('%j is refused, with its place in the file, and changes nothing', async (policy, message) => {
+    const { db } = service.deps;
+    const before = await db.policy.findMany();
+    const { id: organizationId } = service.organization;
+    const refused = setPolicies(service.deps, {
+      organizationId,
+      file: { policies: [policy] },
+      actor: 'test',
+    });
+    await expect(refused).rejects.toThrow(message);
+    expect(await db.policy.findMany()).toEqual(before);
+  });
+
+  test('two files at the same time leave the policies of one of them', async () => {
+    const { id: organizationId } = service.organization;
+    const files = ['A', 'B', 'C'].map((name) => ({
+      policies: [1, 2].map((n) => ({ name: `${name}${n}`, priority: n })),
+    }));
+    await Promise.all(
+      files.map((file) => setPolicies(service.deps, { organizationId, file, actor: 'test' })),
+    );
+    const names = (await service.deps.db.policy.findMany({ where: { organizationId } })).map(
+      ({ name }) => name,
+    );
+    expect(['A1,A2', 'B1,B2', 'C1,C2']).toContain(names.sort().join());
+  });
+});
+
+describe('what goes wrong is told in one line, with exit code 1 and without a stack', () => {
+  test('ids that do not exist', async () => {
+    const commands = [
+      ['key', 'create', '--organization', 'org_missing', '--environment', 'test'],
+      ['key', 'revoke', 'key_missing'],
+      ['policy', 'show', '--organization', 'org_missing'],
+      ['refund', 'show', 'ref_missing'],
+      ['refund', 'approve', 'ref_missing'],
+    ];
+    const results = await Promise.all(commands.map((command) => admin(command)));
+    for (const result of results) {
+      expect(result).toMatchObject({ code: 1, stdout: '' });
+      expect(onlyLine(result.stderr)).toMatch(/^No such (organization|key|refund): \w+_missing$/);
+    }
+  });
+
+  test('a database that is not there or has no tables, a setting that is missing', async () => {
+    const { ENCRYPTION_KEY } = service.settings;
+    const gone = adminCli({ DATABASE_URL: 'postgresql://u:hidden@127.0.0.1:1/x', ENCRYPTION_KEY });
+    const unreachable = await gone(['organization', 'list']);
+    expect(unreachable).toMatchObject({ code: 1, stdout: '' });
+    expect(onlyLine(unreachable.stderr)).toMatch(/^The database cannot be reached/);
+    expect(unreachable.stderr).not.toContain('hidden');
+    const empty = await adminCli({ DATABASE_URL: emptyDatabaseUrl(), ENCRYPTION_KEY })([
+      'organization',
+      'list',
+    ]);
+    expect(empty.code).toBe(1);
+    expect(onlyLine(empty.stderr)).toContain('npm run db:migrate');
+    const unset = await adminCli({ DATABASE_URL: undefined, ENCRYPTION_KEY })(['organization', 'list']);
+    expect(unset.code).toBe(1);
+    expect(onlyLine(unset.stderr)).toMatch(
+      /^DATABASE_URL is required: .* postgresql:\/\/<user>:<password>@host:5432\/refunds$/,
+    );
+  });
+
+  test('a command that cannot be understood ends with 2', async () => {
+    expect((await admin(['key', 'create', '--organization', 'x', '--environment', 'prod'])).code).toBe(2);
+  });
+});

@@ -1,0 +1,151 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import {
+  completedRefund,
+  leftToRefund,
+  letFail,
+  settle,
+  work,
+  workWhatIsDue,
+} from '../../support/processors/reconciliation.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { refundDirectly } from '../../support/refunds/refund-directly.ts';
+import { rowOf } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const admin = adminCliOf(service);
+
+beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
+
+const run = (...args: string[]) =>
+  admin(['reconciliation', 'run', '--organization', service.organization.id, ...args]);
+const stripeTest = ['--environment', 'test', '--processor', 'stripe'];
+
+describe('reconciliation run', () => {
+  test('compares every account of the organization, and ends with 0 where all agree', async () => {
+    await completedRefund(service, 'stripe');
+    await completedRefund(service, 'braintree');
+    const { code, stdout, stderr } = await run('--json');
+    expect(code, stderr).toBe(0);
+    const reports = JSON.parse(stdout);
+    expect(reports).toHaveLength(4);
+    for (const report of reports)
+      expect(report).toMatchObject({ failure: null, findings: [], needsPersonCount: 0 });
+    expect(stderr).toContain('test stripe: 1 refunds compared; in agreement.');
+    expect(reports[0].actor).toMatch(/^cli:./);
+  });
+
+  test('shows what it mended, and still ends with 0', async () => {
+    const transactionId = await newPayment(service);
+    await leftToRefund(service, transactionId);
+    await refundDirectly(service, { processor: 'stripe', transactionId, amount: 4_000 });
+    const { code, stdout } = await run(...stripeTest);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^made_elsewhere +payment_read +- +no +stripe has refund re_\w+ of 40\.00 USD/m);
+    expect(await leftToRefund(service, transactionId)).toBe(6_000);
+  });
+
+  test('ends with 3 when a person has to look, and the run can be listed and shown', async () => {
+    const refund = await completedRefund(service, 'stripe');
+    await letFail(service, refund);
+    expect((await run(...stripeTest)).code).toBe(0);
+    expect((await workWhatIsDue(service, refund)).status).toBe('failed');
+    await settle(service, refund);
+    const { code, stdout, stderr } = await run(...stripeTest);
+    expect(code).toBe(3);
+    expect(stdout).toMatch(new RegExp(`^moved_after_end +review_requested +${refund.id} +yes `, 'm'));
+    expect(stderr).toMatch(/, 1 for a person\.$/m);
+    expect((await rowOf(service, refund.id)).resyncRequestedAt).not.toBeNull();
+    await workWhatIsDue(service, refund);
+
+    const id = /^id +(rec_\w+)$/m.exec(stdout)?.[1] ?? '';
+    const shown = await admin(['reconciliation', 'show', id, '--json']);
+    const found = JSON.parse(shown.stdout).findings.find(
+      (each: { refundId: string }) => each.refundId === refund.id,
+    );
+    expect(found).toMatchObject({
+      kind: 'moved_after_end',
+      needsPerson: true,
+      message: expect.stringContaining('25.00 USD'),
+    });
+    expect((await admin(['reconciliation', 'show', id])).stdout).toContain(found.message);
+    const listed = await admin(['reconciliation', 'list', '--organization', service.organization.id]);
+    expect(listed.stdout).toMatch(new RegExp(`^${id} .* 1 for a person$`, 'm'));
+    expect((await admin(['refund', 'attention'])).stdout).toContain(refund.id);
+  });
+
+  test('takes a window, and compares nothing outside of it', async () => {
+    const { stdout, code } = await run(
+      ...stripeTest,
+      '--from',
+      '2020-01-01',
+      '--to',
+      '2020-01-02T12:00:00+02:00',
+      '--json',
+    );
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { windowStart: '2020-01-01T00:00:00.000Z', windowEnd: '2020-01-02T10:00:00.000Z', comparedCount: 0 },
+    ]);
+  });
+
+  test('ends with 1, and says why, when the processor cannot be asked', async () => {
+    const { id } = await work(service, await completedRefund(service, 'stripe'));
+    const throttledUntil = new Date(Date.now() + 3_600_000);
+    const account = {
+      organizationId: service.organization.id,
+      environment: 'test',
+      processor: 'stripe',
+    } as const;
+    const throttle = (until: Date | null) =>
+      service.deps.db.processorAccount.updateMany({ where: account, data: { throttledUntil: until } });
+    await throttle(throttledUntil);
+    const { code, stdout, stderr } = await run(...stripeTest);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^result +not finished: The processor wants \d+ seconds of rest/m);
+    expect(stderr).toMatch(/could be brought to its end\. Repeat it\.$/m);
+    await throttle(null);
+    expect((await rowOf(service, id)).status).toBe('completed');
+  });
+
+  test('ends with 1 while another run of the account is under way', async () => {
+    const account = await service.deps.db.processorAccount.findFirstOrThrow({
+      where: { organizationId: service.organization.id, environment: 'test', processor: 'stripe' },
+    });
+    const data = {
+      id: 'rec_under_way',
+      accountId: account.id,
+      windowStart: new Date(0),
+      windowEnd: new Date(),
+      actor: 'worker',
+      startedAt: new Date(),
+      claimedUntil: new Date(Date.now() + 60_000),
+    };
+    await service.deps.db.reconciliationRun.create({ data });
+    const { code, stderr } = await run(...stripeTest);
+    expect(code).toBe(1);
+    expect(onlyLine(stderr)).toContain('being compared already');
+    await service.deps.db.reconciliationRun.update({
+      where: { id: data.id },
+      data: { finishedAt: new Date() },
+    });
+  });
+
+  test.each([
+    [2, ['--from', 'yesterday']],
+    [2, ['--from', '2026-11-21T12:00:00']],
+    [1, [...stripeTest, '--from', '2026-01-02', '--to', '2026-01-01']],
+  ])('ends with %i for %j', async (code, args) => {
+    const answer = await run(...args);
+    expect(answer.code, answer.stderr).toBe(code);
+    expect(answer.stdout).toBe('');
+  });
+
+  test('knows only organizations and runs that there are', async () => {
+    const unknown = await admin(['reconciliation', 'run', '--organization', 'org_unknown']);
+    expect(unknown).toMatchObject({ code: 1, stderr: 'No such organization: org_unknown\n' });
+    const show = await admin(['reconciliation', 'show', 'rec_unknown']);
+    expect(show).toMatchObject({ code: 1, stderr: 'No such run: rec_unknown\n' });
+  });
+});

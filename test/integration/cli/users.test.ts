@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { findMembership } from '../../../shared/people/find-members.ts';
+import { setupCode } from '../../../shared/people/first-owner.ts';
+import { startSession } from '../../../shared/people/sessions.ts';
+import { signIn } from '../../../shared/people/sign-in.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { newEmail, proofOf } from '../../support/people.ts';
+import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import { expectNotInDatabase } from '../../support/stores/database-content.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const admin = adminCliOf(service);
+
+const user = (command: string, email: string, ...more: string[]) =>
+  admin(['user', command, '--organization', service.organization.id, '--email', email, ...more]);
+const add = (email: string, role: string) => user('add', email, '--role', role);
+
+async function userOf(email: string) {
+  return await service.deps.db.user.findUniqueOrThrow({ where: { email } });
+}
+
+describe('people on the command line', () => {
+  test('become the first owner with a code that is printed only while nobody can sign in', async () => {
+    const { stdout } = await admin(['user', 'set-up-code']);
+    expect(onlyLine(stdout)).toBe(setupCode(service.settings.ENCRYPTION_KEY));
+    await add(newEmail(), 'owner');
+    expect(await admin(['user', 'set-up-code'])).toMatchObject({ code: 0, stdout: '' });
+    await service.deps.db.membership.deleteMany();
+    await service.deps.db.user.deleteMany();
+  });
+
+  test('are added with a password that is shown once, and listed', async () => {
+    const email = newEmail();
+    const added = await add(email, 'owner');
+    expect(added.code, added.stderr).toBe(0);
+    const password = onlyLine(added.stdout);
+    expect(password).toMatch(/^[\w-]{20}$/);
+    expect(added.stderr).not.toContain(password);
+    expect((await signIn(service.deps, { email, password })).kind).toBe('signed-in');
+    await expectNotInDatabase(service.settings.DATABASE_URL, password);
+    const listed = await admin(['user', 'list', '--organization', service.organization.id, '--json']);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ email, role: 'owner' }]);
+    expect(listed.stdout).not.toMatch(/argon2|hash/i);
+    const [entry] = await auditOf(service, (await userOf(email)).id);
+    expect(entry).toMatchObject({ action: 'user.created', actor: expect.stringMatching(/^cli:./) });
+  });
+
+  test('get the password that stdin gives, which is shown to nobody', async () => {
+    const email = newEmail();
+    const password = 'a password from a manager';
+    const args = ['user', 'add', '--organization', service.organization.id, '--email', email];
+    const added = await admin([...args, '--role', 'viewer', '--password-stdin'], `${password}\n`);
+    expect(added).toMatchObject({ code: 0, stdout: '' });
+    expect((await signIn(service.deps, { email, password })).kind).toBe('signed-in');
+    const refused = await user('reset-password', email, '--password-stdin');
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(onlyLine(refused.stderr)).toMatch(/12 to 128/);
+  });
+
+  test('who have a user already become members by accepting an invitation alone, and keep the password', async () => {
+    const email = newEmail();
+    const password = onlyLine((await add(email, 'viewer')).stdout);
+    const { id: elsewhere } = await service.addOrganization('Elsewhere');
+    const args = ['user', 'add', '--organization', elsewhere, '--email', email, '--role', 'admin'];
+    const added = await admin(args);
+    expect(added.code, added.stderr).toBe(0);
+    expect(added.stderr).toContain('has a user already');
+    const { id } = await userOf(email);
+    expect(await findMembership(service.deps.db, id, elsewhere)).toBeNull();
+    const link = onlyLine(added.stdout);
+    const visitor = new DashboardVisitor(service);
+    expect((await visitor.get(link)).text).toContain('This address has an account already.');
+    await visitor.signIn(email, password);
+    expect((await visitor.post(link)).status).toBe(303);
+    expect(await findMembership(service.deps.db, id, elsewhere)).toMatchObject({ role: 'admin' });
+    expect((await signIn(service.deps, { email, password })).kind).toBe('signed-in');
+  });
+
+  test('who locked themselves out get a new password at once, and old sessions end', async () => {
+    const { deps } = service;
+    const email = newEmail();
+    await add(email, 'viewer');
+    const { id: userId } = await userOf(email);
+    const browser = { userAgent: null, ip: null };
+    const proof = await proofOf(deps.db, userId);
+    await startSession(deps, { sid: 'a cookie', proof, data: {}, ...browser });
+    for (let count = 0; count < 5; count += 1) await signIn(deps, { email, password: 'forgotten' });
+    const password = onlyLine((await user('reset-password', email)).stdout);
+    expect((await signIn(deps, { email, password })).kind).toBe('signed-in');
+    expect(await deps.db.session.count({ where: { userId } })).toBe(0);
+  });
+
+  test('are removed, but for the last owner', async () => {
+    const email = newEmail();
+    await add(email, 'admin');
+    expect(await user('remove', email)).toMatchObject({ code: 0, stdout: '' });
+    const again = await user('remove', email);
+    expect(again.code).toBe(1);
+    expect(onlyLine(again.stderr)).toBe('No such member of this organization.');
+    const { db } = service.deps;
+    const where = { organizationId: service.organization.id, role: 'owner' } as const;
+    const { user: owner } = await db.membership.findFirstOrThrow({ where, include: { user: true } });
+    const last = await user('remove', owner.email);
+    expect(last.code).toBe(1);
+    expect(onlyLine(last.stderr)).toMatch(/^This is the only owner/);
+  });
+
+  test('of an organization that does not exist, or with a role that is none, are refused', async () => {
+    const missing = ['user', 'list', '--organization', 'org_missing'];
+    expect(onlyLine((await admin(missing)).stderr)).toBe('No such organization: org_missing');
+    expect((await add(newEmail(), 'king')).code).toBe(2);
+    expect((await user('add', newEmail(), '--role', 'viewer', '--password', 'secret')).code).toBe(2);
+  });
+});

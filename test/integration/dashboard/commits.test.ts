@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { madeBeforeTests } from '../../support/dashboard/made-before-tests.ts';
+import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { rowOf } from '../../support/refunds/refund-records.ts';
+import { startService } from '../../support/service.ts';
+import { postgresQueues } from '../../support/stores/backends.ts';
+import { CommitDelayingProxy } from '../../support/stores/commit-delaying-proxy.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const databaseUrl = useDatabase();
+const proxy = madeBeforeTests(
+  'The proxy in front of PostgreSQL',
+  () => CommitDelayingProxy.open(databaseUrl()),
+  (opened) => opened.close(),
+);
+const service = madeBeforeTests(
+  'The service',
+  () => startService({ databaseUrl: proxy.url, backend: postgresQueues, workers: 0 }),
+  (started) => started.close(),
+);
+
+test('nobody is told that nothing was changed when the connection broke while a decision was being committed', async () => {
+  const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 0 } }] };
+  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+  const { visitor } = await signInMember(service, 'operator');
+  const refund = await createdRefund(service, 'stripe');
+  expect(refund.status).toBe('pending');
+  const page = `/dashboard/${service.organization.id}/test/refunds/${refund.id}`;
+  await visitor.get(page);
+  proxy.cutNextCommit();
+  const answer = await visitor.post(`${page}/approve`, {});
+  expect(answer.status).toBe(503);
+  expect(answer.text).toContain('it is not known whether this was recorded');
+  expect(answer.text).not.toContain('Nothing was changed');
+  await waitFor(
+    'the approval to arrive',
+    async () => (await rowOf(service, refund.id)).status === 'processing',
+  );
+  await expectInvariants(service);
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { untilStatus } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService();
+const signedIn = async (organizationId?: string) =>
+  (await signInMember(service, 'viewer', organizationId)).visitor;
+
+test('an organization without refunds is told how to make the first one', async () => {
+  const { id } = await service.addOrganization('New');
+  const visitor = await signedIn(id);
+  const page = await visitor.get(`/dashboard/${id}/live`);
+  expect(page.text).toContain('No live refunds yet');
+  expect(page.text).toContain('svc_live_...');
+  expect(page.text).toContain('data-environment="live"');
+});
+
+test('numbers, money and what needs a person are those of the organization and the environment alone', async () => {
+  const transactionId = await newPayment(service, { processor: 'stripe' });
+  const ask = (amount: number) =>
+    service.call('POST', '/v1/refunds', { body: { transactionId, amount, reason: 'other' } });
+  await untilStatus(service, (await ask(1_500)).body.data.id, 'completed');
+  const asking = { name: 'Ask', priority: 1, approvalAbove: { api: 0 } };
+  const organizationId = service.organization.id;
+  await setPolicies(service.deps, { organizationId, file: { policies: [asking] }, actor: 'test' });
+  const waiting = (await ask(2_500)).body.data;
+  expect(waiting.status).toBe('pending');
+  const visitor = await signedIn();
+  const page = await visitor.get(`/dashboard/${organizationId}/test?days=7`);
+  expect(page.text).toContain('All refunds that need somebody');
+  expect(page.text).toContain('15.00 USD');
+  expect(page.text).toContain('Needs a person');
+  expect(page.text).toContain(`/dashboard/${organizationId}/test/refunds/${waiting.id}`);
+  expect(page.text).toContain('aria-label="Refunds per day by their status"');
+  const live = await visitor.get(`/dashboard/${organizationId}/live?days=7`);
+  expect(live.text).not.toContain('15.00 USD');
+  expect(live.text).not.toContain(waiting.id);
+});
+
+describe('an organization whose refunds are all older', () => {
+  test('is not taken for a new one, and nothing has ended where all are under way', async () => {
+    const transactionId = await newPayment(service, { processor: 'stripe' });
+    const { id: organizationId, keys } = await service.addOrganization('Quiet');
+    const asking = { name: 'Ask', priority: 1, approvalAbove: { api: 0 } };
+    await setPolicies(service.deps, { organizationId, file: { policies: [asking] }, actor: 'test' });
+    const { body } = await service.call('POST', '/v1/refunds', {
+      key: keys.test.plaintext,
+      body: { transactionId, amount: 1_000, reason: 'other', processor: 'stripe' },
+    });
+    expect(body.data.status).toBe('pending');
+    const visitor = await signedIn(organizationId);
+    const url = `/dashboard/${organizationId}/test?days=7`;
+    expect((await visitor.get(url)).text).toMatch(/>Completed<\/p><p class="figure-value">-</);
+    const createdAt = new Date(Date.now() - 20 * 86_400_000);
+    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { createdAt } });
+    const { text } = await visitor.get(url);
+    expect(text).toContain('No test refund in the last 7 days');
+    expect(text).not.toContain('Bearer svc_test_');
+  });
+});
+
+test('nobody is led to refunds that wait when only an account does', async () => {
+  const { id: organizationId } = await service.addOrganization('Refused');
+  await service.deps.db.processorAccount.updateMany({
+    where: { organizationId, environment: 'test', processor: 'stripe' },
+    data: { misconfiguredAt: new Date() },
+  });
+  const { text } = await (await signedIn(organizationId)).get(`/dashboard/${organizationId}/test`);
+  expect(text).toContain('Accounts that their processor refuses');
+  expect(text).not.toContain('All refunds that need somebody');
+});
+
+test.each(['?days=1000000', '?days=x', '?currency=%3Cscript%3E', '?days=7&currency=eur'])(
+  'an address that was made up shows the page all the same: %s',
+  async (query) => {
+    const { id } = await service.addOrganization('Made up');
+    const visitor = await signedIn(id);
+    const page = await visitor.get(`/dashboard/${id}/test${query}`);
+    expect(page.status).toBe(200);
+    expect(page.text).not.toContain('<script>');
+  },
+);

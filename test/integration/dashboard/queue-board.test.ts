@@ -1,0 +1,446 @@
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { accessDemanded, type BoardAccess } from '../../../api/dashboard/queues/board-routes.ts';
+import { ServiceError } from '../../../shared/platform/errors.ts';
+import { noteComplaints, openBrowser } from '../../support/dashboard/browser.ts';
+import { madeBeforeTests } from '../../support/dashboard/made-before-tests.ts';
+import { startBoard, type TestBoard } from '../../support/dashboard/queue-board.ts';
+import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
+import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
+import { postgresQueues, queueBackends } from '../../support/stores/backends.ts';
+import { useEmptyDatabase } from '../../support/stores/database.ts';
+import { OwnPostgres, OwnRedis } from '../../support/stores/own-stores.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const prefix = '/dashboard/queues';
+const queue = `${prefix}/api/queues/:queueName`;
+
+/** Every route there is, and who may use it. One that is registered and not listed here fails the first test. */
+const table: Record<string, 'read' | 'operate' | 'nobody'> = {
+  [`GET ${prefix}`]: 'read',
+  [`GET ${prefix}/`]: 'read',
+  [`GET ${prefix}/job-schedulers`]: 'read',
+  [`GET ${prefix}/queue/:queueName`]: 'read',
+  [`GET ${prefix}/queue/:queueName/:jobId`]: 'read',
+  [`GET ${prefix}/static/*`]: 'read',
+  [`GET ${prefix}/api/redis/stats`]: 'read',
+  [`GET ${prefix}/api/queues`]: 'read',
+  [`GET ${prefix}/api/job-schedulers`]: 'read',
+  [`GET ${queue}/metrics`]: 'read',
+  [`GET ${queue}/default-job-options`]: 'read',
+  [`GET ${queue}/workers`]: 'read',
+  [`GET ${queue}/rate-limit`]: 'read',
+  [`GET ${queue}/job-data-schema`]: 'read',
+  [`GET ${queue}/:jobId`]: 'read',
+  [`GET ${queue}/:jobId/logs`]: 'read',
+  [`GET ${queue}/:jobId/flow`]: 'read',
+  [`PUT ${queue}/retry/:queueStatus`]: 'operate',
+  [`PUT ${queue}/promote`]: 'operate',
+  [`PUT ${queue}/:jobId/retry`]: 'operate',
+  [`PUT ${queue}/:jobId/promote`]: 'operate',
+  // It shows what this service keeps no record of.
+  [`GET ${prefix}/metrics-history`]: 'nobody',
+  [`PUT ${prefix}/api/queues/pause`]: 'nobody',
+  [`PUT ${prefix}/api/queues/resume`]: 'nobody',
+  [`POST ${queue}/add`]: 'nobody',
+  [`PUT ${queue}/clean/:queueStatus`]: 'nobody',
+  [`PUT ${queue}/pause`]: 'nobody',
+  [`PUT ${queue}/resume`]: 'nobody',
+  [`PUT ${queue}/concurrency`]: 'nobody',
+  [`PUT ${queue}/rate-limit`]: 'nobody',
+  [`PUT ${queue}/rate-limit/release`]: 'nobody',
+  [`PUT ${queue}/empty`]: 'nobody',
+  [`PUT ${queue}/obliterate`]: 'nobody',
+  [`PUT ${queue}/job-schedulers/:schedulerId/remove`]: 'nobody',
+  [`PATCH ${queue}/job-schedulers/:schedulerId`]: 'nobody',
+  [`PUT ${queue}/job-schedulers/:schedulerId/run`]: 'nobody',
+  [`PUT ${queue}/:jobId/clean`]: 'nobody',
+  [`PATCH ${queue}/:jobId/update-data`]: 'nobody',
+  [`PATCH ${queue}/:jobId/delay`]: 'nobody',
+  [`PATCH ${queue}/:jobId/priority`]: 'nobody',
+  [`PUT ${queue}/:jobId/remove-unprocessed-children`]: 'nobody',
+};
+const rows = Object.entries(table).map(([route, whose]) => {
+  const [method = '', url = ''] = route.split(' ');
+  return { route, method: method as NonNullable<InjectOptions['method']>, url, whose };
+});
+
+const named = (some: typeof rows) => some.map((row) => [row.route, row] as const);
+
+/** A job takes its time on a machine that has much else to do. */
+const patience = { timeoutMs: 30_000 };
+
+const registered = noteRegisteredRoutes();
+
+/** Sends what a page of the board sends. */
+async function ask(
+  board: TestBoard,
+  method: NonNullable<InjectOptions['method']>,
+  url: string,
+  headers: Record<string, string> = { 'sec-fetch-site': 'same-origin' },
+): Promise<LightMyRequestResponse> {
+  return await board.app.inject({ method, url, headers });
+}
+
+async function jobsOf(board: TestBoard, name: string, status: string): Promise<{ id: string }[]> {
+  const { queues } = (
+    await ask(board, 'GET', `${prefix}/api/queues?activeQueue=${name}&status=${status}`)
+  ).json();
+  return queues.find((one: { name: string }) => one.name === name).jobs;
+}
+
+/** Puts a job on record that failed. */
+async function failedJob(board: TestBoard, refundId: string): Promise<{ id: string }> {
+  const before = (await jobsOf(board, 'refunds-stripe', 'failed')).length;
+  board.setFailing(true);
+  await board.queues.wakeAll('stripe', [refundId]);
+  const jobs = await waitFor('the job to fail', async () => {
+    const failed = await jobsOf(board, 'refunds-stripe', 'failed');
+    return failed.length > before ? failed : null;
+  });
+  board.setFailing(false);
+  const [newest] = jobs;
+  if (newest === undefined) throw new Error('No job failed.');
+  return newest;
+}
+
+function urlWith(url: string, jobId: string): string {
+  return url
+    .replace(':queueName', 'refunds-stripe')
+    .replace(':jobId', jobId)
+    .replace(':queueStatus', 'failed')
+    .replace(':schedulerId', 'expire-events')
+    .replace('*', 'favicon.ico');
+}
+
+test('a route that nobody has looked at is for nobody', () => {
+  expect(accessDemanded('GET', '/api/queues/:queueName/secrets')).toBeNull();
+  expect(accessDemanded('PUT', '/api/queues/:queueName/explode')).toBeNull();
+  expect(accessDemanded('DELETE', '/api/queues')).toBeNull();
+  expect(accessDemanded('PUT', '/api/queues')).toBeNull();
+  expect(accessDemanded('GET', '/api/queues/:queueName/promote')).toBeNull();
+});
+
+describe.each(queueBackends)('the board of queues on $name', (backend) => {
+  const databaseUrl = useEmptyDatabase();
+  const board = madeBeforeTests(
+    'The board',
+    () => startBoard(databaseUrl(), backend),
+    (made) => made.close(),
+  );
+  let jobId: string;
+  beforeAll(async () => {
+    await board.app.ready();
+    board.setAccess('operate');
+    jobId = (await failedJob(board, 'ref_kept')).id;
+  });
+  beforeEach(() => board.setAccess('operate'));
+
+  test('has the routes of the table and no others', () => {
+    const found = registered.filter(({ url }) => url.startsWith(prefix));
+    const names = new Set(found.map(({ method, url }) => `${method === 'HEAD' ? 'GET' : method} ${url}`));
+    expect([...names].toSorted()).toEqual(Object.keys(table).toSorted());
+  });
+
+  test.each(named(rows))('%s is answered to nobody who may see nothing', async (_route, { method, url }) => {
+    board.setAccess('none');
+    const answer = await ask(board, method, urlWith(url, jobId));
+    expect({ status: answer.statusCode, code: answer.json().error.code }).toEqual({
+      status: 403,
+      code: 'insufficient_scope',
+    });
+    board.setAccess(new ServiceError('invalid_api_key', 'Sign in first.'));
+    const thrown = await ask(board, method, urlWith(url, jobId));
+    expect({ status: thrown.statusCode, message: thrown.json().error.message }).toEqual({
+      status: 401,
+      message: 'Sign in first.',
+    });
+  });
+
+  const readable = rows.filter(({ whose }) => whose === 'read');
+  const others = rows.filter(({ whose }) => whose !== 'read');
+  const nobodys = rows.filter(({ whose }) => whose === 'nobody');
+
+  test.each(named(readable))('%s is answered to a viewer and to an operator', async (_route, { url }) => {
+    for (const access of ['read', 'operate'] satisfies BoardAccess[]) {
+      board.setAccess(access);
+      expect((await ask(board, 'GET', urlWith(url, jobId))).statusCode).toBe(200);
+      expect((await ask(board, 'GET', urlWith(url, jobId), {})).statusCode).toBe(200);
+      expect((await ask(board, 'HEAD', urlWith(url, jobId))).statusCode).toBe(200);
+    }
+  });
+
+  async function expectRefused(access: BoardAccess, row: (typeof rows)[number]): Promise<void> {
+    board.setAccess(access);
+    const { statusCode, body } = await ask(board, row.method, urlWith(row.url, jobId));
+    expect(statusCode).toBe(403);
+    const { error, message } = JSON.parse(body);
+    expect(error.code).toBe('insufficient_scope');
+    // Where the board's own pages look for what to show.
+    expect(message).toBe(error.message);
+    board.setAccess('operate');
+    expect(await jobsOf(board, 'refunds-stripe', 'failed')).toHaveLength(1);
+  }
+
+  test.each(named(others))('%s is refused to a viewer', (_route, row) => expectRefused('read', row));
+  test.each(named(nobodys))('%s is refused to an operator', (_route, row) => expectRefused('operate', row));
+
+  test('a page of another site orders nothing in the name of an operator', async () => {
+    const forged: Record<string, string>[] = [
+      {},
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+      { 'sec-fetch-site': 'cross-site', origin: 'http://board.example:3000', host: 'board.example:3000' },
+      { origin: 'http://evil.example', host: 'board.example:3000' },
+      { origin: 'http://board.example', host: 'board.example:3000' },
+      { origin: 'null', host: 'board.example:3000' },
+    ];
+    for (const { method, url } of rows.filter(({ whose }) => whose === 'operate')) {
+      for (const headers of forged) {
+        const answer = await ask(board, method, urlWith(url, jobId), headers);
+        expect(answer.statusCode, JSON.stringify(headers)).toBe(403);
+      }
+    }
+    expect(await jobsOf(board, 'refunds-stripe', 'failed')).toHaveLength(1);
+    expect(board.done).not.toContain('ref_kept');
+  });
+
+  test('a viewer is shown no controls, an operator is', async () => {
+    const flags = async () => {
+      const { queues } = (await ask(board, 'GET', `${prefix}/api/queues`)).json();
+      return queues.map(({ readOnlyMode, allowRetries }: Record<string, unknown>) => [
+        readOnlyMode,
+        allowRetries,
+      ]);
+    };
+    expect(await flags()).toEqual([
+      [false, true],
+      [false, true],
+      [false, true],
+    ]);
+    board.setAccess('read');
+    expect(await flags()).toEqual([
+      [true, false],
+      [true, false],
+      [true, false],
+    ]);
+  });
+
+  test('an operator has one failed job run again', async () => {
+    const { id } = await failedJob(board, 'ref_one');
+    const origin = { origin: 'https://board.example', host: 'board.example' };
+    expect(
+      (await ask(board, 'PUT', `${prefix}/api/queues/refunds-stripe/${id}/retry`, origin)).statusCode,
+    ).toBe(204);
+    await waitFor('the job to be done', () => board.done.includes('ref_one'));
+    expect(board.done).not.toContain('ref_kept');
+  });
+
+  test('an operator has a scheduled job run at once, and the schedule goes on', async () => {
+    await board.queues.schedule('expire-events', 3_600_000);
+    const runs = () => board.done.filter((name) => name === 'expire-events').length;
+    const delayed = () =>
+      waitFor('the next run to be scheduled', async () => (await jobsOf(board, 'maintenance', 'delayed'))[0]);
+    await waitFor('the first run', () => runs() === 1, patience);
+    const { id } = await delayed();
+    const one = `${prefix}/api/queues/maintenance/${encodeURIComponent(id)}/promote`;
+    expect((await ask(board, 'PUT', one)).statusCode).toBe(204);
+    await waitFor('the promoted run', () => runs() === 2, patience);
+    await delayed();
+    expect((await ask(board, 'PUT', `${prefix}/api/queues/maintenance/promote`)).statusCode).toBe(200);
+  });
+
+  test('a job that is not delayed cannot be promoted, and the answer says what to do', async () => {
+    const answer = await ask(board, 'PUT', `${prefix}/api/queues/refunds-stripe/${jobId}/promote`);
+    expect({ status: answer.statusCode, code: answer.json().error.code }).toEqual({
+      status: 400,
+      code: 'validation_error',
+    });
+  });
+
+  test('what the board does not have is unknown', async () => {
+    for (const [method, path] of [
+      ['GET', '/nothing'],
+      ['GET', '/static/nothing.js'],
+      ['DELETE', '/api/queues'],
+    ] as const) {
+      expect((await ask(board, method, `${prefix}${path}`)).statusCode, path).toBe(404);
+    }
+  });
+
+  test('what no store can look for is unknown, and neither a fault nor an order', async () => {
+    const jobs = `${prefix}/api/queues/refunds-stripe`;
+    for (const [method, path] of [
+      ['GET', '/x%00y'],
+      ['PUT', '/%00/retry'],
+      ['PUT', '/a%00/promote'],
+    ] as const) {
+      expect((await ask(board, method, `${jobs}${path}`)).statusCode, path).toBe(404);
+    }
+    for (const query of ['page=99999999999999999999', 'page=-1', 'jobsPerPage=100000000', 'page=1e3']) {
+      const list = `${prefix}/api/queues?activeQueue=refunds-stripe&status=failed&${query}`;
+      expect((await ask(board, 'GET', list)).statusCode, query).toBe(400);
+    }
+    for (const list of ['queues?activeQueue=%25', 'job-schedulers?queueName=%25']) {
+      expect((await ask(board, 'GET', `${prefix}/api/${list}`)).statusCode, list).toBe(400);
+    }
+    const shown = `${prefix}/api/queues?activeQueue=refunds-stripe&status=failed&page=2&jobsPerPage=50`;
+    expect((await ask(board, 'GET', shown)).statusCode).toBe(200);
+  });
+
+  test('the page names files of this host only, and all of them are there', async () => {
+    const page = await ask(board, 'GET', prefix);
+    expect(page.headers['content-security-policy']).toMatch(/^default-src 'self';/);
+    expect(page.headers['content-security-policy']).not.toContain('unsafe');
+    expect(page.body).not.toMatch(/https?:|style=|<style/);
+    const files = [...page.body.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(([, file]) => file);
+    expect(files.length).toBeGreaterThan(4);
+    for (const file of files) {
+      const { statusCode, headers } = await ask(board, 'GET', `${prefix}/${file}`);
+      expect({ file, statusCode }).toEqual({ file, statusCode: 200 });
+      expect(headers['content-type']).toMatch(/javascript|css|image/);
+    }
+  });
+
+  test('an operator has all failed jobs run again', async () => {
+    await failedJob(board, 'ref_two');
+    const answer = await ask(board, 'PUT', `${prefix}/api/queues/refunds-stripe/retry/failed`);
+    expect(answer.json()).toEqual({ retried: 2, skipped: 0 });
+    await waitFor('both jobs to be done', () =>
+      ['ref_kept', 'ref_two'].every((id) => board.done.includes(id)),
+    );
+  });
+});
+
+/** What a person waits for the word that the queues do not answer. */
+const longestAnswerMs = 5_500;
+
+async function expectSoonUnavailable(board: TestBoard): Promise<void> {
+  board.setAccess('operate');
+  const wanted = [
+    ['GET', `${prefix}/api/queues`],
+    ['GET', `${prefix}/api/redis/stats`],
+    ['GET', `${prefix}/api/job-schedulers`],
+    ['GET', `${prefix}/api/queues/refunds-stripe/1`],
+    ['PUT', `${prefix}/api/queues/refunds-stripe/1/retry`],
+    ['PUT', `${prefix}/api/queues/refunds-stripe/promote`],
+  ] as const;
+  await Promise.all(
+    wanted.map(async ([method, url]) => {
+      const since = performance.now();
+      const { statusCode, headers, body } = await ask(board, method, url);
+      expect(performance.now() - since, url).toBeLessThan(longestAnswerMs);
+      expect({ url, statusCode }).toEqual({ url, statusCode: 503 });
+      expect(headers['retry-after']).toBe('2');
+      expect(JSON.parse(body).message).toMatch(/^The queues do not answer/);
+    }),
+  );
+  expect((await ask(board, 'GET', prefix)).statusCode).toBe(200);
+}
+
+describe.skipIf(inject('redisUrl') === null)('a Redis that does not answer', () => {
+  const databaseUrl = useEmptyDatabase();
+  let redis: OwnRedis;
+  let board: TestBoard;
+  beforeEach(async () => {
+    redis = await OwnRedis.prepare();
+    board = await startBoard(databaseUrl(), { name: 'redis', redisUrl: redis.url }, { workers: false });
+    return async () => {
+      await board.close();
+      await redis.stop();
+    };
+  });
+
+  test('is told soon when it was never there, and when it went', async () => {
+    await expectSoonUnavailable(board);
+    await redis.start();
+    await waitFor('the board to work', async () => {
+      return (await ask(board, 'GET', `${prefix}/api/queues`)).statusCode === 200;
+    });
+    await redis.stop();
+    await expectSoonUnavailable(board);
+  });
+
+  test('is told soon when it is frozen, and the board works once it goes on', async () => {
+    await redis.start();
+    await waitFor('the queues to be there', () => board.queues.ping().then(() => true));
+    redis.freeze();
+    await expectSoonUnavailable(board);
+    redis.thaw();
+    await waitFor('the board to work', async () => {
+      return (await ask(board, 'GET', `${prefix}/api/queues`)).statusCode === 200;
+    });
+  });
+});
+
+describe('a PostgreSQL that does not answer', () => {
+  let postgres: OwnPostgres;
+  let board: TestBoard;
+  beforeAll(async () => {
+    postgres = await OwnPostgres.start();
+    board = await startBoard(postgres.url, postgresQueues, { workers: false });
+    await board.queues.ping();
+  });
+  afterAll(async () => {
+    await postgres.stop();
+    await board.close();
+    await postgres.remove();
+  });
+
+  test('is told soon when it is frozen, and when it is gone', async () => {
+    postgres.freeze();
+    await expectSoonUnavailable(board);
+    postgres.thaw();
+    await waitFor('the board to work', async () => {
+      return (await ask(board, 'GET', `${prefix}/api/queues`)).statusCode === 200;
+    });
+    await postgres.stop();
+    await expectSoonUnavailable(board);
+  });
+});
+
+const chromiumPath = inject('chromiumPath');
+
+describe.skipIf(chromiumPath === null)('in a browser', () => {
+  const databaseUrl = useEmptyDatabase();
+  const profile = useTemporaryFolder();
+  const board = madeBeforeTests(
+    'The board',
+    () => startBoard(databaseUrl(), postgresQueues),
+    (made) => made.close(),
+  );
+  let origin: string;
+  beforeAll(async () => {
+    origin = await board.app.listen({ host: '127.0.0.1', port: 0 });
+    board.setAccess('operate');
+  });
+
+  test('every page of it opens under its policy, and only an operator finds what to press', async () => {
+    const { id } = await failedJob(board, 'ref_pressed');
+    const browser = await openBrowser(chromiumPath ?? '', profile('browser'));
+    try {
+      const page = await browser.newPage();
+      const complaints = noteComplaints(page);
+      const retry = page.getByRole('button', { name: 'Retry all' });
+      const open = async (path: string, shown: string) => {
+        await page.goto(`${origin}${prefix}${path}`, { waitUntil: 'networkidle' });
+        await page.getByText(shown).first().waitFor();
+      };
+      board.setAccess('read');
+      await open('', 'refunds-braintree');
+      await open('/job-schedulers', 'All queues');
+      await open(`/queue/refunds-stripe/${id}`, 'advance-refund');
+      await open('/queue/refunds-stripe?status=failed', 'advance-refund');
+      expect(await retry.count()).toBe(0);
+      board.setAccess('operate');
+      await open('/queue/refunds-stripe?status=failed', 'advance-refund');
+      await retry.click();
+      await page.getByRole('button', { name: /confirm/i }).click();
+      await waitFor('the job to be done', () => board.done.includes('ref_pressed'));
+      expect(complaints).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  });
+});

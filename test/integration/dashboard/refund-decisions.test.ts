@@ -1,0 +1,327 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Refund } from '../../../shared/platform/database.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
+import {
+  completedRefund,
+  createdRefund,
+  flagAtOnce,
+  flaggedUnknown,
+  reviewed,
+} from '../../support/refunds/flagged-refunds.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { rowOf, timelineOf, unknownRefundId } from '../../support/refunds/refund-records.ts';
+import { flagByHand } from '../../support/refunds/refund-work.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+// No worker runs but where a test is one.
+const service = useService({ workers: 0, settings: { ...flagAtOnce, CANCEL_WAIT_MS: 5_000 } });
+let person: DashboardMember;
+let viewer: DashboardMember;
+
+beforeAll(async () => {
+  [person, viewer] = [await signInMember(service, 'operator'), await signInMember(service, 'viewer')];
+  const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 5_000, dashboard: 0 } }] };
+  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+});
+beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
+afterEach(() => service.sandbox.clearFaults());
+
+const pageOf = ({ id }: { id: string }, environment = 'test') =>
+  `/dashboard/${service.organization.id}/${environment}/refunds/${id}`;
+
+/** Sends a decision as somebody does who has the refund's page open. */
+async function decide(refund: Refund, decision: string, fields = {}, by: DashboardMember = person) {
+  await by.visitor.get(pageOf(refund));
+  return await by.visitor.post(`${pageOf(refund)}/${decision}`, fields);
+}
+
+test('the page of a refund that waits says which policy wants somebody to approve it', async () => {
+  const { text } = await person.visitor.get(pageOf(await pendingRefund()));
+  expect(text).toMatch(/Policy:<\/span> Ask</);
+});
+
+async function pendingRefund(): Promise<Refund> {
+  const refund = await createdRefund(service, 'stripe', { amount: 6_000 });
+  expect(refund.status).toBe('pending');
+  return refund;
+}
+
+/** One that waits for approval and that a person has asked for in the dashboard. */
+async function requestedBy({ userId }: DashboardMember): Promise<Refund> {
+  const { refund } = await createRefund(service.deps, {
+    organizationId: service.organization.id,
+    environment: 'test',
+    apiKeyId: null,
+    initiatedBy: 'dashboard',
+    actor: `user:${userId}`,
+    transactionId: await newPayment(service),
+    amount: 1_000n,
+    currency: 'usd',
+    reason: 'other',
+    processor: 'stripe',
+    metadata: null,
+    idempotency: null,
+  });
+  return refund;
+}
+
+const lastEventOf = async ({ id }: Refund) =>
+  await service.deps.db.refundEvent.findFirstOrThrow({ where: { refundId: id }, orderBy: { seq: 'desc' } });
+
+/** The buttons that open a dialog, by the dialog's id. */
+const offered = (text: string) =>
+  [...text.matchAll(/commandfor="(\w+)"(?! command="close")/g)].map(([, id]) => id);
+
+describe('a refund that waits for approval', () => {
+  afterEach(() => expectInvariants(service));
+
+  test('is approved, and sent then', async () => {
+    const refund = await pendingRefund();
+    const page = await person.visitor.get(pageOf(refund));
+    expect(new Set(offered(page.text))).toEqual(new Set(['approve', 'reject']));
+    const answer = await decide(refund, 'approve');
+    expect(answer).toMatchObject({ status: 303, headers: { location: `${pageOf(refund)}?done=approved` } });
+    expect((await person.visitor.get(`${pageOf(refund)}?done=approved`)).text).toContain(
+      'Approved. It is sent now.',
+    );
+    expect((await rowOf(service, refund.id)).status).toBe('processing');
+    expect(await lastEventOf(refund)).toMatchObject({
+      type: 'refund.processing',
+      actor: `user:${person.userId}`,
+    });
+    expect(await auditOf(service, refund.id)).toMatchObject([
+      { action: 'refund.approved', actor: `user:${person.userId}` },
+    ]);
+    expect((await viewer.visitor.get(pageOf(refund))).text).toContain(person.email);
+  });
+
+  test('is rejected for a reason, which the timeline shows as text', async () => {
+    const refund = await pendingRefund();
+    const rejectReason = '<b>An exchange</b>';
+    const answer = await decide(refund, 'reject', { rejectReason });
+    expect(answer.headers.location).toBe(`${pageOf(refund)}?done=rejected`);
+    expect((await rowOf(service, refund.id)).status).toBe('cancelled');
+    expect(await auditOf(service, refund.id)).toMatchObject([
+      { action: 'refund.rejected', actor: `user:${person.userId}`, detail: { reason: rejectReason } },
+    ]);
+    const { text } = await viewer.visitor.get(pageOf(refund));
+    expect(text).toContain('&lt;b>An exchange&lt;/b>');
+    expect(text).not.toContain('<b>An exchange');
+  });
+
+  test.each([
+    ['none', ''],
+    ['one that cannot be printed', 'a\nb'],
+    ['one that is too long', 'x'.repeat(501)],
+  ])('is not rejected for a reason like %s; the dialog stays open', async (_, rejectReason) => {
+    const refund = await pendingRefund();
+    const answer = await decide(refund, 'reject', { rejectReason });
+    expect(answer.status).toBe(400);
+    expect(answer.text).toMatch(/<dialog id="reject"[^>]* open/);
+    expect(answer.text).toMatch(/id="rejectReason-problem">Has to be 1 to 500 printable characters/);
+    expect((await rowOf(service, refund.id)).status).toBe('pending');
+  });
+
+  test('is approved by somebody else than the person who asked for it, who may reject it', async () => {
+    const refund = await requestedBy(person);
+    const own = await person.visitor.get(pageOf(refund));
+    expect(new Set(offered(own.text))).toEqual(new Set(['reject']));
+    expect(own.text).toContain('You asked for this refund, so that somebody else has to approve it.');
+    const refused = await decide(refund, 'approve');
+    expect(refused.status).toBe(403);
+    expect(refused.text).toContain('somebody else has to approve it. You may reject it.');
+    expect((await rowOf(service, refund.id)).status).toBe('pending');
+    expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.created' }]);
+    const other = await signInMember(service, 'operator');
+    expect(offered((await other.visitor.get(pageOf(refund))).text)).toContain('approve');
+    expect((await decide(refund, 'approve', {}, other)).status).toBe(303);
+    const second = await requestedBy(person);
+    expect((await decide(second, 'reject', { rejectReason: 'A mistake of mine' })).status).toBe(303);
+    expect((await rowOf(service, second.id)).status).toBe('cancelled');
+  });
+
+  test('is decided about once when several click at the same time', async () => {
+    const refund = await pendingRefund();
+    await person.visitor.get(pageOf(refund));
+    const other = await signInMember(service, 'admin');
+    await other.visitor.get(pageOf(refund));
+    const answers = await Promise.all([
+      person.visitor.post(`${pageOf(refund)}/approve`),
+      person.visitor.post(`${pageOf(refund)}/approve`),
+      other.visitor.post(`${pageOf(refund)}/reject`, { rejectReason: 'No' }),
+    ]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 409, 409]);
+    const late = answers.find(({ status }) => status === 409);
+    expect(late?.text).toContain('Nothing was changed.');
+    expect(late?.text).toContain('does not wait for approval any more');
+    expect(await auditOf(service, refund.id)).toHaveLength(1);
+  });
+});
+
+describe('cancelling', () => {
+  afterEach(() => expectInvariants(service));
+
+  test('is done at once for what was never sent', async () => {
+    const refund = await createdRefund(service, 'stripe');
+    const answer = await decide(refund, 'cancel');
+    expect(answer.headers.location).toBe(`${pageOf(refund)}?done=cancelled`);
+    expect((await rowOf(service, refund.id)).status).toBe('cancelled');
+    expect(await auditOf(service, refund.id)).toMatchObject([
+      { action: 'refund.cancel_requested', actor: `user:${person.userId}` },
+    ]);
+    expect(await lastEventOf(refund)).toMatchObject({ actor: `user:${person.userId}` });
+    const late = await decide(refund, 'cancel');
+    expect(late.status).toBe(409);
+    expect(late.text).toContain('It is cancelled already.');
+    expect(await auditOf(service, refund.id)).toHaveLength(1);
+  });
+
+  test('waits for the word of a processor that has it', async () => {
+    const refund = await createdRefund(service, 'braintree', {
+      transactionId: await newPayment(service, { processor: 'braintree', status: 'settled' }),
+    });
+    await advanceRefund(service.deps, refund.id);
+    const page = await person.visitor.get(pageOf(refund));
+    expect(offered(page.text)).toContain('cancel');
+    const answering = person.visitor.post(`${pageOf(refund)}/cancel`);
+    await waitFor('the request', async () => (await rowOf(service, refund.id)).cancelRequestedAt);
+    await advanceRefund(service.deps, refund.id);
+    expect((await answering).headers.location).toBe(`${pageOf(refund)}?done=cancelled`);
+    expect((await rowOf(service, refund.id)).status).toBe('cancelled');
+  });
+
+  test('is not offered where the processor does not take it back, and says so to who asks all the same', async () => {
+    const refund = await createdRefund(service, 'stripe');
+    await advanceRefund(service.deps, refund.id);
+    expect((await rowOf(service, refund.id)).externalRefundId).not.toBeNull();
+    expect(offered((await person.visitor.get(pageOf(refund))).text)).toEqual([]);
+    const answering = person.visitor.post(`${pageOf(refund)}/cancel`);
+    await waitFor('the request', async () => (await rowOf(service, refund.id)).cancelRequestedAt);
+    await advanceRefund(service.deps, refund.id);
+    const answer = await answering;
+    expect(answer.status).toBe(409);
+    expect(answer.text).toContain('The processor does not take it back');
+    expect(await timelineOf(service, refund.id)).toContain('cancel.refused');
+  });
+
+  test('is not offered for what has ended', async () => {
+    const refund = await completedRefund(service, 'stripe');
+    expect(offered((await person.visitor.get(pageOf(refund))).text)).toEqual([]);
+    const answer = await decide(refund, 'cancel');
+    expect(answer.status).toBe(409);
+    expect(answer.text).toContain('It is completed and cannot be cancelled any more.');
+  });
+});
+
+describe('a flagged refund', () => {
+  afterEach(() => expectInvariants(service));
+
+  test('is ended by a decision with its reason', async () => {
+    const refund = await flaggedUnknown(service, 'stripe', 'reset');
+    const page = await person.visitor.get(pageOf(refund));
+    expect(offered(page.text)).toEqual(expect.arrayContaining(['recheck', 'resolve']));
+    expect(page.text).not.toMatch(/value="keep"/);
+    const answer = await decide(refund, 'resolve', { end: 'failed', resolveReason: 'Case 4711' });
+    expect(answer.headers.location).toBe(`${pageOf(refund)}?done=resolved`);
+    expect(await rowOf(service, refund.id)).toMatchObject({ status: 'failed', flaggedAt: null });
+    expect(await auditOf(service, refund.id)).toMatchObject([
+      { action: 'refund.resolved', actor: `user:${person.userId}`, detail: { reason: 'Case 4711' } },
+    ]);
+    const late = await decide(refund, 'resolve', { end: 'cancelled', resolveReason: 'Me too' });
+    expect(late.status).toBe(409);
+    expect(late.text).toContain('It is not flagged any more');
+  });
+
+  test('is not ended against the word of its processor, unless somebody insists', async () => {
+    const refund = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
+    expect((await person.visitor.get(pageOf(refund))).text).not.toContain('name="force"');
+    const fields = { end: 'failed', resolveReason: 'I know it' };
+    const refused = await decide(refund, 'resolve', fields);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(/<dialog id="resolve"[^>]* open/);
+    expect(refused.text).toContain('Nothing was changed. The processor has re_');
+    expect(refused.text).toMatch(/value="failed"[^>]*checked|checked[^>]*value="failed"/);
+    expect(refused.text).toContain('value="I know it"');
+    expect(refused.text).toContain('name="force"');
+    expect((await rowOf(service, refund.id)).status).toBe('processing');
+    const answer = await decide(refund, 'resolve', { ...fields, force: 'yes' });
+    expect(answer.status).toBe(303);
+    expect(await lastEventOf(refund)).toMatchObject({ detail: { forced: true, reason: 'I know it' } });
+    // Whoever insisted was right in the end.
+    const [theirs] = await service.sandbox.refunds({ transactionId: refund.transactionId });
+    await service.sandbox.driveRefund(theirs?.id ?? '', { status: 'failed' });
+  });
+
+  test.each([
+    [{ end: '', resolveReason: 'Yes' }, 'Choose one.'],
+    [{ end: 'failed', resolveReason: ' ' }, 'id="resolveReason-problem">Has to be 1 to 500'],
+    [{ end: 'completed', resolveReason: 'Yes' }, 'id="processorRefund-problem">Has to name the refund'],
+    [
+      { end: 'failed', resolveReason: 'Yes', processorRefund: 're_1' },
+      'id="processorRefund-problem">Only a completed refund',
+    ],
+  ])('is not ended by %j', async (fields, problem) => {
+    const refund = await flaggedUnknown(service, 'stripe', 'reset');
+    const answer = await decide(refund, 'resolve', fields);
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain(problem);
+    expect((await rowOf(service, refund.id)).status).toBe('processing');
+  });
+
+  test('that has ended is let stand, or read again while its page watches', async () => {
+    const refund = await completedRefund(service, 'stripe');
+    await flagByHand(service, refund.id, 'Told differently');
+    const checked = await decide(refund, 'recheck');
+    expect(checked.headers.location).toBe(`${pageOf(refund)}?done=rechecked`);
+    expect((await rowOf(service, refund.id)).resyncRequestedAt).not.toBeNull();
+    const polls = 'hx-trigger="every 2s"';
+    expect((await person.visitor.get(pageOf(refund))).text).toContain(polls);
+    const kept = await decide(refund, 'resolve', { end: 'keep', resolveReason: 'Fine' });
+    expect(kept.headers.location).toBe(`${pageOf(refund)}?done=kept`);
+    expect(await lastEventOf(refund)).toMatchObject({ type: 'review.kept', actor: `user:${person.userId}` });
+    expect((await auditOf(service, refund.id)).map(({ action }) => action)).toEqual([
+      'refund.rechecked',
+      'refund.kept',
+    ]);
+    expect((await reviewed(service, refund.id)).flaggedAt).toBeNull();
+    expect((await person.visitor.get(pageOf(refund))).text).not.toContain(polls);
+  });
+});
+
+describe('nobody decides who may not', () => {
+  const all = ['approve', 'reject', 'cancel', 'recheck', 'resolve'];
+
+  test.each(all)('%s: by role, token, organization or environment', async (decision) => {
+    const refund = await pendingRefund();
+    const url = `${pageOf(refund)}/${decision}`;
+    const fields = { rejectReason: 'No', end: 'keep', resolveReason: 'No' };
+    expect((await decide(refund, decision, fields, viewer)).status).toBe(403);
+    for (const csrfToken of [null, 'wrong']) {
+      expect((await person.visitor.post(url, fields, { csrfToken })).status).toBe(403);
+    }
+    await person.visitor.get(pageOf(refund));
+    expect((await person.visitor.post(`${pageOf(refund, 'live')}/${decision}`, fields)).status).toBe(404);
+    expect((await person.visitor.post(url.replace(refund.id, unknownRefundId), fields)).status).toBe(404);
+    const { id: organizationId } = await service.addOrganization('Others');
+    const stranger = await signInMember(service, 'owner', organizationId);
+    await stranger.visitor.get(`/dashboard/${organizationId}/test/refunds`);
+    for (const path of [url, url.replace(service.organization.id, organizationId)]) {
+      expect((await stranger.visitor.post(path, fields)).status).toBe(404);
+    }
+    expect(await rowOf(service, refund.id)).toEqual(refund);
+    expect(await auditOf(service, refund.id)).toEqual([]);
+  });
+
+  test('and is not offered it', async () => {
+    const refund = await pendingRefund();
+    const { text } = await viewer.visitor.get(pageOf(refund));
+    expect(text).toContain('It waits for approval.');
+    expect(offered(text)).toEqual([]);
+  });
+});

@@ -1,0 +1,69 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { startService, type TestService } from '../../support/service.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { allComplete, create, payment } from '../../support/stores/own-stores.ts';
+import { type RunningRedisCluster, startRedisCluster } from '../../support/stores/redis.ts';
+
+describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes', () => {
+  const databaseUrl = useDatabase();
+  const limit = 20;
+  let cluster: RunningRedisCluster;
+  let service: TestService;
+
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+    const redisUrl = cluster.nodes.map(({ url }) => url).join(',');
+    service = await startService({
+      databaseUrl: databaseUrl(),
+      backend: { name: 'redis', redisUrl },
+      settings: { RATE_LIMIT_PER_SECOND: limit },
+    });
+    await service.sandbox.settings({ autoSettleMs: 100 });
+  });
+  afterAll(async () => {
+    await service.close();
+    await cluster.stop();
+  });
+
+  test.each(['stripe', 'braintree'])('a refund at %s completes', async (processor) => {
+    const { status, body } = await create(service, await payment(service, processor));
+    expect(status).toBe(200);
+    expect(body.data.externalRefundId).not.toBeNull();
+    await allComplete(service);
+    await expectInvariants(service);
+    expect((await service.call('GET', '/readyz')).body).toEqual({
+      status: 'ok',
+      database: 'up',
+      queue: 'up',
+    });
+  });
+
+  test('the rate of a key is limited', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 3 * limit }, () => service.call('GET', '/v1/refunds')),
+    );
+    const statuses = answers.map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    // The requests may fall into two seconds, and not into three.
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(2 * limit);
+  });
+
+  test('the queues are spread over the nodes by their names, each on one node', async () => {
+    const keys = await Promise.all(cluster.nodes.map(({ url }) => keysOf(url)));
+    const queueOf = (key: string) => /^\{([^}]+)\}/.exec(key)?.[1];
+    const places = keys.map((names) => new Set(names.map(queueOf)));
+    const all = places.flatMap((names) => [...names]);
+    expect(all).not.toContain(undefined);
+    expect(all.length).toBe(new Set(all).size);
+    expect(new Set(all).size).toBeGreaterThanOrEqual(3);
+  });
+});
+
+async function keysOf(url: string): Promise<string[]> {
+  const client = new Redis(url);
+  const keys = await client.keys('*');
+  client.disconnect();
+  return keys;
+}

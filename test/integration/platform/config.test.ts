@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { describe, expect, inject, test } from 'vitest';
+import {
+  ConfigError,
+  loadServiceSettings,
+  loadSettings,
+  settingNames,
+} from '../../../shared/platform/config.ts';
+import { startProcess } from '../../support/processes/child-process.ts';
+import { compiledIn } from '../../support/processes/compiled-service.ts';
+
+const databaseUrl = 'postgresql://someone:hidden-password@127.0.0.1:5432/refunds';
+const encryptionKey = Buffer.alloc(32, 7).toString('base64');
+
+describe('.env.example', () => {
+  const example = readFileSync('.env.example', 'utf8');
+  const values = parseEnv(example) as Record<string, string>;
+
+  test('has every setting, and nothing that is not one', () => {
+    expect(Object.keys(values).sort()).toEqual([...settingNames].sort());
+  });
+
+  test('gives the default of every setting', () => {
+    expect(loadSettings(values)).toEqual(loadSettings({}));
+  });
+
+  test('explains every setting in the line above it', () => {
+    const lines = example.split('\n');
+    const unexplained = lines.filter(
+      (line, index) => /^[A-Z_]+=/.test(line) && !/^# [^-]/.test(lines[index - 1] ?? ''),
+    );
+    expect(unexplained).toEqual([]);
+  });
+});
+
+describe('settings', () => {
+  test('an empty value means the same as none, never a zero', () => {
+    const empty = Object.fromEntries(settingNames.map((name) => [name, '']));
+    expect(loadSettings(empty)).toEqual(loadSettings({}));
+  });
+
+  test('every setting that is not valid is named in a line of its own, without its value', () => {
+    const wrong = {
+      PORT: '99999999',
+      LOG_LEVEL: 'hidden-level',
+      QUEUE_PREFIX: '{hidden}',
+      ENCRYPTION_KEY: 'hidden-key',
+    };
+    const message = messageOf(() => loadSettings(wrong));
+    expect(message.split('\n').map((line) => line.split(' ')[0])).toEqual([
+      'PORT',
+      'QUEUE_PREFIX',
+      'ENCRYPTION_KEY',
+      'LOG_LEVEL',
+    ]);
+    expect(message).not.toMatch(/hidden|99999999/);
+  });
+
+  test('comparisons overlap by an hour at least', () => {
+    const overlapOf = (ms: number) => loadSettings({ RECONCILIATION_LOOKBACK_MS: `${ms}` });
+    expect(overlapOf(3_600_000).RECONCILIATION_LOOKBACK_MS).toBe(3_600_000);
+    for (const ms of [0, 3_599_999]) {
+      expect(messageOf(() => overlapOf(ms))).toMatch(/^RECONCILIATION_LOOKBACK_MS must be at least 3600000 /);
+    }
+  });
+
+  test('both things that a service cannot do without are told at once', () => {
+    expect(messageOf(() => loadServiceSettings({})).split('\n')).toEqual([
+      expect.stringMatching(/^DATABASE_URL is required/),
+      expect.stringMatching(/^ENCRYPTION_KEY is required/),
+    ]);
+  });
+});
+
+describe.each(['api/main.js', 'worker/main.js'])('%s in production', (entry) => {
+  test('without DATABASE_URL says so in one line and ends', async () => {
+    const { code, output } = await run(entry, { ENCRYPTION_KEY: encryptionKey });
+    expect(output).toMatch(/^DATABASE_URL is required: .+ postgresql:.+@host:5432\/refunds\n$/);
+    expect(output).not.toContain('redacted');
+    expect(code).toBe(1);
+    expect(output).not.toContain(encryptionKey);
+  });
+
+  test('without ENCRYPTION_KEY says so in one line and ends', async () => {
+    const { code, output } = await run(entry, { DATABASE_URL: databaseUrl });
+    expect(output).toMatch(/^ENCRYPTION_KEY is required: .+\n$/);
+    expect(code).toBe(1);
+    expect(output).not.toContain('hidden-password');
+  });
+
+  test('with a key that is none says so in one line, without the key', async () => {
+    const { code, output } = await run(entry, { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: 'hidden-key' });
+    expect(output).toMatch(/^ENCRYPTION_KEY must be .+\n$/);
+    expect(code).toBe(1);
+    expect(output).not.toContain('hidden');
+  });
+});
+
+async function run(
+  entry: string,
+  env: Record<string, string>,
+): Promise<{ code: number | null; output: string }> {
+  // What this machine has set would stand in for what is missing.
+  const unset = Object.fromEntries(settingNames.map((name) => [name, undefined]));
+  const child = startProcess(compiledIn(inject('compiledFolder')).entry(entry), {
+    env: { ...unset, NODE_ENV: 'production', ...env },
+  });
+  const { code } = await child.exited;
+  return { code, output: child.output() };
+}
+
+function messageOf(load: () => unknown): string {
+  try {
+    load();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('The settings were accepted.');
+}

@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Database, openDatabase, serviceTime } from '../../../shared/platform/database.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { query } from '../../support/stores/database-client.ts';
+
+const databaseUrl = useDatabase();
+let db: Database;
+
+beforeAll(async () => {
+  const name = new URL(databaseUrl()).pathname.slice(1);
+  await query(databaseUrl(), `alter database "${name}" set timezone = 'Pacific/Auckland'`);
+  db = openDatabase(databaseUrl(), { poolSize: 1 });
+});
+afterAll(() => db.$disconnect());
+
+test('a time is written as the moment that it is, in a database of another time zone', async () => {
+  const createdAt = new Date('2026-01-02T03:04:05.678Z');
+  await db.organization.create({ data: { id: 'org_elsewhere', name: 'Elsewhere', createdAt } });
+  const [row] = await query(
+    databaseUrl(),
+    'select extract(epoch from created_at) * 1000 as ms from organization',
+  );
+  expect(Number(row.ms)).toBe(createdAt.getTime());
+});
+
+test("the database's time is read as the moment that it is, in a database of another time zone", async () => {
+  const [before] = await query(databaseUrl(), 'select extract(epoch from clock_timestamp()) * 1000 as ms');
+  const distanceMs = (await serviceTime(db)).getTime() - Number(before.ms);
+  expect(distanceMs).toBeGreaterThan(-1);
+  expect(distanceMs).toBeLessThan(60_000);
+});

@@ -1,0 +1,248 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { migrate } from '../../../prisma/migrate.ts';
+import { prismaFolder, readMigrations } from '../../../prisma/migrations-folder.ts';
+import { schemaDifference, withSchemaEngine } from '../../dev/schema-engine.ts';
+import { startProcess } from '../../support/processes/child-process.ts';
+import { freePort } from '../../support/processes/free-port.ts';
+import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
+import { useDatabase, useEmptyDatabase } from '../../support/stores/database.ts';
+import { query, withClient } from '../../support/stores/database-client.ts';
+import { waitForLock } from '../../support/stores/wait-for-lock.ts';
+
+const everyMigration = readMigrations().map(({ name }) => name);
+
+describe('the migrations', () => {
+  const url = useEmptyDatabase();
+  const schema = readFileSync(join(prismaFolder, 'schema.prisma'), 'utf8');
+
+  beforeAll(() => migrate(url()));
+
+  test('lead to the database that schema.prisma describes', async () => {
+    expect(await schemaDifference(url(), schema)).toBe('');
+  });
+
+  test('change nothing in a database that has them all', async () => {
+    expect(await migrate(url())).toEqual([]);
+  });
+
+  test('leave a history that Prisma finds complete', async () => {
+    const migrationsList = {
+      baseDir: join(prismaFolder, 'migrations'),
+      lockfile: { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' },
+      shadowDbInitScript: '',
+      migrationDirectories: readMigrations().map(({ name, sql }) => ({
+        path: name,
+        migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: sql } },
+      })),
+    };
+    const filters = { externalTables: [], externalEnums: [] };
+    const pool = new pg.Pool({ connectionString: url() });
+    const history = await withSchemaEngine(new PrismaPg(pool), schema, (engine) =>
+      engine.diagnoseMigrationHistory({ migrationsList, optInToShadowDatabase: false, filters }),
+    ).finally(() => pool.end());
+    expect(history).toMatchObject({
+      hasMigrationsTable: true,
+      history: null,
+      failedMigrationNames: [],
+      editedMigrationNames: [],
+    });
+  });
+});
+
+describe('the difference between a database and a schema', () => {
+  const url = useEmptyDatabase();
+  const schema = `
+    datasource db {
+      provider = "postgresql"
+    }
+    model item {
+      id     Int @id
+      amount Int
+    }`;
+
+  test('does not include what Prisma cannot express', async () => {
+    await query(
+      url(),
+      `CREATE TABLE item (id INT PRIMARY KEY, amount INT NOT NULL CHECK (amount > 0));
+       CREATE UNIQUE INDEX one_large_item ON item (amount) WHERE amount > 100;
+       CREATE FUNCTION refuse() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+       CREATE TRIGGER keep BEFORE DELETE ON item FOR EACH ROW EXECUTE FUNCTION refuse()`,
+    );
+    expect(await schemaDifference(url(), schema)).toBe('');
+  });
+
+  test('is the SQL that makes the database match', async () => {
+    await query(url(), 'ALTER TABLE item DROP COLUMN amount; CREATE TABLE old (id INT PRIMARY KEY)');
+    const sql = await schemaDifference(url(), schema);
+    expect(sql).toContain('ADD COLUMN     "amount" INTEGER NOT NULL');
+    expect(sql).toContain('DROP TABLE "old"');
+    await query(url(), sql);
+    expect(await schemaDifference(url(), schema)).toBe('');
+  });
+
+  test('cannot be computed for a schema that is not valid', async () => {
+    await expect(schemaDifference(url(), `${schema}\nmodel {`)).rejects.toThrow('Error validating');
+  });
+});
+
+describe('two processes that migrate at the same time', () => {
+  const url = useEmptyDatabase();
+
+  test('both succeed, and every migration is applied once', async () => {
+    const env = { DATABASE_URL: url() };
+    const runs = [1, 2].map(() => startProcess('prisma/migrate-main.ts', { env }));
+    const exits = await Promise.all(runs.map((run) => run.exited));
+    const outputs = runs.map((run) => run.output());
+    expect(exits.map((exit) => exit.code)).toEqual([0, 0]);
+    for (const name of everyMigration) {
+      expect(outputs.filter((output) => output.includes(`Applied ${name}`))).toHaveLength(1);
+    }
+    expect(outputs.filter((output) => output.includes('The database is up to date.'))).toHaveLength(1);
+  });
+});
+
+describe('a migration that fails', () => {
+  const url = useEmptyDatabase();
+  const { folder, write } = useProject();
+
+  test('is rolled back, and those before it stay applied', async () => {
+    write('migrations/1_first/migration.sql', 'CREATE TABLE first (id INT)');
+    write('migrations/2_second/migration.sql', 'CREATE TABLE second (id INT); SELECT 1 / 0');
+    await expect(migrate(url(), { folder: folder() })).rejects.toThrow(
+      /^2_second failed: division by zero\./,
+    );
+    expect(await tablesOf(url())).toEqual(['_prisma_migrations', 'first']);
+  });
+
+  test('is rolled back when it cannot be recorded', async () => {
+    write(
+      'migrations/2_second/migration.sql',
+      `CREATE TABLE second (id INT); ALTER TABLE _prisma_migrations ADD CHECK (migration_name <> '2_second')`,
+    );
+    await expect(migrate(url(), { folder: folder() })).rejects.toThrow(
+      /^2_second failed: .* check constraint/,
+    );
+    expect(await tablesOf(url())).toEqual(['_prisma_migrations', 'first']);
+  });
+
+  test('is applied by the next run once its cause is fixed', async () => {
+    write('migrations/2_second/migration.sql', 'CREATE TABLE second (id INT)');
+    expect(await migrate(url(), { folder: folder() })).toEqual(['2_second']);
+    expect(await migrate(url(), { folder: folder() })).toEqual([]);
+  });
+
+  test('has changed nothing when its connection ends halfway', async () => {
+    write('migrations/3_third/migration.sql', 'CREATE TABLE third (id INT); LOCK TABLE first');
+    await withClient(url(), async (client) => {
+      await client.query('BEGIN; LOCK TABLE first');
+      const outcome = migrate(url(), { folder: folder() }).catch(String);
+      await waitForLock(client);
+      await client.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'migrate'`,
+      );
+      expect(await outcome).toMatch(/3_third failed: /);
+      await client.query('COMMIT');
+    });
+    expect(await tablesOf(url())).toEqual(['_prisma_migrations', 'first', 'second']);
+    expect(await migrate(url(), { folder: folder() })).toEqual(['3_third']);
+  });
+});
+
+describe('functions', () => {
+  const url = useEmptyDatabase();
+  const { folder, write, remove } = useProject();
+  const answer = async () => (await query(url(), 'SELECT answer()'))[0].answer;
+
+  test('are created after the migrations whose tables they read', async () => {
+    write('migrations/1_first/migration.sql', 'CREATE TABLE first AS SELECT 41 AS number');
+    write('functions/answer.sql', answerFunction('SELECT number FROM first'));
+    expect(await migrate(url(), { folder: folder() })).toEqual(['1_first']);
+    expect(await answer()).toBe(41);
+  });
+
+  test('are replaced when their file changes, without a migration', async () => {
+    write('functions/answer.sql', answerFunction('SELECT number + 1 FROM first'));
+    expect(await migrate(url(), { folder: folder() })).toEqual([]);
+    expect(await answer()).toBe(42);
+  });
+
+  test('stay as they were when one of them fails, and its file is named', async () => {
+    write('functions/answer.sql', answerFunction('SELECT 0'));
+    write('functions/broken.sql', answerFunction('SELECT number FROM missing'));
+    await expect(migrate(url(), { folder: folder() })).rejects.toThrow(
+      /^broken.sql failed: relation "missing" does not exist\./,
+    );
+    expect(await answer()).toBe(42);
+  });
+
+  test('need not exist', async () => {
+    remove('functions');
+    expect(await migrate(url(), { folder: folder() })).toEqual([]);
+  });
+});
+
+describe('a database with tables of another application', () => {
+  const url = useEmptyDatabase();
+
+  test('is refused and left as it was', async () => {
+    await query(url(), 'CREATE TABLE other (id INT)');
+    await expect(migrate(url())).rejects.toThrow('contains tables of another application');
+    expect(await tablesOf(url())).toEqual(['other']);
+  });
+
+  test('is accepted when they are in another schema, as those of the queues are', async () => {
+    await query(url(), 'CREATE SCHEMA bullmq; ALTER TABLE other SET SCHEMA bullmq');
+    expect(await migrate(url())).toEqual(everyMigration);
+  });
+});
+
+describe('a migration that was edited after it was applied', () => {
+  const url = useDatabase();
+
+  test('stops everything, because the database is not what the files say', async () => {
+    await query(url(), `UPDATE _prisma_migrations SET checksum = 'that of another text'`);
+    await expect(migrate(url())).rejects.toThrow('was edited after it was applied to this database');
+  });
+});
+
+describe('a database that cannot be opened', () => {
+  test('is named in one line, without the password', async () => {
+    const port = await freePort();
+    const error = await migrate(`postgresql://app:secret@127.0.0.1:${port}/refunds`).catch(String);
+    expect(error).toContain(`Cannot open the database "refunds" at 127.0.0.1:${port}: `);
+    expect(error).not.toMatch(/secret|\n/);
+  });
+
+  test('stops the command with that line alone', async () => {
+    const port = await freePort();
+    const env = { DATABASE_URL: `postgresql://app:secret@127.0.0.1:${port}/refunds` };
+    const run = startProcess('prisma/migrate-main.ts', { env });
+    expect(await run.exited).toMatchObject({ code: 1 });
+    expect(run.output().trim().split('\n')).toEqual([expect.stringContaining('Cannot open the database')]);
+  });
+});
+
+/** A folder with migrations and functions of its own. */
+function useProject() {
+  const inFolder = useTemporaryFolder();
+  const write = (file: string, sql: string) => {
+    mkdirSync(dirname(inFolder(file)), { recursive: true });
+    writeFileSync(inFolder(file), sql);
+  };
+  const remove = (name: string) => rmSync(inFolder(name), { recursive: true });
+  return { folder: () => inFolder(), write, remove };
+}
+
+function answerFunction(body: string): string {
+  return `CREATE OR REPLACE FUNCTION answer() RETURNS INT LANGUAGE sql AS $$ ${body} $$`;
+}
+
+async function tablesOf(url: string): Promise<string[]> {
+  const rows = await query(url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`);
+  return rows.map((row) => row.tablename);
+}

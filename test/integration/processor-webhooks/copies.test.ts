@@ -1,0 +1,55 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { PolicyInput } from '../../../shared/policies/policy.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { leftToRefund } from '../../support/processors/reconciliation.ts';
+import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
+import { useWebhooks } from '../../support/processors/webhooks.ts';
+import { completedRefund, createdRefund } from '../../support/refunds/flagged-refunds.ts';
+import { refundDirectly } from '../../support/refunds/refund-directly.ts';
+import { rowOf } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+
+const received = { status: 200, body: { data: { received: true } } };
+
+const service = useService({ workers: 0 });
+const webhooks = useWebhooks(service);
+
+beforeEach(() => service.sandbox.settings({ autoSettleMs: null }));
+
+async function usePolicy(rules: Partial<PolicyInput>): Promise<void> {
+  const { id: organizationId } = service.organization;
+  const file = { policies: [{ name: 'Shop', priority: 1, ...rules }] };
+  await setPolicies(service.deps, { organizationId, file, actor: 'test' });
+}
+
+describe.each(['stripe', 'braintree'] as const)('a refund that was made elsewhere at %s', (processor) => {
+  test('under the name of ours is told apart, and counts as made elsewhere', async () => {
+    const refund = await completedRefund(service, processor);
+    const { id, transactionId, externalRefundId } = refund;
+    expect(await leftToRefund(service, transactionId)).toBe(7_500);
+    const copyId = await refundDirectly(service, { processor, transactionId, amount: 100, refundId: id });
+    const news = { externalRefundId: copyId, refundId: id, transactionId };
+    expect(await webhooks.send(processor, webhookAbout(processor, news))).toMatchObject(received);
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({
+      status: 'completed',
+      externalRefundId,
+      work: null,
+    });
+    expect(await leftToRefund(service, transactionId)).toBe(7_400);
+  });
+
+  test('under the name of one that waits for approval counts as made elsewhere', async () => {
+    await usePolicy({ approvalAbove: { api: 0 } });
+    const { id, status, transactionId } = await createdRefund(service, processor);
+    await usePolicy({});
+    expect(status).toBe('pending');
+    expect(await leftToRefund(service, transactionId)).toBe(7_500);
+    const copyId = await refundDirectly(service, { processor, transactionId, amount: 2_500, refundId: id });
+    const news = { externalRefundId: copyId, refundId: id, transactionId };
+    expect(await webhooks.send(processor, webhookAbout(processor, news))).toMatchObject(received);
+    expect(await leftToRefund(service, transactionId)).toBe(5_000);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'pending', externalRefundId: null });
+  });
+});

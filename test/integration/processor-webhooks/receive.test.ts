@@ -1,0 +1,289 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import {
+  type ProcessorName,
+  type RefundNews,
+  type SignedWebhook,
+  signStripe,
+  stripeEvent,
+  webhookAbout,
+} from '../../support/processors/signed-webhooks.ts';
+import { newsOf, useWebhooks } from '../../support/processors/webhooks.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { refundDirectly } from '../../support/refunds/refund-directly.ts';
+import { type RefundRecord, rowOf, timelineOf, untilStatus } from '../../support/refunds/refund-records.ts';
+import { putOff, untilReviewed } from '../../support/refunds/refund-work.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { watchReadings } from '../../support/watched-readings.ts';
+
+const received = { status: 200, body: { data: { received: true } } };
+
+/** How money that had moved comes back, in each processor's words. */
+const gone = {
+  stripe: { status: 'failed', failureReason: 'expired_or_canceled_card' },
+  braintree: { status: 'settlement_declined' },
+};
+const failureCodes = { stripe: 'expired_or_canceled_card', braintree: 'settlement_declined' };
+
+// Settlement is asked for once, at once, and then not for as long as a test lasts: what moves later was told.
+const service = useService({ settings: { SETTLEMENT_CAP_MS: 3_600_000, PROCESSOR_TIMEOUT_MS: 5_000 } });
+const webhooks = useWebhooks(service);
+
+beforeEach(() => service.sandbox.settings({ autoSettleMs: 0, latencyMs: 0 }));
+afterEach(async () => {
+  await webhooks.disconnectSandbox();
+  await service.sandbox.clearFaults();
+  await expectInvariants(service);
+});
+
+async function createdRefund(transactionId: string): Promise<string> {
+  const { status, body } = await service.call('POST', '/v1/refunds', {
+    body: { transactionId, amount: 2_500, reason: 'other' },
+  });
+  expect(status).toBe(200);
+  return body.data.id;
+}
+
+async function completedRefund(
+  processor: ProcessorName,
+  payment: Record<string, unknown> = {},
+): Promise<RefundRecord> {
+  const transactionId = await newPayment(service, { processor, ...payment });
+  return await untilStatus(service, await createdRefund(transactionId), 'completed');
+}
+
+/** A refund that its processor has accepted and not carried out; nobody will ask about it again for long. */
+async function openRefund(
+  processor: ProcessorName,
+  payment: Record<string, unknown> = {},
+): Promise<RefundRecord> {
+  await service.sandbox.settings({ autoSettleMs: null });
+  const id = await createdRefund(await newPayment(service, { processor, ...payment }));
+  await waitFor('the refund to be accepted', async () => (await rowOf(service, id)).externalRefundId);
+  await putOff(service, id, 3_600_000);
+  return await rowOf(service, id);
+}
+
+async function reservedFor({ transactionId }: RefundRecord): Promise<bigint> {
+  const { reserved } = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+  return reserved;
+}
+
+/** That the money came back. */
+function returned(processor: ProcessorName, refund: RefundRecord, changes: Partial<RefundNews> = {}) {
+  return webhookAbout(processor, { ...newsOf(refund), processorStatus: gone[processor].status, ...changes });
+}
+
+async function eventsOf(refundId: string) {
+  return (await webhooks.events()).filter((event) => event.refundId === refundId);
+}
+
+describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
+  test('that a completed refund came back makes it failed, and gives its reservation back', async () => {
+    const refund = await completedRefund(processor);
+    expect(await reservedFor(refund)).toBe(2_500n);
+    await service.sandbox.driveRefund(refund.externalRefundId ?? '', gone[processor]);
+    expect(await webhooks.send(processor, returned(processor, refund))).toMatchObject(received);
+    await untilStatus(service, refund.id, 'failed');
+    expect(await untilReviewed(service, refund.id)).toMatchObject({ failureCode: failureCodes[processor] });
+    expect(await reservedFor(refund)).toBe(0n);
+    expect(await eventsOf(refund.id)).toMatchObject([
+      { externalRefundId: refund.externalRefundId, transactionId: refund.transactionId },
+    ]);
+  });
+
+  test.each(processor === 'stripe' ? ['card'] : ['card', 'us_bank_account'])(
+    'reaches us as the sandbox sends it, for a payment by %s',
+    async (paymentMethod) => {
+      await webhooks.connectSandbox();
+      const refund = await completedRefund(processor, { paymentMethod });
+      await service.sandbox.driveRefund(refund.externalRefundId ?? '', gone[processor]);
+      await untilStatus(service, refund.id, 'failed');
+      expect(await reservedFor(refund)).toBe(0n);
+      const types = (await eventsOf(refund.id)).map(({ type }) => type);
+      const expected = { card: 'refund_failed', us_bank_account: 'transaction_settlement_declined' };
+      expect(types).toContain(
+        processor === 'stripe' ? 'refund.failed' : expected[paymentMethod as keyof typeof expected],
+      );
+    },
+  );
+
+  test('speeds settlement up: the refund completes long before it would be asked about', async () => {
+    const refund = await openRefund(
+      processor,
+      processor === 'stripe' ? {} : { paymentMethod: 'us_bank_account' },
+    );
+    await webhooks.connectSandbox();
+    const done = processor === 'stripe' ? 'succeeded' : 'settled';
+    await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: done });
+    await untilStatus(service, refund.id, 'completed');
+  });
+
+  test('that is not true changes nothing: what the processor says when it is asked counts', async () => {
+    const refund = await openRefund(processor);
+    const before = await timelineOf(service, refund.id);
+    // The payload calls it succeeded or settled; the processor does not.
+    expect(await webhooks.send(processor, webhookAbout(processor, newsOf(refund)))).toMatchObject(received);
+    expect(await untilReviewed(service, refund.id)).toMatchObject({ status: 'processing' });
+    expect(await timelineOf(service, refund.id)).toEqual(before);
+  });
+
+  test('that says what is on record is put on record, and is no reason to read anything', async () => {
+    const refund = await completedRefund(processor);
+    const readings = watchReadings(service);
+    const { transactionId } = refund;
+    const payment = () => service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    const before = { refund: await rowOf(service, refund.id), payment: await payment() };
+    expect(await webhooks.send(processor, webhookAbout(processor, newsOf(refund)))).toMatchObject(received);
+    expect(await eventsOf(refund.id)).toHaveLength(1);
+    expect({ refund: await rowOf(service, refund.id), payment: await payment() }).toEqual(before);
+    expect(readings.countOf(refund.externalRefundId)).toBe(0);
+  });
+
+  test('that comes late and out of order leaves the refund where the processor has it now', async () => {
+    const refund = await completedRefund(processor);
+    const early = webhookAbout(processor, newsOf(refund));
+    await service.sandbox.driveRefund(refund.externalRefundId ?? '', gone[processor]);
+    const late = returned(processor, refund, { refundId: null });
+    expect(await webhooks.send(processor, late)).toMatchObject(received);
+    await untilStatus(service, refund.id, 'failed');
+    expect(await webhooks.send(processor, early)).toMatchObject(received);
+    expect(await untilReviewed(service, refund.id)).toMatchObject({ status: 'failed', flaggedAt: null });
+    expect((await timelineOf(service, refund.id)).filter((type) => type === 'refund.failed')).toHaveLength(1);
+  });
+
+  test('in a hundred copies at once is one event and one reading', async () => {
+    const refund = await completedRefund(processor);
+    const readings = watchReadings(service);
+    const webhook = returned(processor, refund);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => webhooks.send(processor, webhook)));
+    // A machine under load may run out of connections for a moment; the processor would send such a copy again.
+    for (const { status } of answers) expect([200, 503]).toContain(status);
+    expect(answers.map(({ status }) => status)).toContain(200);
+    expect(await eventsOf(refund.id)).toHaveLength(1);
+    await untilReviewed(service, refund.id);
+    expect(readings.countOf(refund.externalRefundId)).toBe(1);
+    expect(await webhooks.send(processor, webhook)).toMatchObject(received);
+    expect((await rowOf(service, refund.id)).work).toBeNull();
+  });
+
+  test.each([
+    ['and says more is followed by one more reading', 'another word', 2],
+    ['and says what is being read is not read once more', gone[processor].status, 1],
+  ])('that comes while the refund is read %s, and never by two at a time', async (_, status, expected) => {
+    const refund = await completedRefund(processor);
+    await service.sandbox.driveRefund(refund.externalRefundId ?? '', gone[processor]);
+    const readings = watchReadings(service);
+    await service.sandbox.settings({ latencyMs: 1_200 });
+    const first = returned(processor, refund);
+    const second = returned(processor, refund, { refundId: null, processorStatus: status });
+    expect(await webhooks.send(processor, first)).toMatchObject(received);
+    await waitFor('a reading', () => readings.countOf(refund.externalRefundId) > 0);
+    expect(await webhooks.send(processor, second)).toMatchObject(received);
+    await Promise.all(Array.from({ length: 8 }, () => advanceRefund(service.deps, refund.id)));
+    await untilStatus(service, refund.id, 'failed');
+    await untilReviewed(service, refund.id);
+    expect(readings.countOf(refund.externalRefundId)).toBe(expected);
+    expect(readings.most()).toBe(1);
+    expect((await timelineOf(service, refund.id)).filter((type) => type === 'refund.failed')).toHaveLength(1);
+  });
+
+  test('that arrives before the acceptance is on record makes no second record and no second refund', async () => {
+    const transactionId = await newPayment(service, { processor });
+    await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 800 });
+    const creating = createdRefund(transactionId);
+    const [moved] = await waitFor('the refund to be at the processor', async () => {
+      const there = await service.sandbox.refunds({ processor, transactionId });
+      return there.length === 1 && there;
+    });
+    const refundId = moved?.key ?? '';
+    expect(await rowOf(service, refundId)).toMatchObject({
+      externalRefundId: null,
+      unknownSince: expect.any(Date),
+      attempts: [{ endedAt: null }],
+    });
+    const news = { externalRefundId: moved?.id ?? '', refundId, transactionId };
+    expect(await webhooks.send(processor, webhookAbout(processor, news))).toMatchObject(received);
+    expect((await rowOf(service, refundId)).resyncRequestedAt).not.toBeNull();
+    expect(await creating).toBe(refundId);
+    await untilStatus(service, refundId, 'completed');
+    expect(await untilReviewed(service, refundId)).toMatchObject({
+      attemptCount: 1,
+      externalRefundId: moved?.id,
+    });
+    expect(await service.sandbox.refunds({ processor, transactionId })).toHaveLength(1);
+    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
+    expect((await timelineOf(service, refundId)).filter((type) => type === 'attempt.accepted')).toHaveLength(
+      1,
+    );
+  });
+
+  test('of a refund that was made elsewhere has the payment read anew before it is next used', async () => {
+    const transactionId = await newPayment(service, { processor });
+    const check = async () =>
+      (await service.call('POST', '/v1/policies/check', { body: { transactionId } })).body.data.maxAmount;
+    expect(await check()).toBe(10_000);
+    const externalRefundId = await refundDirectly(service, { processor, transactionId, amount: 4_000 });
+    // What was read lately is believed until somebody says otherwise.
+    expect(await check()).toBe(10_000);
+    const news = { externalRefundId, refundId: null, transactionId };
+    expect(await webhooks.send(processor, webhookAbout(processor, news))).toMatchObject(received);
+    expect(await check()).toBe(6_000);
+    expect(await webhooks.events()).toContainEqual(
+      expect.objectContaining({ refundId: null, externalRefundId, transactionId }),
+    );
+  });
+});
+
+/** That something of a payment was refunded, and not by which refund. */
+function chargeRefunded(charge: string, more: Record<string, unknown>): SignedWebhook {
+  const news = { externalRefundId: 're_x', refundId: null, transactionId: charge };
+  const object = { id: charge, object: 'charge', currency: 'usd', ...more };
+  const event = stripeEvent(news, { type: 'charge.refunded', data: { object } });
+  return signStripe(JSON.stringify(event));
+}
+
+test('of a payment known by its charge and by its intent, both are read anew', async () => {
+  const charge = await newPayment(service);
+  const intent = `pi_${charge.slice(3)}`;
+  for (const transactionId of [charge, intent])
+    await service.call('POST', '/v1/policies/check', { body: { transactionId } });
+  const told = chargeRefunded(charge, { payment_intent: intent });
+  expect(await webhooks.send('stripe', told)).toMatchObject(received);
+  const rows = await service.deps.db.payment.findMany({
+    where: { transactionId: { in: [charge, intent] } },
+  });
+  expect(rows.map(({ fetchedAt }) => fetchedAt)).toEqual([null, null]);
+});
+
+test.each([
+  ['no more was refunded than is on record is no reason to read it', 2_500, false],
+  ['more was refunded than is on record has it read anew', 2_501, true],
+])('of a payment that %s', async (_, amount_refunded, isDoubted) => {
+  const { transactionId } = await completedRefund('stripe');
+  expect(await webhooks.send('stripe', chargeRefunded(transactionId, { amount_refunded }))).toMatchObject(
+    received,
+  );
+  const { fetchedAt } = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+  expect(fetchedAt === null).toBe(isDoubted);
+});
+
+test('a reading that the processor refuses is made again, and the event is not needed for it', async () => {
+  const refund = await completedRefund('stripe');
+  await service.sandbox.driveRefund(refund.externalRefundId ?? '', gone.stripe);
+  await service.sandbox.fault({ processor: 'stripe', operation: 'refund.get', kind: 'error-503', times: 2 });
+  expect(await webhooks.send('stripe', returned('stripe', refund))).toMatchObject(received);
+  await untilStatus(service, refund.id, 'failed');
+});
+
+test('an answer comes at once, however slow the processor is', async () => {
+  const refund = await completedRefund('stripe');
+  await service.sandbox.settings({ latencyMs: 20_000 });
+  const since = performance.now();
+  expect(await webhooks.send('stripe', returned('stripe', refund))).toMatchObject(received);
+  expect(performance.now() - since).toBeLessThan(10_000);
+  await service.sandbox.settings({ latencyMs: 0 });
+  await untilReviewed(service, refund.id);
+});

@@ -1,0 +1,357 @@
+import { gzipSync } from 'node:zlib';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Refund } from '../../../shared/platform/database.ts';
+import { newId } from '../../../shared/platform/ids.ts';
+import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
+import { rawRequest, sendBytes } from '../../support/http/raw-http.ts';
+import { expectRefusal } from '../../support/http/refusal.ts';
+import {
+  braintreeNotification,
+  type ProcessorName,
+  type SignedWebhook,
+  signBraintree,
+  signStripe,
+  stripeEvent,
+  webhookAbout,
+} from '../../support/processors/signed-webhooks.ts';
+import { newsOf, useWebhooks } from '../../support/processors/webhooks.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
+import { sandboxCredentials, type TestOrganization } from '../../support/service.ts';
+import { wholeDatabase } from '../../support/stores/database-content.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
+const webhooks = useWebhooks(service);
+
+const refunds = {} as Record<ProcessorName, Refund>;
+let stranger: TestOrganization;
+let before: string;
+
+// Then no worker runs any more: what changes was changed by a webhook.
+beforeAll(async () => {
+  await service.sandbox.settings({ autoSettleMs: 0 });
+  const worker = service.startWorker();
+  for (const processor of ['stripe', 'braintree'] as const)
+    refunds[processor] = await completedRefund(processor, service.organization, 'test');
+  await worker.close();
+  stranger = await service.addOrganization('Stranger');
+  await setStripe(stranger, { webhookSecret: 'whsec_stranger' });
+});
+beforeEach(async () => {
+  before = await dump();
+});
+
+async function completedRefund(
+  processor: ProcessorName,
+  { keys }: TestOrganization,
+  environment: 'test' | 'live',
+): Promise<Refund> {
+  const transactionId = await newPayment(service, { processor, environment });
+  const { body } = await service.call('POST', '/v1/refunds', {
+    key: keys[environment].plaintext,
+    body: { transactionId, amount: 2_500, reason: 'other' },
+  });
+  return await untilStatus(service, body.data.id, 'completed');
+}
+
+async function setStripe({ id }: TestOrganization, changes: Record<string, unknown>): Promise<void> {
+  const { webhookSecret: _, ...credentials } = sandboxCredentials('test', service.sandboxUrl).stripe;
+  await setProcessorAccount(service.deps, {
+    organizationId: id,
+    environment: 'test',
+    processor: 'stripe',
+    credentials: { ...credentials, ...changes },
+    actor: 'test',
+  });
+}
+
+async function dump(): Promise<string> {
+  return await wholeDatabase(service.settings.DATABASE_URL);
+}
+
+/** Sends it as it is, so that headers can be doubled and left out. */
+async function sendRaw(url: string, body: string | Uint8Array, headers: readonly string[], method = 'POST') {
+  const { port, pathname, host } = new URL(url);
+  const lines = [
+    `${method} ${pathname} HTTP/1.1`,
+    `Host: ${host}`,
+    'Connection: close',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...headers,
+  ];
+  return await sendBytes(Number(port), rawRequest(lines, body));
+}
+
+function linesOf(headers: SignedWebhook['headers']): string[] {
+  return Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+}
+
+async function expectRefused(
+  url: string,
+  { body, headers }: SignedWebhook,
+  expected = { status: 400, code: 'invalid_signature' },
+): Promise<void> {
+  expectRefusal(await sendRaw(url, body, linesOf(headers)), expected);
+  expect(await dump()).toBe(before);
+}
+
+const now = () => Math.floor(Date.now() / 1000);
+const event = () => stripeEvent(newsOf(refunds.stripe));
+const eventText = () => JSON.stringify(event());
+const xml = () => braintreeNotification(newsOf(refunds.braintree));
+const sandboxKeys = { publicKey: 'test_public', privateKey: 'private' };
+
+describe('forged, spoilt and old webhooks change nothing at all', () => {
+  test.each<[string, () => SignedWebhook]>([
+    ['a wrong secret', () => signStripe(eventText(), { secret: 'whsec_guessed' })],
+    ['the secret of our live account', () => signStripe(eventText(), { environment: 'live' })],
+    ['the secret of a stranger', () => signStripe(eventText(), { secret: 'whsec_stranger' })],
+    ['an API key as secret', () => signStripe(eventText(), { secret: 'sk_test_sandbox' })],
+    ['a tampered body', () => ({ ...signStripe(eventText()), body: eventText().replace('usd', 'eur') })],
+    [
+      'a body that was written anew',
+      () => ({ ...signStripe(eventText()), body: JSON.stringify(event(), null, 2) }),
+    ],
+    ['a signature of 301 seconds ago', () => signStripe(eventText(), { timestamp: now() - 302 })],
+    ['a signature of last year', () => signStripe(eventText(), { timestamp: now() - 31_536_000 })],
+    [
+      'a signature made young',
+      () => {
+        const { body, headers } = signStripe(eventText(), { timestamp: now() - 400 });
+        const header = headers['stripe-signature']?.replace(/^t=\d+/, `t=${now()}`) ?? '';
+        return { body, headers: { ...headers, 'stripe-signature': header } };
+      },
+    ],
+    ['no signature', () => ({ body: eventText(), headers: { 'content-type': 'application/json' } })],
+    [
+      'an empty signature',
+      () => ({ body: eventText(), headers: { 'content-type': 'application/json', 'stripe-signature': '' } }),
+    ],
+    ['nothing', () => ({ ...signStripe(''), body: '' })],
+    ['no JSON, signed well', () => signStripe('not json')],
+    ['a thin event, signed well', () => signStripe('{"id":"evt_1","object":"v2.core.event","type":"x"}')],
+    ['an event without its refund, signed well', () => signStripe(JSON.stringify({ ...event(), data: {} }))],
+    ['JSON of 10 000 levels, signed well', () => signStripe(`${'['.repeat(10_000)}${']'.repeat(10_000)}`)],
+  ])('Stripe: %s', async (_title, make) => {
+    await expectRefused(await webhooks.addressOf('stripe'), make());
+  });
+
+  test('Stripe: two signatures in two headers, forged and right', async () => {
+    const forged = 'Stripe-Signature: t=1,v1=00';
+    const { body, headers } = signStripe(eventText());
+    const answer = await sendRaw(await webhooks.addressOf('stripe'), body, [forged, ...linesOf(headers)]);
+    expectRefusal(answer, { status: 400, code: 'invalid_signature' });
+    expect(await dump()).toBe(before);
+  });
+
+  test('Stripe: a compressed body, signed as it was before', async () => {
+    const { body, headers } = signStripe(eventText());
+    const lines = [...linesOf(headers), 'Content-Encoding: gzip'];
+    const answer = await sendRaw(await webhooks.addressOf('stripe'), gzipSync(body), lines);
+    expectRefusal(answer, { status: 400, code: 'invalid_signature' });
+    expect(await dump()).toBe(before);
+  });
+
+  test('Stripe: an account without a signing secret refuses whatever it is sent', async () => {
+    const silent = await service.addOrganization('Silent');
+    await setStripe(silent, {});
+    before = await dump();
+    const address = await webhooks.addressOf('stripe', 'test', silent.id);
+    for (const secret of ['whsec_test_sandbox', 'undefined', 'null', 'sk_test_sandbox', ' '])
+      await expectRefused(address, signStripe(eventText(), { secret }));
+  });
+
+  test.each<[string, () => SignedWebhook]>([
+    ['a wrong private key', () => signBraintree(xml(), { keys: { ...sandboxKeys, privateKey: 'guessed' } })],
+    ['the keys of our live account', () => signBraintree(xml(), { environment: 'live' })],
+    ['a foreign public key', () => signBraintree(xml(), { keys: { ...sandboxKeys, publicKey: 'other' } })],
+    [
+      'a tampered payload',
+      () => {
+        const { body, headers } = signBraintree(xml());
+        const form = new URLSearchParams(body);
+        form.set('bt_payload', Buffer.from(xml().replace('1.00', '9.00')).toString('base64'));
+        return { headers, body: form.toString() };
+      },
+    ],
+    ['nothing', () => ({ ...signBraintree(xml()), body: '' })],
+    [
+      'no signature',
+      () => ({ ...signBraintree(xml()), body: `bt_payload=${Buffer.from(xml()).toString('hex')}` }),
+    ],
+    [
+      'a signature of more than 16 KiB, the right one at its end',
+      () => {
+        const { body, headers } = signBraintree(xml());
+        const form = new URLSearchParams(body);
+        form.set('bt_signature', `${'other|signature&'.repeat(1024)}${form.get('bt_signature')}`);
+        return { headers, body: form.toString() };
+      },
+    ],
+    ['no XML, signed well', () => signBraintree('not xml')],
+    [
+      'entities that would grow, signed well',
+      () => signBraintree(`<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>`),
+    ],
+  ])('Braintree: %s', async (_title, make) => {
+    await expectRefused(await webhooks.addressOf('braintree'), make());
+  });
+
+  test.each(['stripe', 'braintree'] as const)('%s: more than 256 KiB, signed well', async (processor) => {
+    const padding = ' '.repeat(256 * 1024);
+    const signed =
+      processor === 'stripe' ? signStripe(eventText() + padding) : signBraintree(xml() + padding);
+    await expectRefused(await webhooks.addressOf(processor), signed, {
+      status: 413,
+      code: 'payload_too_large',
+    });
+  });
+
+  test.each(['stripe', 'braintree'] as const)('%s: another media type, signed well', async (processor) => {
+    const { body, headers } = webhookAbout(processor, newsOf(refunds[processor]));
+    const other = { stripe: 'application/x-www-form-urlencoded', braintree: 'application/json' };
+    for (const type of ['text/plain', 'application/xml', other[processor]]) {
+      await expectRefused(
+        await webhooks.addressOf(processor),
+        { body, headers: { ...headers, 'content-type': type } },
+        { status: 415, code: 'unsupported_media_type' },
+      );
+    }
+  });
+});
+
+describe('the address', () => {
+  test('of no account, of an account elsewhere, and garbage are answered with the same bytes', async () => {
+    const stripe = await webhooks.addressOf('stripe');
+    const base = stripe.replace(/[^/]+$/, '');
+    const braintreeId = (await webhooks.addressOf('braintree')).split('/').at(-1) ?? '';
+    const ids = [
+      newId('acc'),
+      braintreeId,
+      service.organization.id,
+      ...['acc_', 'acc_%00', '..%2fx', "'%20OR%201=1--", 'x'.repeat(5_000), 'ACC_1', '%20'],
+    ];
+    const { body, headers } = signStripe(eventText());
+    const answers = [];
+    for (const id of ids) answers.push(await sendRaw(`${base}${id}`, body, linesOf(headers)));
+    for (const answer of answers) {
+      expectRefusal(answer, { status: 404, code: 'not_found' });
+      expect(answer.text).toBe(answers[0]?.text);
+      expect(Object.keys(answer.headers)).toEqual(Object.keys(answers[0]?.headers ?? {}));
+    }
+    expect(await dump()).toBe(before);
+  });
+
+  test('takes no other method, and needs no API key', async () => {
+    for (const [processor, allow] of [
+      ['stripe', 'POST'],
+      ['braintree', 'GET, HEAD, POST'],
+    ] as const) {
+      const answer = await sendRaw(await webhooks.addressOf(processor), '', [], 'PUT');
+      expectRefusal(answer, { status: 405, code: 'method_not_allowed' });
+      expect(answer.headers.allow).toBe(allow);
+    }
+    expectRefusal(await sendRaw(await webhooks.addressOf('stripe'), '', [], 'GET'), {
+      status: 405,
+      code: 'method_not_allowed',
+    });
+  });
+
+  test('proves itself to Braintree, and to nobody who asks for something else', async () => {
+    const address = await webhooks.addressOf('braintree');
+    const ask = async (query: string) => {
+      const response = await fetch(`${address}${query}`);
+      return { status: response.status, text: await response.text() };
+    };
+    expect(await ask('?bt_challenge=0123456789abcdef0123')).toEqual({
+      status: 200,
+      text: expect.stringMatching(/^test_public\|[0-9a-f]{40}$/),
+    });
+    const wrong = [
+      '',
+      '?bt_challenge=',
+      '?bt_challenge=xyz',
+      '?bt_challenge=aaaaaaaaaaaaaaaaaaaa&bt_challenge=b',
+    ];
+    for (const query of wrong) expect(await ask(query)).toMatchObject({ status: 400 });
+    const unknown = await fetch(
+      `${address.replace(/acc_.*/, newId('acc'))}?bt_challenge=0123456789abcdef0123`,
+    );
+    expect(unknown.status).toBe(404);
+    expect(await dump()).toBe(before);
+  });
+
+  test('is not part of the public API as it is described', async () => {
+    expect((await service.app.inject('/openapi.json')).body).not.toContain('/webhooks');
+  });
+});
+
+describe('a genuine webhook', () => {
+  test('about something else than refunds is taken, and nothing of it is kept', async () => {
+    const customer = { type: 'customer.created', data: { object: { id: 'cus_1', object: 'customer' } } };
+    const sale = braintreeNotification(newsOf(refunds.braintree), { type: 'sale' });
+    const others = {
+      stripe: signStripe(JSON.stringify(stripeEvent(newsOf(refunds.stripe), customer))),
+      braintree: signBraintree(sale),
+    };
+    for (const processor of ['stripe', 'braintree'] as const) {
+      expect((await webhooks.send(processor, others[processor])).status).toBe(200);
+      expect(await dump()).toBe(before);
+    }
+  });
+
+  test('about the live mode is taken by a test account, and nothing of it is kept', async () => {
+    const live = signStripe(JSON.stringify({ ...event(), livemode: true }));
+    expect((await webhooks.send('stripe', live)).status).toBe(200);
+    expect(await dump()).toBe(before);
+  });
+
+  test.each(['stripe', 'braintree'] as const)(
+    'of %s that names the refund of a stranger, or of the other environment, leaves both alone',
+    async (processor) => {
+      const worker = service.startWorker();
+      const theirs = await completedRefund(processor, stranger, 'test');
+      const live = await completedRefund(processor, service.organization, 'live');
+      await worker.close();
+      for (const refund of [theirs, live]) {
+        const row = await rowOf(service, refund.id);
+        expect((await webhooks.send(processor, webhookAbout(processor, newsOf(refund)))).status).toBe(200);
+        expect(await rowOf(service, refund.id)).toEqual(row);
+        const recorded = (await webhooks.events()).filter(
+          ({ externalRefundId }) => externalRefundId === refund.externalRefundId,
+        );
+        expect(recorded).toMatchObject([{ refundId: null }]);
+        const payment = { transactionId: refund.transactionId };
+        const { fetchedAt } = await service.deps.db.payment.findFirstOrThrow({ where: payment });
+        expect(fetchedAt).not.toBeNull();
+      }
+    },
+  );
+
+  test.each(['stripe', 'braintree'] as const)(
+    'of %s has its refund read again; sent once more, it changes nothing',
+    async (processor) => {
+      const webhook = webhookAbout(processor, { ...newsOf(refunds[processor]), processorStatus: 'failed' });
+      expect((await webhooks.send(processor, webhook)).status).toBe(200);
+      const after = await dump();
+      expect(after).not.toBe(before);
+      expect((await rowOf(service, refunds[processor].id)).resyncRequestedAt).not.toBeNull();
+      expect((await webhooks.send(processor, webhook)).status).toBe(200);
+      expect(await dump()).toBe(after);
+    },
+  );
+
+  test('of Stripe under another signature, and of Braintree without its last line break, is the same one', async () => {
+    const text = eventText();
+    expect((await webhooks.send('stripe', signStripe(text, { timestamp: now() - 60 }))).status).toBe(200);
+    const signed = signBraintree(xml());
+    expect((await webhooks.send('braintree', signed)).status).toBe(200);
+    const after = await dump();
+    expect((await webhooks.send('stripe', signStripe(text))).status).toBe(200);
+    const trimmed = { ...signed, body: signed.body.replace(/%0A$/, '') };
+    expect(trimmed.body).not.toBe(signed.body);
+    expect((await webhooks.send('braintree', trimmed)).status).toBe(200);
+    expect(await dump()).toBe(after);
+  });
+});

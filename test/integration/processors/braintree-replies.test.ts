@@ -1,0 +1,164 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { creditXml, transactionXml } from '../../support/processors/processor-replies.ts';
+import {
+  braintreeCredentials,
+  braintreeVariants,
+  connect,
+} from '../../support/processors/processor-variants.ts';
+import { useScriptedServers, xml } from '../../support/processors/scripted-server.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+
+const options = { timeoutMs: 5_000 };
+
+const serve = useScriptedServers();
+
+describe('Braintree on the wire', () => {
+  const submission = submissionFor('sale1');
+  const answerWrites = (write: (response: ServerResponse) => void, sale: string = transactionXml({})) =>
+    serve((call, response) => (call.method === 'GET' ? xml(response, 200, sale) : write(response)));
+
+  test('a refund names the amount in decimals and our refund, and a key only where keys are allowed', async () => {
+    const { url, seen } = await answerWrites((response) => xml(response, 201, creditXml()));
+    for (const variant of braintreeVariants) {
+      await connect('braintree', variant.credentials, url).createRefund(submission, options);
+    }
+    const refund = { amount: '15.00', order_id: submission.refundId };
+    const posts = seen.filter(({ method }) => method === 'POST');
+    expect(posts.map(({ path }) => path)).toEqual(
+      Array(2).fill('/merchants/merchant/transactions/sale1/refund'),
+    );
+    expect(posts.map(({ body }) => JSON.parse(body))).toEqual([
+      { transaction: refund },
+      { transaction: { ...refund, api_request_key: submission.idempotencyKey } },
+    ]);
+  });
+
+  test.each([
+    ['another amount', creditXml({ amount: '15.01' }), 'mismatched'],
+    ['another currency', creditXml({ 'currency-iso-code': 'EUR' }), 'mismatched'],
+    ['a refund of another payment', creditXml({ 'refunded-transaction-id': 'sale2' }), 'unknown'],
+    ['a payment', transactionXml({}), 'unknown'],
+    ['an amount that is none', creditXml({ amount: 'many' }), 'unknown'],
+    ['a currency nobody knows', creditXml({ 'currency-iso-code': 'ZZZ' }), 'unknown'],
+    ['something else', '<unexpected/>', 'unknown'],
+    ['blanks', '  ', 'unknown'],
+    ['nothing', '', 'unknown'],
+    ['broken XML', '<transaction><id>', 'unknown'],
+  ])('a submission answered with %s is not accepted', async (_, reply, kind) => {
+    const { url } = await answerWrites((response) => xml(response, 201, reply));
+    const answer = await connect('braintree', braintreeCredentials, url).createRefund(submission, options);
+    expect(answer).toMatchObject(kind === 'unknown' ? { kind, answered: true } : { kind });
+  });
+
+  test('a page in HTML is unknown', async () => {
+    const { url } = await answerWrites((response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end('<html></html>');
+    });
+    const braintree = connect('braintree', braintreeCredentials, url);
+    expect(await braintree.createRefund(submission, options)).toMatchObject({ kind: 'unknown' });
+  });
+
+  test.each([
+    ['91506', 'unavailable', 'unsettled'],
+    ['91574', 'unavailable', 'unsettled'],
+    ['91512', 'rejected', 'already_refunded'],
+    ['91521', 'rejected', 'amount_too_large'],
+    ['91505', 'rejected', '91505'],
+    ['915231', 'misconfigured', '915231'],
+    ['915233', 'unknown', '915233'],
+  ])('a refund refused with %s is %s', async (code, kind, failureCode) => {
+    const { url } = await answerWrites((response) =>
+      xml(
+        response,
+        422,
+        `<api-error-response><errors><errors type="array"/><transaction><errors type="array"><error><code>${code}</code>` +
+          '<attribute type="symbol">base</attribute><message>No.</message></error></errors></transaction></errors>' +
+          '<message>No.</message></api-error-response>',
+      ),
+    );
+    const answer = await connect('braintree', braintreeCredentials, url).createRefund(submission, options);
+    expect(answer).toMatchObject({ kind, failure: { code: failureCode } });
+  });
+
+  test('a refund that its settlement declined is told in the words of the settlement', async () => {
+    const credit = creditXml({
+      status: 'settlement_declined',
+      ...{ 'processor-response-code': '1002', 'processor-response-text': 'Approved' },
+      ...{
+        'processor-settlement-response-code': '4004',
+        'processor-settlement-response-text': 'Already Refunded',
+      },
+    });
+    const { url } = await answerWrites((response) =>
+      xml(
+        response,
+        422,
+        '<api-error-response><errors><errors type="array"/></errors>' +
+          `<message>Settlement declined.</message>${credit}</api-error-response>`,
+      ),
+    );
+    const answer = await connect('braintree', braintreeCredentials, url).createRefund(submission, options);
+    expect(answer).toEqual({ kind: 'rejected', failure: { code: '4004', message: 'Already Refunded' } });
+  });
+
+  test('a void that comes too late is unavailable, and the next attempt refunds', async () => {
+    const { url, seen } = await answerWrites(
+      (response) =>
+        xml(
+          response,
+          422,
+          '<api-error-response><errors><transaction><errors type="array"><error><code>91504</code><attribute>base' +
+            '</attribute><message>Too late.</message></error></errors></transaction></errors><message>Too late.</message></api-error-response>',
+        ),
+      transactionXml({ status: 'authorized' }),
+    );
+    const braintree = connect('braintree', braintreeCredentials, url);
+    expect(await braintree.createRefund({ ...submission, amount: 5_000n }, options)).toMatchObject({
+      kind: 'unavailable',
+    });
+    expect(seen.map(({ method }) => method)).toEqual(['GET', 'PUT']);
+  });
+
+  test('the cancellation of a void asks nobody, because it would void the payment', async () => {
+    const { url, seen } = await answerWrites((response) => xml(response, 200, creditXml()));
+    const braintree = connect('braintree', braintreeCredentials, url);
+    expect(await braintree.cancelRefund('sale1', referenceOf(submission), options)).toMatchObject({
+      kind: 'refused',
+    });
+    expect(seen).toEqual([]);
+  });
+
+  test.each([
+    ['settled', null],
+    ['authorized', null],
+    ['voided', null],
+    [
+      'settlement_declined',
+      { code: 'settlement_declined', message: expect.stringContaining('nothing to refund') },
+    ],
+    ['processor_declined', { code: 'processor_declined' }],
+  ])('a payment that is %s says whether it can be refunded', async (status, unrefundable) => {
+    const { url } = await serve((_, response) => xml(response, 200, transactionXml({ status })));
+    const braintree = connect('braintree', braintreeCredentials, url);
+    expect(await braintree.getTransaction('sale1', options)).toMatchObject({ value: { unrefundable } });
+  });
+
+  test('a listed refund that cannot be found does not make the payment unknown', async () => {
+    const { url } = await serve((call, response) =>
+      call.path.endsWith('/sale1')
+        ? xml(response, 200, transactionXml({}, ['credit1']))
+        : xml(response, 404, ''),
+    );
+    const braintree = connect('braintree', braintreeCredentials, url);
+    expect(await braintree.getTransaction('sale1', options)).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('a host whose every address refuses the connection is unavailable', async () => {
+    const { url, close } = await serve(() => undefined);
+    await close();
+    const braintree = connect('braintree', braintreeCredentials, url.replace('127.0.0.1', 'localhost'));
+    expect(await braintree.createRefund(submission, options)).toMatchObject({ kind: 'unavailable' });
+  });
+});

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { braintreeVariants, useProcessor } from '../../support/processors/processor-variants.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+
+const options = { timeoutMs: 5_000 };
+const whole = { amount: 5_000n };
+
+describe.each(braintreeVariants)('payments that have not settled: $title', (variant) => {
+  const { control, processor, payment, moved } = useProcessor(variant);
+
+  const unsettledSale = (status = 'submitted_for_settlement') => payment({ status });
+
+  test.each(['authorized', 'submitted_for_settlement'])(
+    'the whole of a payment that is %s is given back by voiding it',
+    async (status) => {
+      const id = await unsettledSale(status);
+      const submission = submissionFor(id, whole);
+      const refund = {
+        id,
+        amount: 5_000n,
+        currency: 'usd',
+        state: 'completed',
+        processorStatus: 'voided',
+        refundId: submission.refundId,
+        failure: null,
+      };
+      expect(await processor.createRefund(submission, options)).toEqual({ kind: 'accepted', refund });
+      expect(await moved(id)).toMatchObject([{ id, amount: 5_000, status: 'voided' }]);
+      const found = { kind: 'found', value: refund };
+      expect(await processor.getRefund(id, referenceOf(submission), options)).toEqual(found);
+      expect(await processor.findRefund(referenceOf(submission), options)).toEqual(found);
+      expect(await processor.getTransaction(id, options)).toMatchObject({
+        value: { refunds: [{ id, amount: 5_000n, state: 'completed', refundId: null }] },
+      });
+    },
+  );
+
+  test('part of it has to wait, and says so', async () => {
+    const id = await unsettledSale();
+    const submission = submissionFor(id);
+    expect(await processor.createRefund(submission, options)).toMatchObject({
+      kind: 'unavailable',
+      failure: {
+        code: 'unsettled',
+        message: expect.stringMatching(/only after .* settled|settled .* only/),
+      },
+      retryAfterMs: 3_600_000,
+      rateLimited: false,
+    });
+    expect(await moved(id)).toEqual([]);
+    await control.changeTransaction(id, { status: 'settled' });
+    expect(await processor.createRefund(submission, options)).toMatchObject({ kind: 'accepted' });
+  });
+
+  test('more than the whole is rejected', async () => {
+    const id = await unsettledSale();
+    expect(await processor.createRefund(submissionFor(id, { amount: 5_001n }), options)).toMatchObject({
+      kind: 'rejected',
+      failure: { code: 'amount_too_large' },
+    });
+  });
+
+  test('a voided payment is refunded already', async () => {
+    const id = await unsettledSale();
+    await processor.createRefund(submissionFor(id, whole), options);
+    expect(await processor.createRefund(submissionFor(id, whole), options)).toMatchObject({
+      kind: 'rejected',
+      failure: { code: 'already_refunded' },
+    });
+    expect(await processor.findRefund(referenceOf(submissionFor(id)), options)).toMatchObject({
+      kind: 'not-found',
+    });
+    expect(await moved(id)).toHaveLength(1);
+  });
+
+  test('a void is final', async () => {
+    const id = await unsettledSale();
+    const submission = submissionFor(id, whole);
+    await processor.createRefund(submission, options);
+    expect(await processor.cancelRefund(id, referenceOf(submission), options)).toMatchObject({
+      kind: 'refused',
+    });
+  });
+
+  test.each([
+    ['timeout-after-apply', false],
+    ['reset-after-apply', false],
+    ['error-500-after-apply', true],
+    ['malformed', true],
+  ])('a void that ends in %s is unknown, and found', async (kind, answered) => {
+    const id = await unsettledSale();
+    const submission = submissionFor(id, whole);
+    await control.fault({ processor: 'braintree', operation: 'refund.create', kind, delayMs: 2_000 });
+    expect(await processor.createRefund(submission, { timeoutMs: 1_000 })).toMatchObject({
+      kind: 'unknown',
+      answered,
+    });
+    expect(await processor.findRefund(referenceOf(submission), options)).toMatchObject({
+      kind: 'found',
+      value: { id, state: 'completed' },
+    });
+  });
+
+  test.each(['timeout', 'reset', 'error-500', 'malformed'])(
+    '%s while reading the payment before a refund is unavailable, because nothing was sent',
+    async (kind) => {
+      const id = await unsettledSale('settled');
+      await control.fault({ processor: 'braintree', operation: 'transaction.get', kind, delayMs: 2_000 });
+      expect(await processor.createRefund(submissionFor(id), { timeoutMs: 400 })).toMatchObject({
+        kind: 'unavailable',
+      });
+      expect(await moved(id)).toEqual([]);
+    },
+  );
+
+  test('a refund is not started when the read has used up half of the time', async () => {
+    const id = await unsettledSale('settled');
+    await control.fault({
+      processor: 'braintree',
+      operation: 'transaction.get',
+      kind: 'delay',
+      delayMs: 600,
+    });
+    expect(await processor.createRefund(submissionFor(id), { timeoutMs: 1_000 })).toMatchObject({
+      kind: 'unavailable',
+      failure: { code: 'timeout' },
+    });
+    expect(await moved(id)).toEqual([]);
+  });
+
+  test('a refund in another currency than the payment is not sent', async () => {
+    const id = await unsettledSale('settled');
+    expect(await processor.createRefund(submissionFor(id, { currency: 'eur' }), options)).toMatchObject({
+      kind: 'rejected',
+      failure: { code: 'currency_mismatch' },
+    });
+    expect(await moved(id)).toEqual([]);
+  });
+
+  test('a refund is not a payment', async () => {
+    const accepted = await processor.createRefund(submissionFor(await unsettledSale('settled')), options);
+    if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
+    const { id } = accepted.refund;
+    expect(await processor.getTransaction(id, options)).toMatchObject({ kind: 'not-found' });
+    expect(await processor.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'rejected' });
+  });
+
+  test('all refunds of a payment are read, however many', async () => {
+    const id = await unsettledSale('settled');
+    const submissions = Array.from({ length: 12 }, () => submissionFor(id, { amount: 100n }));
+    for (const submission of submissions) await processor.createRefund(submission, options);
+    const answer = await processor.getTransaction(id, options);
+    if (answer.kind !== 'found') throw new Error(answer.kind);
+    expect(answer.value.refunds.map(({ refundId }) => refundId)).toEqual(
+      submissions.map(({ refundId }) => refundId),
+    );
+  });
+});

@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'vitest';
+import { connect, processorVariants, useProcessor } from '../../support/processors/processor-variants.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+
+const options = { timeoutMs: 5_000 };
+
+describe.each(processorVariants)('the contract of a processor: $title', (variant) => {
+  const { sandbox, control, processor, payment, moved } = useProcessor(variant);
+
+  test('a payment is read with its amount, currency, time and refunds', async () => {
+    const id = await payment({ createdAt: '2026-01-31T12:00:00Z' });
+    const submission = submissionFor(id);
+    await processor.createRefund(submission, options);
+    const answer = await processor.getTransaction(id, options);
+    const [refund] = await moved(id);
+    expect(answer).toEqual({
+      kind: 'found',
+      value: {
+        id,
+        amount: 5_000n,
+        currency: 'usd',
+        chargedAt: new Date('2026-01-31T12:00:00Z'),
+        refunds: [
+          {
+            id: refund?.id,
+            amount: 1_500n,
+            currency: 'usd',
+            state: 'open',
+            processorStatus: refund?.status,
+            refundId: submission.refundId,
+            failure: null,
+          },
+        ],
+        unrefundable: null,
+      },
+    });
+  });
+
+  test('an id that does not exist is not found, also one that could not exist', async () => {
+    const unknownId = variant.name === 'stripe' ? 'ch_missing' : 'missing';
+    expect(await processor.getTransaction(unknownId, options)).toMatchObject({ kind: 'not-found' });
+    expect(await processor.getTransaction('../v1/account?', options)).toMatchObject({ kind: 'not-found' });
+    expect(await processor.createRefund(submissionFor(unknownId), options)).toMatchObject({
+      kind: 'rejected',
+    });
+    expect(await processor.createRefund(submissionFor('../x'), options)).toMatchObject({ kind: 'rejected' });
+  });
+
+  test('a lookup for a payment that is not there proves nothing', async () => {
+    const unknownId = variant.name === 'stripe' ? 'ch_missing' : 'missing';
+    const answer = await processor.findRefund(referenceOf(submissionFor(unknownId)), options);
+    expect(answer).toMatchObject({ kind: 'payment-not-found' });
+  });
+
+  test.each([
+    ['usd', 1_501n],
+    ['jpy', 1_501n],
+    ['kwd', 1_500n],
+    ['huf', 1_500n],
+    ['isk', 15n],
+    ['ugx', 15n],
+    ['mga', 1_500n],
+  ])('a refund in %s moves exactly its amount', async (currency, amount) => {
+    const id = await payment({ currency, amount: 5_000 });
+    const submission = submissionFor(id, { amount, currency });
+    const answer = await processor.createRefund(submission, options);
+    expect(answer).toMatchObject({
+      kind: 'accepted',
+      refund: { amount, currency, refundId: submission.refundId, failure: null },
+    });
+    expect(await moved(id)).toMatchObject([{ amount: Number(amount), currency, key: submission.refundId }]);
+    expect(await processor.getTransaction(id, options)).toMatchObject({
+      value: { amount: 5_000n, refunds: [{ amount }] },
+    });
+  });
+
+  test('the refund can be read again, by its id and by ours, in the state it is in by then', async () => {
+    const id = await payment();
+    const submission = submissionFor(id);
+    const accepted = await processor.createRefund(submission, options);
+    if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
+    const done = variant.name === 'stripe' ? 'succeeded' : 'settled';
+    await control.driveRefund(accepted.refund.id, { status: done });
+    const expected = { ...accepted.refund, state: 'completed', processorStatus: done };
+    const reference = referenceOf(submission);
+    expect(await processor.getRefund(accepted.refund.id, reference, options)).toEqual({
+      kind: 'found',
+      value: expected,
+    });
+    expect(await processor.findRefund(reference, options)).toEqual({ kind: 'found', value: expected });
+  });
+
+  test('a failed refund says why', async () => {
+    const id = await payment();
+    const submission = submissionFor(id);
+    const accepted = await processor.createRefund(submission, options);
+    if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
+    const status = variant.name === 'stripe' ? 'failed' : 'processor_declined';
+    await control.driveRefund(accepted.refund.id, { status });
+    const answer = await processor.getRefund(accepted.refund.id, referenceOf(submission), options);
+    expect(answer).toMatchObject({
+      kind: 'found',
+      value: { state: 'failed', failure: { code: expect.any(String), message: expect.stringMatching(/\w/) } },
+    });
+  });
+
+  test('a refund of ours that is not there is not found among others', async () => {
+    const id = await payment();
+    await processor.createRefund(submissionFor(id), options);
+    expect(await processor.findRefund(referenceOf(submissionFor(id)), options)).toMatchObject({
+      kind: 'not-found',
+    });
+    const unknownRefund = variant.name === 'stripe' ? 're_missing' : 'credit_missing';
+    for (const refundId of [unknownRefund, '../account', '']) {
+      expect(await processor.getRefund(refundId, referenceOf(submissionFor(id)), options)).toMatchObject({
+        kind: 'not-found',
+      });
+    }
+  });
+
+  test('the same submission twice moves money once, where the processor knows keys', async () => {
+    const id = await payment();
+    const submission = submissionFor(id);
+    const first = await processor.createRefund(submission, options);
+    const second = await processor.createRefund(submission, options);
+    expect(first.kind).toBe('accepted');
+    expect(second.kind).toBe('accepted');
+    expect(await moved(id)).toHaveLength(variant.knowsKeys ? 1 : 2);
+  });
+
+  test('another request under the same key is unknown: what the first one did is to be looked up', async () => {
+    const id = await payment();
+    const submission = submissionFor(id);
+    await processor.createRefund(submission, options);
+    const other = await processor.createRefund({ ...submission, amount: 700n }, options);
+    expect(other).toMatchObject(
+      variant.knowsKeys ? { kind: 'unknown', answered: true } : { kind: 'accepted' },
+    );
+  });
+
+  test('a payment that is refunded already, or has too little left, is rejected in one vocabulary', async () => {
+    const id = await payment();
+    await processor.createRefund(submissionFor(id, { amount: 4_000n }), options);
+    const tooMuch = await processor.createRefund(submissionFor(id, { amount: 1_001n }), options);
+    expect(tooMuch).toMatchObject({ kind: 'rejected', failure: { code: 'amount_too_large' } });
+    await processor.createRefund(submissionFor(id, { amount: 1_000n }), options);
+    const spent = await processor.createRefund(submissionFor(id, { amount: 1n }), options);
+    expect(spent).toMatchObject({ kind: 'rejected', failure: { code: 'already_refunded' } });
+    expect(await moved(id)).toHaveLength(2);
+  });
+
+  test('a declined refund is rejected with the reason of the processor', async () => {
+    const id = variant.name === 'stripe' ? 'ch_declined_once' : 'declined_once';
+    const answer = await processor.createRefund(submissionFor(id), options);
+    expect(answer).toMatchObject({
+      kind: 'rejected',
+      failure: { message: expect.stringMatching(/declined/i) },
+    });
+    expect(await moved(id)).toEqual([]);
+  });
+
+  test('wrong credentials are a misconfiguration of every call, and move nothing', async () => {
+    const stranger = connect(variant.name, variant.wrongCredentials, sandbox.url);
+    const id = await payment();
+    const submission = submissionFor(id);
+    const reference = referenceOf(submission);
+    const refundId = variant.name === 'stripe' ? 're_1' : 'credit_1';
+    const answers = [
+      await stranger.getTransaction(id, options),
+      await stranger.createRefund(submission, options),
+      await stranger.findRefund(reference, options),
+      await stranger.getRefund(refundId, reference, options),
+      await stranger.cancelRefund(refundId, reference, options),
+    ];
+    expect(answers.map(({ kind }) => kind)).toEqual(Array(5).fill('misconfigured'));
+    expect(
+      JSON.stringify(answers, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+    ).not.toMatch(/sk_test_(?!\[redacted\])|private/);
+    expect(await moved(id)).toEqual([]);
+  });
+
+  test('a refund that has not been carried out is cancelled, and a second time refused', async () => {
+    const id = await payment(variant.cancellable);
+    const submission = submissionFor(id);
+    const accepted = await processor.createRefund(submission, options);
+    if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
+    const cancel = () => processor.cancelRefund(accepted.refund.id, referenceOf(submission), options);
+    expect(await cancel()).toMatchObject({ kind: 'cancelled', refund: { state: 'cancelled' } });
+    expect(await cancel()).toMatchObject({
+      kind: 'refused',
+      failure: { message: expect.stringMatching(/\w/) },
+    });
+    expect(await processor.getRefund(accepted.refund.id, referenceOf(submission), options)).toMatchObject({
+      value: { state: 'cancelled' },
+    });
+  });
+
+  test('a refund that has been carried out is not cancelled', async () => {
+    const id = await payment(variant.cancellable);
+    const submission = submissionFor(id);
+    const accepted = await processor.createRefund(submission, options);
+    if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
+    const done = variant.name === 'stripe' ? 'succeeded' : 'settled';
+    await control.driveRefund(accepted.refund.id, { status: done });
+    const answer = await processor.cancelRefund(accepted.refund.id, referenceOf(submission), options);
+    expect(answer).toMatchObject({ kind: 'refused' });
+    const missing = variant.name === 'stripe' ? 're_missing' : 'credit_missing';
+    expect(await processor.cancelRefund(missing, referenceOf(submission), options)).toMatchObject({
+      kind: 'refused',
+    });
+  });
+});

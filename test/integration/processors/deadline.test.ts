@@ -1,0 +1,113 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import {
+  chargeJson,
+  creditXml,
+  refundJson,
+  transactionXml,
+} from '../../support/processors/processor-replies.ts';
+import {
+  braintreeCredentials,
+  connect,
+  stripeCredentials,
+} from '../../support/processors/processor-variants.ts';
+import { json, useScriptedServers, xml } from '../../support/processors/scripted-server.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+
+const serve = useScriptedServers();
+
+/** Sends a byte now and then, for ever: a timeout that starts anew with every byte never ends this. */
+function drip(response: ServerResponse, contentType: string): void {
+  response.writeHead(200, { 'content-type': contentType });
+  const timer = setInterval(() => response.write(' '), 50);
+  response.on('close', () => clearInterval(timer));
+}
+
+describe('a deadline', () => {
+  test('holds for Stripe against an answer that never ends', async () => {
+    const { url } = await serve((_, response) => drip(response, 'application/json'));
+    const stripe = connect('stripe', stripeCredentials, url);
+    const startedAt = performance.now();
+    const submission = submissionFor('ch_1');
+    const answers = await Promise.all([
+      stripe.createRefund(submission, { timeoutMs: 300 }),
+      stripe.getTransaction('pi_1', { timeoutMs: 300 }),
+      stripe.findRefund(referenceOf(submission), { timeoutMs: 300 }),
+      stripe.cancelRefund('re_1', referenceOf(submission), { timeoutMs: 300 }),
+    ]);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
+  });
+
+  test('holds for Braintree against an answer that never ends, and lets go of the connection', async () => {
+    let open = 0;
+    const { url } = await serve((seen, response) => {
+      if (seen.method === 'GET' && seen.path.endsWith('/sale1')) {
+        xml(response, 200, transactionXml({}));
+        return;
+      }
+      open += 1;
+      response.on('close', () => {
+        open -= 1;
+      });
+      drip(response, 'application/xml');
+    });
+    const braintree = connect('braintree', braintreeCredentials, url);
+    const startedAt = performance.now();
+    const submission = submissionFor('sale1');
+    const answers = await Promise.all([
+      braintree.createRefund(submission, { timeoutMs: 600 }),
+      braintree.getTransaction('sale2', { timeoutMs: 300 }),
+      braintree.getRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
+      braintree.cancelRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
+    ]);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
+    await expect.poll(() => open).toBe(0);
+  });
+
+  test('that is over before the call sends nothing', async () => {
+    const { url, seen } = await serve((_, response) => json(response, 200, refundJson()));
+    const options = { timeoutMs: 600, since: performance.now() - 601 };
+    const answers = await Promise.all([
+      connect('stripe', stripeCredentials, url).createRefund(submissionFor('ch_1'), options),
+      connect('braintree', braintreeCredentials, url).createRefund(submissionFor('sale1'), options),
+    ]);
+    expect(answers).toMatchObject([{ failure: { code: 'timeout' } }, { failure: { code: 'timeout' } }]);
+    expect(seen).toEqual([]);
+  });
+
+  test('is one for all requests of a call', async () => {
+    const slowly = (response: ServerResponse, send: () => void) => {
+      const timer = setTimeout(send, 250);
+      response.on('close', () => clearTimeout(timer));
+    };
+    const { url, seen } = await serve((call, response) =>
+      slowly(response, () => {
+        if (call.path.startsWith('/v1/charges')) json(response, 200, chargeJson({ amount_refunded: 300 }));
+        else if (call.path.startsWith('/v1/refunds'))
+          json(response, 200, {
+            object: 'list',
+            data: [refundJson({ id: `re_${seen.length}` })],
+            has_more: true,
+          });
+        else
+          xml(
+            response,
+            200,
+            call.path.endsWith('/sale1') ? transactionXml({}, Array(40).fill('credit1')) : creditXml(),
+          );
+      }),
+    );
+    const startedAt = performance.now();
+    const answers = await Promise.all([
+      connect('stripe', stripeCredentials, url).getTransaction('ch_1', { timeoutMs: 600 }),
+      connect('braintree', braintreeCredentials, url).getTransaction('sale1', { timeoutMs: 600 }),
+    ]);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(answers).toMatchObject([
+      { kind: 'unavailable', failure: { code: 'timeout' } },
+      { kind: 'unavailable', failure: { code: 'timeout' } },
+    ]);
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { startSandbox } from '../../sandbox/server.ts';
+import { connect, processorVariants, useProcessor } from '../../support/processors/processor-variants.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+
+const options = { timeoutMs: 5_000 };
+/** For calls that are to run out of time; the sandbox holds them longer than that. */
+const shortly = { timeoutMs: 800 };
+const holdMs = 2_000;
+
+describe.each(processorVariants)('faults of a processor: $title', (variant) => {
+  const isStripe = variant.name === 'stripe';
+  const { control, processor, payment, moved } = useProcessor(variant);
+
+  const arm = (operation: string, kind: string) =>
+    control.fault({
+      processor: variant.name,
+      operation,
+      kind,
+      ...(kind.startsWith('timeout') ? { delayMs: holdMs } : {}),
+    });
+
+  const rateLimited = { kind: 'unavailable', rateLimited: true, retryAfterMs: isStripe ? 1_000 : null };
+  const submissions: [kind: string, result: object, moves: boolean][] = [
+    ['error-403', { kind: 'misconfigured' }, false],
+    ['error-500', { kind: 'unknown', answered: true }, false],
+    ['error-500-after-apply', { kind: 'unknown', answered: true }, true],
+    ['error-503', { kind: 'unknown', answered: isStripe }, false],
+    ['rate-limit', rateLimited, false],
+    ['timeout', { kind: 'unknown', answered: false }, false],
+    ['timeout-after-apply', { kind: 'unknown', answered: false }, true],
+    ['reset', { kind: 'unknown', answered: false }, false],
+    ['reset-after-apply', { kind: 'unknown', answered: false }, true],
+    ['malformed', { kind: 'unknown', answered: true }, true],
+    ['delay', { kind: 'accepted' }, true],
+  ];
+
+  test.each(submissions)('%s during a submission is told as %o', async (kind, result, moves) => {
+    const id = await payment();
+    const submission = submissionFor(id);
+    await arm('refund.create', kind);
+    const answer = await processor.createRefund(submission, kind.startsWith('timeout') ? shortly : options);
+    expect(answer).toMatchObject(result);
+    expect(await moved(id)).toHaveLength(moves ? 1 : 0);
+    const lookup = await processor.findRefund(referenceOf(submission), options);
+    expect(lookup.kind).toBe(moves ? 'found' : 'not-found');
+  });
+
+  test.each(['error-500', 'timeout-after-apply', 'reset-after-apply', 'malformed', 'delay'])(
+    'after %s, the same key moves the money once, where the processor knows keys',
+    async (kind) => {
+      const id = await payment();
+      const submission = submissionFor(id);
+      await arm('refund.create', kind);
+      await processor.createRefund(submission, kind.startsWith('timeout') ? shortly : options);
+      const before = await moved(id);
+      expect(await processor.createRefund(submission, options)).toMatchObject({ kind: 'accepted' });
+      expect(await moved(id)).toHaveLength(variant.knowsKeys ? 1 : before.length + 1);
+    },
+  );
+
+  test.each(['error-500', 'error-503', 'rate-limit', 'timeout', 'reset', 'malformed'])(
+    '%s during a read is unavailable, never an answer',
+    async (kind) => {
+      const id = await payment();
+      const submission = submissionFor(id);
+      const accepted = await processor.createRefund(submission, options);
+      if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
+      const reference = referenceOf(submission);
+      // However early a read is given up, it is unavailable.
+      const limits = kind === 'timeout' ? { timeoutMs: 200 } : options;
+      const expected = { kind: 'unavailable', rateLimited: kind === 'rate-limit' };
+
+      await arm('transaction.get', kind);
+      expect(await processor.getTransaction(id, limits)).toMatchObject(expected);
+      await arm(isStripe ? 'refund.find' : 'refund.get', kind);
+      expect(await processor.getTransaction(id, limits)).toMatchObject(expected);
+      await arm(isStripe ? 'refund.find' : 'transaction.get', kind);
+      expect(await processor.findRefund(reference, limits)).toMatchObject(expected);
+      await arm('refund.get', kind);
+      expect(await processor.getRefund(accepted.refund.id, reference, limits)).toMatchObject(expected);
+    },
+  );
+
+  test.each([
+    ['error-500', { kind: 'unknown', answered: true }, false],
+    ['rate-limit', rateLimited, false],
+    ['timeout', { kind: 'unknown', answered: false }, false],
+    ['timeout-after-apply', { kind: 'unknown', answered: false }, true],
+    ['reset', { kind: 'unknown', answered: false }, false],
+    ['reset-after-apply', { kind: 'unknown', answered: false }, true],
+    ['malformed', { kind: 'unknown', answered: true }, true],
+    ['delay', { kind: 'cancelled' }, true],
+  ])('%s during a cancellation is told as %o', async (kind, result, cancels) => {
+    const submission = submissionFor(await payment(variant.cancellable));
+    const reference = referenceOf(submission);
+    const accepted = await processor.createRefund(submission, options);
+    if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
+    await arm('refund.cancel', kind);
+    const limits = kind.startsWith('timeout') ? shortly : options;
+    expect(await processor.cancelRefund(accepted.refund.id, reference, limits)).toMatchObject(result);
+    expect(await processor.getRefund(accepted.refund.id, reference, options)).toMatchObject({
+      value: { state: cancels ? 'cancelled' : 'open' },
+    });
+  });
+
+  test('a connection that is refused is unavailable, for a submission too', async () => {
+    const gone = await startSandbox({ port: 0 });
+    await gone.close();
+    const stranger = connect(variant.name, variant.credentials, gone.url);
+    const submission = submissionFor(isStripe ? 'ch_123' : 'sale123');
+    const refundId = isStripe ? 're_1' : 'credit_1';
+    const answers = [
+      await stranger.getTransaction(submission.transactionId, options),
+      await stranger.createRefund(submission, options),
+      await stranger.findRefund(referenceOf(submission), options),
+      await stranger.getRefund(refundId, referenceOf(submission), options),
+      await stranger.cancelRefund(refundId, referenceOf(submission), options),
+    ];
+    expect(answers.map(({ kind }) => kind)).toEqual(Array(5).fill('unavailable'));
+  });
+
+  test('a host that has no address is unavailable', async () => {
+    const stranger = connect(variant.name, variant.credentials, 'http://nowhere.invalid:80');
+    const id = isStripe ? 'ch_123' : 'sale123';
+    expect(await stranger.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'unavailable' });
+  });
+});

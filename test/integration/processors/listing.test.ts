@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import { listRefunds } from '../../../shared/processors/braintree/list-refunds.ts';
+import { connect, processorVariants, useProcessor } from '../../support/processors/processor-variants.ts';
+import { listAll, windowAroundNow } from '../../support/refunds/refund-list.ts';
+import { submissionFor } from '../../support/refunds/refund-submissions.ts';
+
+const options = { timeoutMs: 5_000 };
+
+describe.each(processorVariants)('the list of all refunds: $title', (variant) => {
+  const { sandbox, control, processor, payment, moved } = useProcessor(variant);
+
+  const refunded = async (changes: Record<string, unknown> = {}, amount = 1_500n) => {
+    const id = await payment(changes);
+    const submission = submissionFor(id, { amount });
+    const answer = await processor.createRefund(submission, options);
+    if (answer.kind !== 'accepted') throw new Error(answer.kind);
+    return { transactionId: id, refundId: submission.refundId, id: answer.refund.id };
+  };
+
+  test('tells each with its payment, its amount, its state and our name for it', async () => {
+    const open = await refunded();
+    const failed = await refunded();
+    await control.driveRefund(failed.id, {
+      status: variant.name === 'stripe' ? 'failed' : 'processor_declined',
+    });
+    const { refunds } = await listAll(processor, windowAroundNow(5));
+    const [openStatus] = await moved(open.transactionId);
+    expect(refunds.find(({ id }) => id === open.id)).toEqual({
+      id: open.id,
+      amount: 1_500n,
+      currency: 'usd',
+      state: 'open',
+      processorStatus: openStatus?.status,
+      refundId: open.refundId,
+      failure: null,
+      transactionIds: expect.arrayContaining([open.transactionId]),
+    });
+    expect(refunds.find(({ id }) => id === failed.id)).toMatchObject({
+      state: 'failed',
+      failure: { message: expect.stringMatching(/\w/) },
+    });
+  });
+
+  test('is complete over more than two pages, and tells none twice', async () => {
+    const made: string[] = [];
+    for (let count = 0; count < 230; count += 10) {
+      const some = await Promise.all(Array.from({ length: 10 }, () => refunded({}, 100n)));
+      made.push(...some.map(({ id }) => id));
+    }
+    const { refunds, pageCount } = await listAll(processor, windowAroundNow(5));
+    const listed = refunds.map(({ id }) => id);
+    expect(pageCount).toBeGreaterThan(2);
+    expect(listed).toEqual(expect.arrayContaining(made));
+    expect(new Set(listed).size).toBe(listed.length);
+  });
+
+  test('has what was made from the first second on, and nothing of the one after the last', async () => {
+    const { id } = await refunded();
+    const [{ createdAt } = { createdAt: '' }] = (await control.refunds({ processor: variant.name })).filter(
+      (row) => row.id === id,
+    );
+    const second = Math.floor(Date.parse(createdAt) / 1000) * 1000;
+    const at = async (from: number, to: number) => {
+      const { refunds } = await listAll(processor, { from: new Date(from), to: new Date(to) });
+      return refunds.some((refund) => refund.id === id);
+    };
+    expect(await at(second, second + 1_000)).toBe(true);
+    expect(await at(second + 1_000, second + 60_000)).toBe(false);
+    expect(await at(second - 60_000, second)).toBe(false);
+  });
+
+  test('goes on after a page that could not be read, from where it was', async () => {
+    await Promise.all(Array.from({ length: 3 }, () => refunded()));
+    const whole = await listAll(processor, windowAroundNow(5));
+    const first = await processor.listRefunds(windowAroundNow(5), options);
+    if (first.kind !== 'found' || first.value.next === null) throw new Error('There is one page only.');
+    const { next } = first.value;
+    await control.fault({ processor: variant.name, operation: 'refund.list', kind: 'rate-limit' });
+    expect(await next(options)).toMatchObject({ kind: 'unavailable', rateLimited: true });
+    await control.fault({ processor: variant.name, operation: 'refund.list', kind: 'malformed' });
+    expect(await next(options)).toMatchObject({ kind: 'unavailable', rateLimited: false });
+    const rest = await listAll({ listRefunds: (_, callOptions) => next(callOptions) }, windowAroundNow(5));
+    expect([...first.value.refunds, ...rest.refunds].map(({ id }) => id)).toEqual(
+      whole.refunds.map(({ id }) => id),
+    );
+  });
+
+  test('cannot be had with wrong credentials, and is empty where nothing was made', async () => {
+    const stranger = connect(variant.name, variant.wrongCredentials, sandbox.url);
+    expect(await stranger.listRefunds(windowAroundNow(5), options)).toMatchObject({ kind: 'misconfigured' });
+    const longAgo = { from: new Date('2020-01-01T00:00:00Z'), to: new Date('2020-02-01T00:00:00Z') };
+    expect(await listAll(processor, longAgo)).toMatchObject({ refunds: [] });
+  });
+});
+
+const [, braintree] = processorVariants;
+
+describe('what only Braintree lists', () => {
+  if (braintree === undefined) throw new Error('There is no variant of Braintree.');
+  const { control, processor, payment } = useProcessor(braintree);
+
+  test('a sale that was voided, by the sale and whenever it was made', async () => {
+    const id = await payment({ status: 'submitted_for_settlement', createdAt: '2026-01-01T00:00:00Z' });
+    await processor.createRefund(submissionFor(id, { amount: 5_000n }), options);
+    const { refunds } = await listAll(processor, windowAroundNow(5));
+    expect(refunds).toMatchObject([
+      { id, amount: 5_000n, state: 'completed', refundId: null, transactionIds: [id] },
+    ]);
+    expect(await control.refunds({ processor: 'braintree', transactionId: id })).toHaveLength(1);
+  });
+
+  test('a search that may have been cut off is made again in parts, until nothing can be missing', async () => {
+    const window = { from: new Date(0), to: new Date(8_000) };
+    const spans: string[] = [];
+    const client = {
+      async searchIds({ createdAt }: { createdAt?: { min: string; max: string } }) {
+        if (createdAt === undefined) return { searchResults: { ids: [] } };
+        const [min, max] = [Date.parse(createdAt.min) / 1000, Date.parse(createdAt.max) / 1000];
+        spans.push(`${min}-${max}`);
+        const isCrowded = min <= 3 && max >= 3 && min !== max;
+        return { searchResults: { ids: isCrowded ? Array(10_000).fill('x') : [] } };
+      },
+      searchPage: async () => ({ creditCardTransactions: {} }),
+      find: async () => ({}),
+    };
+    const listing = await listAll(
+      { listRefunds: (asked, callOptions) => listRefunds(() => client, asked, callOptions) },
+      window,
+    );
+    expect(listing.refunds).toEqual([]);
+    expect(spans).toEqual(['0-7', '0-3', '0-1', '2-3', '2-2', '3-3', '4-7']);
+  });
+
+  test('more in one second than a search shows is no list at all', async () => {
+    const client = {
+      searchIds: async () => ({ searchResults: { ids: Array(10_000).fill('x') } }),
+      searchPage: async () => ({ creditCardTransactions: {} }),
+      find: async () => ({}),
+    };
+    const answer = await listRefunds(() => client, { from: new Date(0), to: new Date(1_000) }, options);
+    expect(answer).toMatchObject({
+      kind: 'unavailable',
+      failure: { message: expect.stringContaining('one second') },
+    });
+  });
+});

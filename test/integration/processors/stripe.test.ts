@@ -1,0 +1,297 @@
+import { describe, expect, test } from 'vitest';
+import { chargeJson, refundJson } from '../../support/processors/processor-replies.ts';
+import { connect, stripeCredentials } from '../../support/processors/processor-variants.ts';
+import { json, useScriptedServers } from '../../support/processors/scripted-server.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+
+const options = { timeoutMs: 5_000 };
+
+const serve = useScriptedServers();
+
+describe('Stripe on the wire', () => {
+  const submission = submissionFor('ch_1', { reason: 'duplicate_charge' });
+
+  test('a refund names the payment, the amount, our refund and its key, in one request', async () => {
+    const { url, seen } = await serve((_, response) => json(response, 200, refundJson()));
+    const stripe = connect('stripe', stripeCredentials, url);
+    await stripe.createRefund(submission, options);
+    await stripe.createRefund({ ...submission, transactionId: 'pi_1', reason: 'fraudulent' }, options);
+    expect(seen.map(({ method, path }) => `${method} ${path}`)).toEqual(Array(2).fill('POST /v1/refunds'));
+    expect(seen.map(({ headers }) => headers['idempotency-key'])).toEqual(
+      Array(2).fill(submission.idempotencyKey),
+    );
+    expect(seen.map(({ body }) => Object.fromEntries(new URLSearchParams(body)))).toEqual([
+      { charge: 'ch_1', amount: '1500', reason: 'duplicate', 'metadata[refund_id]': submission.refundId },
+      {
+        payment_intent: 'pi_1',
+        amount: '1500',
+        reason: 'requested_by_customer',
+        'metadata[refund_id]': submission.refundId,
+      },
+    ]);
+  });
+
+  test.each([
+    ['another amount', refundJson({ amount: 1_499 }), 'mismatched'],
+    ['another currency', refundJson({ currency: 'eur' }), 'mismatched'],
+    ['no refund at all', { id: 're_1' }, 'unknown'],
+    ['a payment', chargeJson(), 'unknown'],
+    ['a refund without an amount', refundJson({ amount: null }), 'unknown'],
+    ['a currency nobody knows', refundJson({ currency: 'zzz' }), 'unknown'],
+    ['an empty object', {}, 'unknown'],
+    ['null', null, 'unknown'],
+  ])('a submission answered with %s is not accepted', async (_, reply, kind) => {
+    const { url } = await serve((_seen, response) => json(response, 200, reply));
+    expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
+      kind,
+    });
+  });
+
+  test.each([
+    ['a broken body', 200, '{"object":"ref'],
+    ['a page in HTML', 200, '<html></html>'],
+    ['a gateway in HTML', 502, '<html></html>'],
+    ['nothing', 200, ''],
+    ['a redirect', 307, ''],
+  ])('a submission answered with %s is unknown, and not repeated', async (_, status, body) => {
+    const { url, seen } = await serve((_seen, response) => {
+      response.writeHead(status, { location: '/v1/elsewhere' });
+      response.end(body);
+    });
+    expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
+      kind: 'unknown',
+      answered: false,
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  test.each([
+    ['a status that is no text', 200, { status: 'x\ud800' }],
+    ['an id with a NUL', 200, { id: 're_a\0b' }],
+    ['an id that fits no index', 200, { id: `re_${'a'.repeat(9_000)}` }],
+    ['the refund of another submission', 200, { metadata: { refund_id: 'ref_01h455vb4pex5vsknk084sn02q' } }],
+    ['a refund under the status of a redirect', 307, {}],
+    ['a refund under the status of a failure', 500, {}],
+    ['more than any answer holds', 200, { description: 'x'.repeat(9_000_000) }],
+  ])('a submission answered with %s is unknown', async (_, status, change) => {
+    const { url, seen } = await serve((_seen, response) => {
+      const body = JSON.stringify(refundJson(change));
+      response.writeHead(status, { 'content-type': 'application/json', location: '/v1/elsewhere' });
+      response.end(body);
+    });
+    const answer = await connect('stripe', stripeCredentials, url).createRefund(submission, options);
+    expect(answer).toMatchObject({ kind: 'unknown' });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('a connection that is switched to another protocol is unknown at once', async () => {
+    const { url } = await serve((_, response) => {
+      response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n');
+    });
+    const stripe = connect('stripe', stripeCredentials, url);
+    expect(await stripe.createRefund(submission, options)).toMatchObject({
+      kind: 'unknown',
+      failure: { code: 'connection_error' },
+    });
+  });
+
+  test.each([
+    ['is cut within an emoji', { code: 'declined', message: 'a'.repeat(498) + '😀'.repeat(20) }],
+    ['has no texts', { code: { a: 1 }, message: { b: 2 } }],
+  ])('a refusal whose message %s is a refusal that can be put on record', async (_, error) => {
+    const { url } = await serve((_seen, response) =>
+      json(response, 400, { error: { type: 'invalid_request_error', ...error } }),
+    );
+    const answer = await connect('stripe', stripeCredentials, url).createRefund(submission, options);
+    if (answer.kind !== 'rejected') throw new Error(answer.kind);
+    expect(`${answer.failure.code}${answer.failure.message}`).not.toMatch(/\p{Surrogate}/u);
+  });
+
+  test('a connection that breaks is unknown, and the request is not repeated', async () => {
+    const { url, seen } = await serve((_, response) => {
+      response.socket?.resetAndDestroy();
+    });
+    expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
+      kind: 'unknown',
+      answered: false,
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('a connection that is never made carries no refund', async () => {
+    // An address that is reserved for documentation, so that nothing answers there.
+    const stripe = connect('stripe', stripeCredentials, 'http://192.0.2.1:9');
+    expect(await stripe.createRefund(submission, { timeoutMs: 300 })).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('all pages of a list of refunds are read', async () => {
+    const { url, seen } = await serve((call, response) => {
+      const after = new URL(call.path, 'http://stripe').searchParams.get('starting_after');
+      const data = [
+        refundJson(after === null ? {} : { id: 're_2', metadata: { refund_id: submission.refundId } }),
+      ];
+      json(response, 200, { object: 'list', data, has_more: after === null });
+    });
+    const stripe = connect('stripe', stripeCredentials, url);
+    expect(await stripe.findRefund(referenceOf(submission), options)).toMatchObject({
+      kind: 'found',
+      value: { id: 're_2' },
+    });
+    expect(seen.map(({ path }) => path)).toEqual([
+      '/v1/refunds?charge=ch_1&limit=100',
+      '/v1/refunds?charge=ch_1&limit=100&starting_after=re_1',
+    ]);
+  });
+
+  test('a list that does not end is not taken for an answer', async () => {
+    const { url } = await serve((_, response) =>
+      json(response, 200, { object: 'list', data: [refundJson()], has_more: true }),
+    );
+    const stripe = connect('stripe', stripeCredentials, url);
+    expect(await stripe.findRefund(referenceOf(submission), options)).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test.each([
+    ['as an object', chargeJson(), 'found'],
+    ['as an id', 'ch_1', 'found'],
+    ['not at all', null, 'not-found'],
+  ])('a payment intent is read with its charge given %s', async (_, latest, kind) => {
+    const { url } = await serve((call, response) =>
+      json(
+        response,
+        200,
+        call.path.startsWith('/v1/charges/ch_1')
+          ? chargeJson()
+          : { object: 'payment_intent', latest_charge: latest },
+      ),
+    );
+    const answer = await connect('stripe', stripeCredentials, url).getTransaction('pi_1', options);
+    expect(answer).toMatchObject(
+      kind === 'found' ? { kind, value: { id: 'pi_1', amount: 5_000n } } : { kind },
+    );
+  });
+
+  test.each([
+    ['is still pending', { status: 'pending' }, null],
+    ['failed', { status: 'failed', captured: false, amount_captured: 0 }, 'charge_failed'],
+    ['was never captured', { captured: false, amount_captured: 0 }, 'charge_uncaptured'],
+  ])('a payment that %s says whether it can be refunded', async (_, changes, code) => {
+    const { url, seen } = await serve((_seen, response) => json(response, 200, chargeJson(changes)));
+    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject({
+      value: { unrefundable: code === null ? null : { code } },
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  const dispute = { status: 'needs_response', is_charge_refundable: false };
+
+  test.each([
+    ['a chargeback', [dispute], 'charge_disputed'],
+    ['a chargeback that was lost', [{ ...dispute, status: 'lost' }], 'charge_disputed'],
+    ['a chargeback that was won', [{ ...dispute, status: 'won' }], null],
+    ['an inquiry', [{ status: 'warning_needs_response', is_charge_refundable: true }], null],
+    ['a chargeback besides another dispute', [{ ...dispute, status: 'won' }, dispute], 'charge_disputed'],
+  ])('a disputed payment says whether it can be refunded, by its dispute: %s', async (_, data, code) => {
+    const { url, seen } = await serve(({ path }, response) =>
+      json(
+        response,
+        200,
+        path.startsWith('/v1/charges')
+          ? chargeJson({ disputed: true })
+          : { object: 'list', data, has_more: false },
+      ),
+    );
+    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject({
+      value: { unrefundable: code === null ? null : { code } },
+    });
+    expect(seen.map(({ path }) => path)).toEqual(['/v1/charges/ch_1', '/v1/disputes?charge=ch_1&limit=100']);
+  });
+
+  test.each([
+    [
+      'a key that may not read disputes leaves the decision to Stripe',
+      403,
+      { kind: 'found', value: { unrefundable: null } },
+    ],
+    ['a payment whose disputes cannot be read now is unavailable', 500, { kind: 'unavailable' }],
+  ])('%s', async (_, status, expected) => {
+    const { url } = await serve(({ path }, response) =>
+      path.startsWith('/v1/charges')
+        ? json(response, 200, chargeJson({ disputed: true }))
+        : json(response, status, { error: { type: 'invalid_request_error', message: 'No.' } }),
+    );
+    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject(
+      expected,
+    );
+  });
+
+  /** A refund that succeeded, named by its amount. */
+  const refundOf = (amount: number, changes: object = {}) =>
+    refundJson({ id: `re_${amount}`, amount, status: 'succeeded', ...changes });
+  const ours = { metadata: { refund_id: submission.refundId } };
+
+  test.each<[string, object, unknown[], { amount: bigint; refunds: string[] }]>([
+    [
+      'in part',
+      { amount_captured: 3_000, amount_refunded: 1_000 },
+      [refundOf(1_000)],
+      { amount: 3_000n, refunds: ['re_1000'] },
+    ],
+    [
+      'in part, its rest released by a refund',
+      { amount_captured: 3_000, amount_refunded: 3_000 },
+      [refundOf(1_000), refundOf(2_000)],
+      { amount: 3_000n, refunds: ['re_1000'] },
+    ],
+    [
+      'in part, its rest released by a refund, and refunded in full',
+      { amount_captured: 3_000, amount_refunded: 5_000, refunded: true },
+      [refundOf(3_000), refundOf(2_000)],
+      { amount: 3_000n, refunds: ['re_3000'] },
+    ],
+    [
+      'in half and refunded in full elsewhere',
+      { amount_captured: 2_500, amount_refunded: 2_500, refunded: true },
+      [refundOf(2_500)],
+      { amount: 2_500n, refunds: ['re_2500'] },
+    ],
+    [
+      'in half and refunded by us, which it does not yet call refunded',
+      { amount_captured: 2_500, amount_refunded: 2_500 },
+      [refundOf(2_500, ours)],
+      { amount: 2_500n, refunds: ['re_2500'] },
+    ],
+    [
+      'in part, a refund of as much as its rest having failed',
+      { amount_captured: 3_000, amount_refunded: 1_000 },
+      [refundOf(1_000), refundOf(2_000, { status: 'failed' })],
+      { amount: 3_000n, refunds: ['re_1000', 're_2000'] },
+    ],
+    [
+      'twice, with more to come',
+      { captured: false, amount_captured: 3_000, amount_refunded: 2_000 },
+      [refundOf(2_000)],
+      { amount: 3_000n, refunds: ['re_2000'] },
+    ],
+    [
+      'beyond its authorization',
+      { amount_captured: 6_000, amount_refunded: 1_000 },
+      [refundOf(1_000)],
+      { amount: 6_000n, refunds: ['re_1000'] },
+    ],
+    ['without Stripe saying how much', { amount_captured: null }, [], { amount: 5_000n, refunds: [] }],
+  ])('a payment captured %s is worth what was captured', async (_, changes, data, expected) => {
+    const { url } = await serve((call, response) =>
+      json(
+        response,
+        200,
+        call.path.startsWith('/v1/charges') ? chargeJson(changes) : { object: 'list', data, has_more: false },
+      ),
+    );
+    const answer = await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options);
+    if (answer.kind !== 'found') throw new Error(answer.kind);
+    const { amount, refunds, unrefundable } = answer.value;
+    expect({ amount, refunds: refunds.map(({ id }) => id) }).toEqual(expected);
+    expect(unrefundable).toBeNull();
+  });
+});

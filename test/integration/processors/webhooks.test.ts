@@ -1,0 +1,314 @@
+import { createHmac } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../../shared/platform/ids.ts';
+import type {
+  Processor,
+  WebhookRequest,
+  WebhookVerdict,
+} from '../../../shared/processors/contract/processor.ts';
+import { connect } from '../../support/processors/processor-variants.ts';
+import {
+  braintreeForm,
+  braintreeKeys,
+  braintreeNotification,
+  type ProcessorName,
+  type SignedWebhook,
+  signBraintree,
+  signStripe,
+  stripeEvent,
+  webhookAbout,
+} from '../../support/processors/signed-webhooks.ts';
+import { sandboxCredentials } from '../../support/service.ts';
+
+const nowhere = 'http://127.0.0.1:9';
+const refundId = newId('ref');
+const news = {
+  stripe: { externalRefundId: 're_1', refundId, transactionId: 'ch_1' },
+  braintree: { externalRefundId: 'credit1', refundId, transactionId: 'sale1' },
+};
+
+function processorFor(name: ProcessorName, changes: Record<string, unknown> = {}): Processor {
+  const { apiBase: _, ...credentials } = sandboxCredentials('test', nowhere)[name];
+  return connect(name, { ...credentials, ...changes }, nowhere);
+}
+
+function requestOf({ body, headers }: SignedWebhook): WebhookRequest {
+  return { body: Buffer.from(body), headers };
+}
+
+function verify(name: ProcessorName, webhook: SignedWebhook): Promise<WebhookVerdict> {
+  return processorFor(name).verifyWebhook(requestOf(webhook));
+}
+
+async function verified(name: ProcessorName, webhook: SignedWebhook) {
+  const verdict = await verify(name, webhook);
+  if (verdict.kind !== 'verified') throw new Error(verdict.reason);
+  return verdict.event;
+}
+
+function withField(webhook: SignedWebhook, name: string, value: string): SignedWebhook {
+  const form = new URLSearchParams(webhook.body);
+  form.set(name, value);
+  return { ...webhook, body: form.toString() };
+}
+
+describe.each(['stripe', 'braintree'] as const)('webhooks of %s', (name) => {
+  const genuine = webhookAbout(name, news[name]);
+
+  test('a genuine one names our refund, the refund there, the payment, and itself', async () => {
+    const event = await verified(name, genuine);
+    expect(event).toMatchObject({
+      externalEventId: expect.stringMatching(/^(evt_[0-9a-f]{32}|[0-9a-f]{64})$/),
+      type: name === 'stripe' ? 'refund.updated' : 'transaction_settled',
+      environment: name === 'stripe' ? 'test' : null,
+      subject: {
+        refundId,
+        externalRefundId: news[name].externalRefundId,
+        transactionIds: name === 'stripe' ? ['ch_1', 'pi_1'] : ['sale1'],
+      },
+    });
+    expect(Math.abs(Date.now() - event.occurredAt.getTime())).toBeLessThan(60_000);
+    expect(await verified(name, genuine)).toEqual(event);
+  });
+
+  test('a refund that was made elsewhere has no id of ours', async () => {
+    const event = await verified(name, webhookAbout(name, { ...news[name], refundId: null }));
+    expect(event.subject).toMatchObject({ refundId: null, externalRefundId: news[name].externalRefundId });
+  });
+
+  test('a name that is not one of our ids is none', async () => {
+    for (const foreign of ['ref_', 'ref_../x', `ref_${'x'.repeat(500)}`, 'order_1', 'REF_1']) {
+      const event = await verified(name, webhookAbout(name, { ...news[name], refundId: foreign }));
+      expect(event.subject?.refundId, foreign).toBeNull();
+    }
+  });
+
+  test.each([
+    ['an empty body', (request: WebhookRequest) => ({ ...request, body: Buffer.alloc(0) })],
+    ['one byte more', ({ body, headers }) => ({ headers, body: Buffer.concat([body, Buffer.from('x')]) })],
+    ['one byte less', ({ body, headers }) => ({ headers, body: body.subarray(0, -2) })],
+    ['bytes that are not UTF-8', (request) => ({ ...request, body: Buffer.from([0xff, 0xfe, 0x00]) })],
+    ['a compressed body', ({ body, headers }) => ({ headers, body: gzipSync(body) })],
+    ['a NUL', ({ body, headers }) => ({ headers, body: Buffer.concat([Buffer.from([0]), body]) })],
+  ] satisfies [string, (request: WebhookRequest) => WebhookRequest][])(
+    '%s is not verified, and never an exception',
+    async (_title, spoil) => {
+      const verdict = await processorFor(name).verifyWebhook(spoil(requestOf(genuine)));
+      expect(verdict).toEqual({ kind: 'not-verified', reason: expect.stringMatching(/\w/) });
+    },
+  );
+
+  test('the reason holds nothing of the request', async () => {
+    const marked = { ...genuine, body: `${genuine.body}&marker{` };
+    expect(JSON.stringify(await verify(name, marked))).not.toContain('marker');
+  });
+
+  test('one that was signed for another account is not verified', async () => {
+    const other = webhookAbout(name, news[name], { environment: 'live' });
+    expect(await verify(name, other)).toMatchObject({ kind: 'not-verified' });
+  });
+});
+
+describe('webhooks of Stripe', () => {
+  const body = JSON.stringify(stripeEvent(news.stripe));
+  const now = Math.floor(Date.now() / 1000);
+
+  test('without a signing secret nothing is verified, whatever it is signed with', async () => {
+    const { secretKey } = sandboxCredentials('test', nowhere).stripe;
+    const without = connect('stripe', { secretKey }, nowhere);
+    for (const secret of ['whsec_test_sandbox', 'undefined', 'null', secretKey]) {
+      const verdict = await without.verifyWebhook(requestOf(signStripe(body, { secret })));
+      expect(verdict).toEqual({ kind: 'not-verified', reason: 'the account has no webhookSecret' });
+    }
+  });
+
+  test('one that was signed more than 300 seconds ago is too old', async () => {
+    expect(await verify('stripe', signStripe(body, { timestamp: now - 290 }))).toMatchObject({
+      kind: 'verified',
+    });
+    const old = await verify('stripe', signStripe(body, { timestamp: now - 302 }));
+    expect(old).toEqual({ kind: 'not-verified', reason: 'Timestamp outside the tolerance zone' });
+  });
+
+  test('while a secret is rotated, either of the signatures will do', async () => {
+    const { headers } = signStripe(body);
+    const [time, signature] = (headers['stripe-signature'] ?? '').split(',');
+    const rotating = { ...headers, 'stripe-signature': `${time},v1=${'0'.repeat(64)},${signature}` };
+    expect(await verify('stripe', { body, headers: rotating })).toMatchObject({ kind: 'verified' });
+  });
+
+  test.each([
+    ['no header', undefined],
+    ['an empty header', ''],
+    ['garbage', 't=,v1='],
+    ['an array', [signStripe(body).headers['stripe-signature'] ?? '']],
+    ['another scheme', (signStripe(body).headers['stripe-signature'] ?? '').replace('v1=', 'v0=')],
+    ['another time', (signStripe(body).headers['stripe-signature'] ?? '').replace(/^t=\d+/, `t=${now + 5}`)],
+  ])('%s is not verified', async (_title, header) => {
+    const request = { body: Buffer.from(body), headers: { 'stripe-signature': header } };
+    expect(await processorFor('stripe').verifyWebhook(request)).toMatchObject({ kind: 'not-verified' });
+  });
+
+  test.each([
+    ['no JSON', 'not json'],
+    ['an empty object', '{}'],
+    ['null', 'null'],
+    ['a list', '[]'],
+    ['a thin event', JSON.stringify({ id: 'evt_1', object: 'v2.core.event', type: 'v1.refund.updated' })],
+    ['a refund without an id', JSON.stringify(stripeEvent({ ...news.stripe, externalRefundId: '' }))],
+    ['an id that is none', JSON.stringify(stripeEvent(news.stripe, { id: 'evt_\u0000' }))],
+    ['a type that is none', JSON.stringify(stripeEvent(news.stripe, { type: 'x'.repeat(101) }))],
+    ['no mode', JSON.stringify(stripeEvent(news.stripe, { livemode: null }))],
+    ['a time nobody lives to see', JSON.stringify(stripeEvent(news.stripe, { created: 9e15 }))],
+  ])('%s is not verified, although its signature is right', async (_title, text) => {
+    expect(await verify('stripe', signStripe(text))).toEqual({
+      kind: 'not-verified',
+      reason: 'the body is not an event',
+    });
+  });
+
+  test('of a payment it tells how much was refunded in all, and not what', async () => {
+    const charge = {
+      id: 'ch_1',
+      object: 'charge',
+      payment_intent: 'pi_9',
+      amount_refunded: 700,
+      currency: 'usd',
+    };
+    const event = stripeEvent(news.stripe, { type: 'charge.refunded', data: { object: charge } });
+    expect((await verified('stripe', signStripe(JSON.stringify(event)))).subject).toEqual({
+      refundId: null,
+      externalRefundId: null,
+      processorStatus: null,
+      refundedAmount: 700n,
+      transactionIds: ['ch_1', 'pi_9'],
+    });
+  });
+
+  test('fields that another version of the API leaves out or expands are not named', async () => {
+    const refund = { id: 're_1', object: 'refund', charge: { id: 'ch_1' }, metadata: null };
+    const event = stripeEvent(news.stripe, { data: { object: refund } });
+    expect((await verified('stripe', signStripe(JSON.stringify(event)))).subject).toEqual({
+      refundId: null,
+      externalRefundId: 're_1',
+      processorStatus: 'unknown',
+      refundedAmount: null,
+      transactionIds: [],
+    });
+  });
+
+  test('what is about no refund is genuine, and about nothing', async () => {
+    const event = stripeEvent(news.stripe, {
+      type: 'customer.created',
+      data: { object: { id: 'cus_1', object: 'customer' } },
+    });
+    expect((await verified('stripe', signStripe(JSON.stringify(event)))).subject).toBeNull();
+  });
+
+  test('it sends no challenge', () => {
+    expect(processorFor('stripe').answerChallenge('a'.repeat(24))).toBeNull();
+  });
+});
+
+describe('webhooks of Braintree', () => {
+  const xml = braintreeNotification(news.braintree);
+  const genuine = signBraintree(xml);
+
+  test('the same notification has one name, with and without the line break at its end', async () => {
+    const payload = new URLSearchParams(genuine.body).get('bt_payload') ?? '';
+    const trimmed = await verified('braintree', withField(genuine, 'bt_payload', payload.trimEnd()));
+    expect(trimmed).toEqual(await verified('braintree', genuine));
+    const other = await verified('braintree', signBraintree(xml.replace('1.00', '2.00')));
+    expect(other.externalEventId).not.toBe(trimmed.externalEventId);
+  });
+
+  test('a refund that failed is named by its own id, for the notification has no more', async () => {
+    const failed = `<notification><timestamp type="datetime">2026-11-20T10:00:00Z</timestamp><kind>refund_failed</kind>
+      <subject><transaction><id>credit1</id><amount>1.00</amount><status>processor_declined</status>
+      <refunded-transaction-fk>1</refunded-transaction-fk></transaction></subject></notification>`;
+    expect(await verified('braintree', signBraintree(failed))).toMatchObject({
+      type: 'refund_failed',
+      occurredAt: new Date('2026-11-20T10:00:00Z'),
+      subject: { refundId: null, externalRefundId: 'credit1', transactionIds: [] },
+    });
+  });
+
+  test.each([
+    ['a sale', braintreeNotification(news.braintree, { type: 'sale' })],
+    [
+      'a check of the address',
+      '<notification><timestamp type="datetime">2026-11-20T10:00:00Z</timestamp><kind>check</kind>' +
+        '<subject><check type="boolean">true</check></subject></notification>',
+    ],
+  ])('%s is genuine, and about no refund', async (_title, text) => {
+    expect((await verified('braintree', signBraintree(text))).subject).toBeNull();
+  });
+
+  test.each([
+    ['no XML', 'not xml'],
+    ['an empty document', ''],
+    ['another document', '<transaction><id>credit1</id></transaction>'],
+    ['no subject', '<notification><kind>refund_failed</kind></notification>'],
+    ['no time', xml.replace(/<timestamp.*timestamp>/, '')],
+    ['no kind', xml.replace(/<kind>.*<\/kind>/, '')],
+    ['a refund without an id', xml.replace(/<id>.*<\/id>/, '')],
+    ['an id that is none', xml.replace('credit1', '../x')],
+    ['XML that does not end', xml.slice(0, -20)],
+  ])('%s is not verified, although its signature is right', async (_title, text) => {
+    expect(await verify('braintree', signBraintree(text))).toMatchObject({ kind: 'not-verified' });
+  });
+
+  test.each([
+    ['no signature', withField(genuine, 'bt_signature', '')],
+    ['another key', withField(genuine, 'bt_signature', `other|${'0'.repeat(40)}`)],
+    ['a signature of nothing', withField(genuine, 'bt_signature', 'test_public|')],
+    ['a signature without a key', withField(genuine, 'bt_signature', '0'.repeat(40))],
+    ['no payload', withField(genuine, 'bt_payload', '')],
+    ['an illegal character', withField(genuine, 'bt_payload', 'a b')],
+    ['a second payload', { ...genuine, body: `${genuine.body}&bt_payload=x` }],
+    ['a second signature', { ...genuine, body: `${genuine.body}&bt_signature=x` }],
+    ['JSON', { ...genuine, body: JSON.stringify(Object.fromEntries(new URLSearchParams(genuine.body))) }],
+    [
+      'the private key as it is, instead of its digest',
+      withField(
+        genuine,
+        'bt_signature',
+        `test_public|${createHmac('sha1', 'private')
+          .update(new URLSearchParams(genuine.body).get('bt_payload') ?? '')
+          .digest('hex')}`,
+      ),
+    ],
+  ])('%s is not verified', async (_title, webhook) => {
+    expect(await verify('braintree', webhook)).toMatchObject({ kind: 'not-verified' });
+  });
+
+  test('what stands beside the signed fields is not kept', async () => {
+    const event = await verified('braintree', { ...genuine, body: `${genuine.body}&x=%00\u0000` });
+    expect(Buffer.from(event.payload, 'base64').toString()).toBe(xml);
+  });
+
+  test('a challenge is answered as the SDK does, and what is no challenge is not', () => {
+    const processor = processorFor('braintree');
+    const challenge = '0123456789abcdef0123';
+    const [key, signature] = (processor.answerChallenge(challenge) ?? '').split('|');
+    expect([key, signature]).toEqual(['test_public', expect.stringMatching(/^[0-9a-f]{40}$/)]);
+    for (const wrong of ['', 'abc', 'A'.repeat(20), `${challenge}\n`, 'g'.repeat(24), 'a'.repeat(33)])
+      expect(processor.answerChallenge(wrong), wrong).toBeNull();
+  });
+
+  test('the answer to a challenge signs no notification', async () => {
+    const processor = processorFor('braintree');
+    for (const challenge of ['a'.repeat(20), '0123456789abcdef01234567', 'f0'.repeat(16)]) {
+      const form = new URLSearchParams({
+        bt_signature: processor.answerChallenge(challenge) ?? '',
+        bt_payload: challenge,
+      });
+      const verdict = await processor.verifyWebhook({ body: Buffer.from(form.toString()), headers: {} });
+      expect(verdict).toEqual({ kind: 'not-verified', reason: 'the payload is not a notification' });
+    }
+    expect(braintreeForm('a'.repeat(20), braintreeKeys('test')).body).toContain(
+      encodeURIComponent(processor.answerChallenge('a'.repeat(20)) ?? ''),
+    );
+  });
+});

@@ -1,0 +1,378 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../../shared/platform/ids.ts';
+import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
+import { askPatiently } from '../../../shared/reconciliation/ask-patiently.ts';
+import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
+import { beginRun, finishRun, longestPauseMs } from '../../../shared/reconciliation/run-record.ts';
+import { isDue, nextWindow, scheduleActor } from '../../../shared/reconciliation/schedule.ts';
+import {
+  accountOf,
+  completedRefund,
+  findingsAbout,
+  leftToRefund,
+  letFail,
+  type ProcessorName,
+  reconcile,
+} from '../../support/processors/reconciliation.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { refundDirectly } from '../../support/refunds/refund-directly.ts';
+import { untilStatus } from '../../support/refunds/refund-records.ts';
+import { sandboxCredentials } from '../../support/service.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const day = 86_400_000;
+
+describe('a run', () => {
+  const service = useService({ workers: 0, settings: { RETRY_BASE_MS: 20, RETRY_CAP_MS: 50 } });
+  beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
+  afterEach(async () => {
+    await service.sandbox.clearFaults();
+    await service.sandbox.settings({ latencyMs: 0 });
+    await service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
+  });
+
+  /** From the second request of the list on, and as often as told. */
+  async function failInTheMiddle(
+    processor: ProcessorName,
+    kind: string,
+    times: number | null,
+  ): Promise<void> {
+    await service.sandbox.fault({ processor, operation: 'refund.list', kind: 'delay', delayMs: 0 });
+    await service.sandbox.fault({ processor, operation: 'refund.list', kind, times });
+  }
+
+  /** Enough for a list of more than one page. */
+  async function fillList(processor: ProcessorName): Promise<void> {
+    const transactionId = await newPayment(service, { processor, amount: 100_000 });
+    for (let made = 0; made < 110; made += 10) {
+      await Promise.all(
+        Array.from({ length: 10 }, () => refundDirectly(service, { processor, transactionId, amount: 100 })),
+      );
+    }
+  }
+
+  describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
+    test('that cannot read the whole list says why, and concludes nothing from what is missing', async () => {
+      const missing = await completedRefund(service, processor);
+      await service.deps.db.refund.update({
+        where: { id: missing.id },
+        data: { externalRefundId: processor === 'stripe' ? 're_missing' : 'credit_missing' },
+      });
+      await fillList(processor);
+      await failInTheMiddle(processor, 'error-503', null);
+      const { run, findings } = await reconcile(service, processor);
+      expect(run).toMatchObject({ finishedAt: expect.any(Date), claimedUntil: null });
+      expect(run.failure).toMatch(/could not be asked in 5 attempts\. It said: /);
+      expect(findings.filter(({ kind }) => kind === 'missing_there')).toEqual([]);
+
+      await service.sandbox.clearFaults();
+      const kinds = (await findingsAbout(service, processor, { refundId: missing.id })).map(
+        ({ kind }) => kind,
+      );
+      expect(kinds).toContain('missing_there');
+    });
+
+    test.each(['error-503', 'reset', 'malformed'])('goes on after %s in the middle', async (kind) => {
+      await failInTheMiddle(processor, kind, 2);
+      const { run } = await reconcile(service, processor);
+      expect(run.failure).toBeNull();
+      expect(run.comparedCount).toBeGreaterThan(110);
+    });
+
+    test('that is asked for fewer requests lets the account rest, and goes on', async () => {
+      await failInTheMiddle(processor, 'rate-limit', 1);
+      const since = performance.now();
+      const { run } = await reconcile(service, processor);
+      expect(run.failure).toBeNull();
+      expect(performance.now() - since).toBeGreaterThan(900);
+      expect((await accountOf(service, processor)).throttledUntil).not.toBeNull();
+    });
+
+    test('does not wait for an account that has to rest for long', async () => {
+      const account = await accountOf(service, processor);
+      const throttledUntil = new Date(Date.now() + 3_600_000);
+      await service.deps.db.processorAccount.update({ where: { id: account.id }, data: { throttledUntil } });
+      const { run } = await reconcile(service, processor);
+      expect(run.failure).toMatch(/wants 3\d\d\d seconds of rest/);
+    });
+  });
+
+  test('is the only one of its account, however many want it', async () => {
+    await service.sandbox.settings({ latencyMs: 100 });
+    const account = await accountOf(service, 'stripe');
+    const window = await nextWindow(service.deps, account);
+    const before = await service.deps.db.reconciliationRun.count();
+    const { signal } = new AbortController();
+    const outcomes = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        reconcileAccount(service.deps, { account, window, actor: 'test', signal }),
+      ),
+    );
+    expect(outcomes.filter((run) => run !== null)).toHaveLength(1);
+    expect(await service.deps.db.reconciliationRun.count()).toBe(before + 1);
+  });
+
+  test('whose process died is closed and made again, but not before its lease is over', async () => {
+    const account = await accountOf(service, 'stripe');
+    const id = newId('rec');
+    const minute = 60_000;
+    await service.deps.db.reconciliationRun.create({
+      data: {
+        id,
+        accountId: account.id,
+        windowStart: new Date(0),
+        windowEnd: new Date(),
+        actor: 'worker',
+        startedAt: new Date(),
+        claimedUntil: new Date(Date.now() + minute),
+      },
+    });
+    await expect(reconcile(service, 'stripe')).rejects.toThrow('under way');
+    await service.deps.db.reconciliationRun.update({
+      where: { id },
+      data: { claimedUntil: new Date(Date.now() - minute) },
+    });
+    expect((await reconcile(service, 'stripe')).run.failure).toBeNull();
+    const dead = await service.deps.db.reconciliationRun.findUniqueOrThrow({ where: { id } });
+    expect(dead).toMatchObject({ finishedAt: expect.any(Date), failure: expect.stringContaining('process') });
+  });
+
+  test('on schedule is not made twice by somebody who learnt long ago that it is due', async () => {
+    const account = await accountOf(service, 'stripe', { environment: 'live' });
+    const deps = { ...service.deps, settings: { ...service.settings, RECONCILIATION_INTERVAL_MS: day } };
+    const window = await nextWindow(deps, account);
+    const { signal } = new AbortController();
+    const run = () => reconcileAccount(deps, { account, window, actor: scheduleActor, signal });
+    const first = await run();
+    expect(first?.failure).toBeNull();
+    expect(await run()).toBeNull();
+
+    // A process that dies leaves it like this; that is made again at once, and not after a pause as one that failed.
+    await deps.db.reconciliationRun.update({
+      where: { id: first?.id ?? '' },
+      data: { finishedAt: null, claimedUntil: new Date(0) },
+    });
+    expect((await run())?.failure).toBeNull();
+    expect(await run()).toBeNull();
+  });
+
+  test.each([
+    ['the pause after a call that took its whole lease', null],
+    ['the rest that its account needs', 1_000],
+  ])('is not closed by another one during %s', async (_, throttledMs) => {
+    const account = await accountOf(service, 'stripe');
+    const processor = await service.deps.connections.connect(account);
+    const window = await nextWindow(service.deps, account);
+    const run = await beginRun(service.deps, account, window, 'test');
+    if (run === null) throw new Error('Another run of the account is under way.');
+    const { signal } = new AbortController();
+    const { reconciliationRun, processorAccount } = service.deps.db;
+    let isUsedUp = false;
+    const useUpLease = async () => {
+      await reconciliationRun.update({ where: { id: run.id }, data: { claimedUntil: new Date(0) } });
+      isUsedUp = true;
+    };
+    if (throttledMs !== null) {
+      const throttledUntil = new Date(Date.now() + throttledMs);
+      await processorAccount.update({ where: { id: account.id }, data: { throttledUntil } });
+      await useUpLease();
+    }
+    let calls = 0;
+    const answer = askPatiently({ deps: service.deps, account, processor, run, signal }, async () => {
+      calls += 1;
+      if (calls > 1 || throttledMs !== null) return { kind: 'found', value: calls };
+      await useUpLease();
+      const failure = { code: 'test', message: 'not now' };
+      return { kind: 'unavailable', rateLimited: false, retryAfterMs: 1_000, failure };
+    });
+    const leased = await waitFor('the lease to be taken anew', async () => {
+      if (!isUsedUp) return null;
+      return await reconciliationRun.findFirst({ where: { id: run.id, claimedUntil: { gt: new Date() } } });
+    });
+    expect(calls).toBe(throttledMs === null ? 1 : 0);
+    expect(leased.claimedUntil?.getTime()).toBeGreaterThan(Date.now() + longestPauseMs);
+    await answer;
+    await finishRun(service.deps, run, 0, null);
+  });
+
+  test('that somebody has closed meanwhile writes nothing more', async () => {
+    const transactionId = await newPayment(service);
+    await leftToRefund(service, transactionId);
+    await refundDirectly(service, { processor: 'stripe', transactionId, amount: 100 });
+    await service.sandbox.settings({ latencyMs: 300 });
+    const running = reconcile(service, 'stripe');
+    const told = expect(running).rejects.toThrow('given up');
+    await waitFor('the run to begin', () =>
+      service.deps.db.reconciliationRun.findFirst({ where: { finishedAt: null } }),
+    );
+    await service.deps.db.reconciliationRun.updateMany({
+      where: { finishedAt: null },
+      data: { finishedAt: new Date(), failure: 'closed by a test' },
+    });
+    await told;
+    const findings = await service.deps.db.reconciliationFinding.count({
+      where: { run: { failure: 'closed by a test' } },
+    });
+    expect(findings).toBe(0);
+  });
+
+  test('of an account whose credentials cannot be used says so', async () => {
+    const account = await accountOf(service, 'stripe', { environment: 'live' });
+    const { updatedAt } = account;
+    const { encryptedCredentials } = await service.deps.db.processorAccount.findUniqueOrThrow({
+      where: { id: account.id },
+    });
+    await service.deps.db.processorAccount.update({
+      where: { id: account.id },
+      data: { encryptedCredentials: Buffer.alloc(64), updatedAt: new Date(updatedAt.getTime() + 1) },
+    });
+    const { run } = await reconcile(service, 'stripe', { environment: 'live' });
+    expect(run.failure).toMatch(/^The account cannot be used: /);
+    expect((await accountOf(service, 'stripe', { environment: 'live' })).misconfiguredAt).not.toBeNull();
+    await service.deps.db.processorAccount.update({
+      where: { id: account.id },
+      data: { encryptedCredentials, updatedAt: new Date(updatedAt.getTime() + 2), misconfiguredAt: null },
+    });
+  });
+
+  test('marks an account whose credentials the processor refuses, and takes the mark away when it lists again', async () => {
+    const { stripe } = sandboxCredentials('test', service.sandboxUrl);
+    const setKey = (secretKey: string) =>
+      setProcessorAccount(service.deps, {
+        organizationId: service.organization.id,
+        environment: 'test',
+        processor: 'stripe',
+        credentials: { ...stripe, secretKey },
+        actor: 'test',
+      });
+    await setKey('sk_test_invalid');
+    expect((await reconcile(service, 'stripe')).run.failure).toContain('refuses the credentials');
+    expect((await accountOf(service, 'stripe')).misconfiguredAt).not.toBeNull();
+
+    await setKey(stripe.secretKey);
+    const { id } = await accountOf(service, 'stripe');
+    await service.deps.db.processorAccount.update({ where: { id }, data: { misconfiguredAt: new Date() } });
+    expect((await reconcile(service, 'stripe')).run.failure).toBeNull();
+    expect((await accountOf(service, 'stripe')).misconfiguredAt).toBeNull();
+  });
+
+  test('begins as long before the last good one on schedule as refunds may change, and no other run counts', async () => {
+    const account = await accountOf(service, 'braintree', { environment: 'live' });
+    const clock = { now: () => new Date('2026-06-30T00:00:00Z') };
+    const lookback = service.settings.RECONCILIATION_LOOKBACK_MS;
+    const from = async () => (await nextWindow({ ...service.deps, clock }, account)).from.toISOString();
+    const insert = (windowEnd: string, changes: { actor?: string; failure?: string }) =>
+      service.deps.db.reconciliationRun.create({
+        data: {
+          id: newId('rec'),
+          accountId: account.id,
+          windowStart: new Date(0),
+          windowEnd: new Date(windowEnd),
+          actor: 'worker',
+          startedAt: new Date(windowEnd),
+          finishedAt: new Date(windowEnd),
+          ...changes,
+        },
+      });
+    expect(lookback).toBe(30 * day);
+    expect(await from()).toBe('2026-05-31T00:00:00.000Z');
+    await insert('2026-05-01T00:00:00Z', {});
+    await insert('2026-05-02T00:00:00Z', { failure: 'not finished' });
+    await insert('2026-05-03T00:00:00Z', { actor: 'cli:somebody' });
+    expect(await from()).toBe('2026-04-01T00:00:00.000Z');
+  });
+});
+
+describe('when an account is due', () => {
+  const now = new Date('2026-06-30T12:00:00Z');
+  const ago = (ms: number) => new Date(now.getTime() - ms);
+  const run = (changes: Partial<NonNullable<Parameters<typeof isDue>[0]>>) => ({
+    startedAt: ago(2 * day),
+    finishedAt: ago(2 * day),
+    failure: null,
+    claimedUntil: null,
+    ...changes,
+  });
+  const failed = { failure: 'no answer' };
+
+  test.each([
+    ['never compared', null, true],
+    ['compared a day ago', run({ startedAt: ago(day), finishedAt: ago(day - 60_000) }), true],
+    ['compared less than a day ago', run({ startedAt: ago(day - 1), finishedAt: ago(day - 1) }), false],
+    ['failed a quarter of an hour ago', run({ ...failed, finishedAt: ago(900_000) }), true],
+    ['failed just now', run({ ...failed, finishedAt: ago(899_999) }), false],
+    ['under way', run({ finishedAt: null, claimedUntil: ago(-1) }), false],
+    ['left behind', run({ finishedAt: null, claimedUntil: ago(0) }), true],
+  ])('%s', (_, last, due) => {
+    expect(isDue(last, now, { RECONCILIATION_INTERVAL_MS: day })).toBe(due);
+    expect(isDue(last, now, { RECONCILIATION_INTERVAL_MS: 0 })).toBe(false);
+  });
+});
+
+describe('on schedule', () => {
+  const service = useService({ workers: 2, settings: { RECONCILIATION_INTERVAL_MS: 400 } });
+  beforeAll(() => service.sandbox.settings({ autoSettleMs: 50 }));
+
+  test.each(['stripe', 'braintree'] as const)(
+    'a late failure at %s is found and recorded though nobody asks',
+    async (processor) => {
+      const transactionId = await newPayment(service, { processor });
+      const { body } = await service.call('POST', '/v1/refunds', {
+        body: { transactionId, amount: 2_500, reason: 'other', processor },
+      });
+      const refund = await untilStatus(service, body.data.id, 'completed');
+      await letFail(service, refund);
+      await untilStatus(service, refund.id, 'failed');
+    },
+  );
+});
+
+describe('on the schedule of several workers', () => {
+  const intervalMs = 1_000;
+  const service = useService({ workers: 4, settings: { RECONCILIATION_INTERVAL_MS: intervalMs } });
+  // While a worker compares an account, its list of those that are due grows old.
+  beforeAll(() => service.sandbox.settings({ latencyMs: 100 }));
+
+  test('each account is compared once per interval', async () => {
+    const { reconciliationRun, processorAccount } = service.deps.db;
+    const accounts = await processorAccount.findMany();
+    expect(accounts.length).toBeGreaterThan(2);
+    for (const { id: accountId } of accounts) {
+      const runs = await waitFor('an account to be compared often', async () => {
+        const finished = await reconciliationRun.findMany({
+          where: { accountId, finishedAt: { not: null } },
+          orderBy: { startedAt: 'asc' },
+        });
+        return finished.length >= 4 ? finished : null;
+      });
+      expect(runs.every(({ actor, failure }) => actor === 'worker' && failure === null)).toBe(true);
+      const pauses = runs.slice(1).map(({ startedAt }, index) => +startedAt - +(runs[index]?.startedAt ?? 0));
+      for (const pauseMs of pauses) expect(pauseMs).toBeGreaterThanOrEqual(intervalMs);
+    }
+  });
+});
+
+describe('a worker that is asked to end', () => {
+  const service = useService({ workers: 0, settings: { RECONCILIATION_INTERVAL_MS: 300 } });
+
+  test('leaves its run soon and says so, and another worker makes it again', async () => {
+    const { reconciliationRun, processorAccount } = service.deps.db;
+    // The run waits until the account has rested.
+    await processorAccount.updateMany({ data: { throttledUntil: new Date(Date.now() + 40_000) } });
+    const worker = service.startWorker();
+    await waitFor('a run to begin', () => reconciliationRun.findFirst({ where: { finishedAt: null } }));
+    const since = performance.now();
+    await worker.close();
+    expect(performance.now() - since).toBeLessThan(20_000);
+    const left = await reconciliationRun.findFirstOrThrow({ orderBy: { startedAt: 'desc' } });
+    expect(left).toMatchObject({ failure: 'Its process was asked to end.', claimedUntil: null });
+
+    await processorAccount.updateMany({ data: { throttledUntil: null } });
+    service.startWorker();
+    const { accountId } = left;
+    await waitFor('the run to be made again', () =>
+      reconciliationRun.findFirst({ where: { accountId, failure: null, finishedAt: { not: null } } }),
+    );
+  });
+});

@@ -1,0 +1,220 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { doubtPayments } from '../../../shared/payments/payment.ts';
+import type { Refund } from '../../../shared/platform/database.ts';
+import { resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
+import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { leftToRefund } from '../../support/processors/reconciliation.ts';
+import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
+import { useWebhooks } from '../../support/processors/webhooks.ts';
+import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { readPayment } from '../../support/refunds/read-payment.ts';
+import { refundDirectly } from '../../support/refunds/refund-directly.ts';
+import { makeDue, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const hour = 3_600_000;
+
+// Nobody works but where a test does; what could not be done is not tried again by itself.
+const settings = {
+  RETRY_BASE_MS: hour,
+  RETRY_CAP_MS: hour,
+  SETTLEMENT_BASE_MS: hour,
+  SETTLEMENT_CAP_MS: hour,
+};
+const service = useService({ workers: 0, settings });
+const webhooks = useWebhooks(service);
+
+beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
+afterEach(async () => {
+  await service.sandbox.clearFaults();
+  await service.sandbox.settings({ latencyMs: 0 });
+});
+
+describe('a payment that nobody could read when its refunds were accepted', () => {
+  /** Refunds of 60.00 each, of one payment of 100.00 that cannot be read now. */
+  async function unverified(processor: string, count: number): Promise<Refund[]> {
+    const transactionId = await newPayment(service, { processor });
+    await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
+    const refunds: Refund[] = [];
+    while (refunds.length < count) {
+      refunds.push(await createdRefund(service, processor, { transactionId, amount: 6_000 }));
+    }
+    await service.sandbox.clearFaults();
+    return refunds;
+  }
+
+  /** A person ends a flagged refund as completed, under the processor's id of a refund made by hand; without one, insisting. */
+  async function completeByHand({ id }: Refund, made: string | null): Promise<void> {
+    await service.deps.db.refundWork.update({
+      where: { refundId: id },
+      data: { flaggedAt: new Date(), flagReason: 'Look' },
+    });
+    const outcome = await resolveRefund(service.deps, await rowOf(service, id), 'cli:ada', {
+      status: 'completed',
+      reason: 'Made in the dashboard',
+      externalRefundId: made ?? `re_made_for_${id}`,
+      force: made === null,
+    });
+    expect(outcome).toMatchObject({ kind: 'done', refund: { status: 'completed' } });
+  }
+
+  /** Makes the refund due, and takes every step that is due; answers how often it was claimed. */
+  async function advanced({ id }: Refund): Promise<number> {
+    await makeDue(service, id);
+    const claim = vi.spyOn(service.deps.statements, 'claim');
+    await advanceRefund(service.deps, id);
+    const claims = await Promise.all(claim.mock.results.map(({ value }) => value));
+    claim.mockRestore();
+    return claims.filter((claimed) => claimed?.refund.id === id).length;
+  }
+
+  const settled = { stripe: 'succeeded', braintree: 'settled' };
+
+  test.each(['stripe', 'braintree'] as const)(
+    'counts one that a person completed: what no longer fits fails, and is not read again (%s)',
+    async (processor) => {
+      const [first, second] = (await unverified(processor, 2)) as [Refund, Refund];
+      const { transactionId } = first;
+      const made = await refundDirectly(service, { processor, transactionId, amount: 6_000 });
+      await service.sandbox.driveRefund(made, { status: settled[processor] });
+      await completeByHand(first, made);
+      expect(await advanced(second)).toBe(1);
+      expect(await rowOf(service, second.id)).toMatchObject({
+        status: 'failed',
+        failureCode: 'amount_too_large',
+        attemptCount: 0,
+      });
+      expect(await service.sandbox.refunds({ processor, transactionId })).toHaveLength(1);
+      expect(await leftToRefund(service, transactionId)).toBe(4_000);
+    },
+  );
+
+  test('does not fail one whose fate is unknown, and leaves it what it has reserved', async () => {
+    const [doubtful, other] = (await unverified('stripe', 2)) as [Refund, Refund];
+    const { transactionId } = doubtful;
+    await refundDirectly(service, { processor: 'stripe', transactionId, amount: 5_000 });
+    await requestResync(service.deps.db, doubtful);
+    expect(await advanced(other)).toBe(1);
+    expect(await rowOf(service, other.id)).toMatchObject({ status: 'failed', attemptCount: 0 });
+    expect(await rowOf(service, doubtful.id)).toMatchObject({ status: 'processing', failureCode: null });
+    const row = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n, refundedOutside: 4_000n });
+  });
+
+  test('is not read in a loop while more is reserved than was paid', async () => {
+    const [first, second] = (await unverified('stripe', 2)) as [Refund, Refund];
+    await completeByHand(first, null);
+    await service.sandbox.settings({ latencyMs: 500 });
+    const advancing = advanced(second);
+    await waitFor('the reading', async () => (await rowOf(service, second.id)).leasedUntil !== null);
+    // While the payment is read, somebody says that the refund is at the processor.
+    await requestResync(service.deps.db, second);
+    expect(await advancing).toBe(1);
+    const { status, dueAt, leasedUntil } = await rowOf(service, second.id);
+    expect([status, leasedUntil]).toEqual(['processing', null]);
+    expect(dueAt).not.toBeNull();
+    expect(await timelineOf(service, second.id)).toEqual(['refund.created']);
+  });
+
+  test('has nothing left when people completed more of it than was paid', async () => {
+    const refunds = await unverified('stripe', 2);
+    for (const refund of refunds) await completeByHand(refund, null);
+    const transactionId = refunds[0]?.transactionId ?? '';
+    expect(await leftToRefund(service, transactionId)).toBe(0);
+    const { status, body } = await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 100, reason: 'other' },
+    });
+    expect([status, body.error.code]).toEqual([409, 'refund_already_processed']);
+  });
+});
+
+describe('a payment at Stripe is worth what was captured of it', () => {
+  const eligible = async (transactionId: string) => {
+    const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
+    return body.data;
+  };
+  const create = async (transactionId: string, amount: number) =>
+    await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount, reason: 'other' },
+      headers: { prefer: 'respond-async' },
+    });
+
+  test.each([
+    ['a part of the authorization', { capturedAmount: 6_000 }, 6_000],
+    ['what several captures came to so far', { status: 'uncaptured', capturedAmount: 2_000 }, 2_000],
+    ['more than the authorization', { capturedAmount: 11_500 }, 11_500],
+  ])('%s', async (_, payment, captured) => {
+    const transactionId = await newPayment(service, payment);
+    expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: captured });
+    expect((await create(transactionId, captured + 1)).status).toBe(400);
+    const { body } = await create(transactionId, captured);
+    await advanceRefund(service.deps, body.data.id);
+    expect(await rowOf(service, body.data.id)).toMatchObject({ status: 'processing', failureCode: null });
+    const moved = await service.sandbox.refunds({ processor: 'stripe', transactionId });
+    expect(moved).toMatchObject([{ amount: captured, key: body.data.id }]);
+  });
+
+  test('and a later capture makes it worth more', async () => {
+    const transactionId = await newPayment(service, { status: 'uncaptured', capturedAmount: 2_000 });
+    await create(transactionId, 2_000);
+    expect(await eligible(transactionId)).toMatchObject({ eligible: false, maxAmount: 0 });
+    await service.sandbox.changeTransaction(transactionId, { status: 'succeeded', capturedAmount: 9_000 });
+    await service.deps.db.payment.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
+    expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 7_000 });
+  });
+
+  test('less what was refunded of it elsewhere', async () => {
+    const transactionId = await newPayment(service, { capturedAmount: 6_000 });
+    await refundDirectly(service, { processor: 'stripe', transactionId, amount: 1_000 });
+    expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 5_000 });
+  });
+});
+
+test.each(['stripe', 'braintree'] as const)(
+  'a creation that has read the payment keeps to it, although another one could not read it meanwhile (%s)',
+  async (processor) => {
+    const transactionId = await newPayment(service, { processor });
+    const body = { transactionId, amount: 6_000, reason: 'other', processor };
+    await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'delay', delayMs: 800 });
+    const slow = service.call('POST', '/v1/refunds', { body, headers: { prefer: 'respond-async' } });
+    await waitFor(
+      'the reading to be at the processor',
+      async () => (await service.sandbox.faults()).length === 0,
+    );
+    await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'error-503' });
+    const unread = await createdRefund(service, processor, { transactionId, amount: 6_000 });
+    const { status, body: answer } = await slow;
+    expect([status, answer.error?.code]).toEqual([400, 'validation_error']);
+    expect(answer.error.message).toContain('4000');
+    expect(await service.deps.db.refund.findMany({ where: { transactionId } })).toMatchObject([
+      { id: unread.id, status: 'processing' },
+    ]);
+    const row = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n });
+  },
+);
+
+test.each(['stripe', 'braintree'] as const)(
+  'a reading that began before news of a refund made elsewhere does not pass for one that came after it (%s)',
+  async (processor) => {
+    const { organizationId, environment, transactionId } = await createdRefund(service, processor);
+    const key = { organizationId, environment, processor, transactionId };
+    await doubtPayments(service.deps.db, key, [transactionId]);
+    await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'delay', delayMs: 800 });
+    const early = readPayment(service.deps, key);
+    await waitFor(
+      'the reading to be at the processor',
+      async () => (await service.sandbox.faults()).length === 0,
+    );
+    const externalRefundId = await refundDirectly(service, { processor, transactionId, amount: 4_000 });
+    const news = webhookAbout(processor, { externalRefundId, refundId: null, transactionId });
+    expect((await webhooks.send(processor, news)).status).toBe(200);
+    await early;
+    const row = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    expect(row.fetchedAt).toBeNull();
+    expect(await leftToRefund(service, transactionId)).toBe(3_500);
+  },
+);

@@ -1,0 +1,83 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { policySchema } from '../../../shared/policies/policy.ts';
+import { previewPolicies } from '../../../shared/policies/preview.ts';
+import { fillRefunds } from '../../support/refunds/many-refunds.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { query, withClient } from '../../support/stores/database-client.ts';
+import { plansOf } from '../../support/stores/query-plans.ts';
+
+const now = new Date('2026-11-21T12:00:00Z');
+const owner = { organizationId: 'org_many', environment: 'test' } as const;
+const policies = [policySchema.parse({ name: 'Everything', priority: 1 })];
+const payment = "organization_id = 'org_many' and processor = 'stripe' and transaction_id = 'ch_often'";
+
+const databaseUrl = useDatabase();
+
+/** Adds so many refunds to one payment, one a second, the latest of all. */
+async function refundOften(count: number): Promise<void> {
+  await query(
+    databaseUrl(),
+    `insert into refund (id, organization_id, environment, transaction_id, processor, amount, currency, reason, status,
+       initiated_by, external_refund_id, created_at, updated_at)
+     select 'ref_often' || (known.count + n), 'org_many', 'test', 'ch_often', 'stripe', 1, 'usd', 'other', 'completed', 'api',
+       're_often' || (known.count + n), at, at
+     from (select count(*) from refund where ${payment}) as known, generate_series(1, ${count}) as n,
+       lateral (select timestamptz '2026-11-21 13:00Z' + (known.count + n) * interval '1 second' as at) as moment`,
+  );
+}
+
+beforeAll(async () => {
+  await withClient(databaseUrl(), async (client) => {
+    await fillRefunds(client, { ...owner, count: 6_000, now, days: 60 });
+    await client.query(
+      "update payment set amount = 1000000, currency = 'usd', charged_at = now() where organization_id = 'org_many'",
+    );
+    await client.query(
+      `insert into payment (organization_id, environment, processor, transaction_id, amount, currency, charged_at)
+       values ('org_many', 'test', 'stripe', 'ch_often', 1000000, 'usd', now())`,
+    );
+    await client.query('vacuum analyze');
+  });
+});
+
+const preview = async () => {
+  let found: Awaited<ReturnType<typeof previewPolicies>> | undefined;
+  const plans = await plansOf(databaseUrl(), async (db) => {
+    found = await previewPolicies(db, owner, { current: policies, tried: policies });
+  });
+  if (found === undefined) throw new Error('Nothing was previewed');
+  return { ...found, plans };
+};
+
+describe('a preview', () => {
+  test('reads the columns that policies ask for and no others, of a few refunds out of many', async () => {
+    const { refunds, leftOut, plans } = await preview();
+    expect(refunds).toHaveLength(25);
+    expect(leftOut).toBe(0);
+    const text = plans.map((plan) => plan.text).join('\n');
+    expect(text).toContain('charged_at');
+    expect(text).not.toMatch(/lease_token|failure_message|encrypted|fetched_at/);
+    for (const { nodes, text: statement } of plans) {
+      expect(nodes, statement).not.toContainEqual(expect.stringMatching(/Seq Scan on refund\b/));
+    }
+    expect(plans.reduce((sum, { pages }) => sum + pages, 0)).toBeLessThan(400);
+  });
+
+  test('counts what was refunded of a payment before, up to a hundred refunds', async () => {
+    await refundOften(100);
+    const { refunds, leftOut } = await preview();
+    expect(leftOut).toBe(0);
+    // The hundredth came after 99.
+    expect(refunds[0]?.tried.maxAmount).toBe(999_901n);
+    expect(refunds[24]?.tried.maxAmount).toBe(999_925n);
+  });
+
+  test('leaves a payment out that was refunded more often than that, says so, and costs no more', async () => {
+    await refundOften(5_000);
+    await query(databaseUrl(), 'vacuum analyze');
+    const { refunds, leftOut, plans } = await preview();
+    expect(refunds).toEqual([]);
+    expect(leftOut).toBe(25);
+    expect(plans.reduce((sum, { pages }) => sum + pages, 0)).toBeLessThan(90);
+  });
+});

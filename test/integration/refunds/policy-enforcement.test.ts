@@ -1,0 +1,139 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { PolicyInput } from '../../../shared/policies/policy.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { startService, type TestService } from '../../support/service.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const databaseUrl = useDatabase();
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ databaseUrl: databaseUrl(), backend: { name: 'postgres', redisUrl: null } });
+  await service.sandbox.settings({ autoSettleMs: 50 });
+});
+afterEach(async () => {
+  await service.sandbox.clearFaults();
+  await expectInvariants(service);
+});
+afterAll(() => service.close());
+
+async function usePolicy(policy: Partial<PolicyInput>): Promise<void> {
+  const file = { policies: [{ name: 'Policy of this test', priority: 1, ...policy }] };
+  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+}
+
+async function payment(options: object = {}): Promise<string> {
+  return await service.sandbox.transaction({
+    processor: 'stripe',
+    amount: 10_000,
+    currency: 'usd',
+    ...options,
+  });
+}
+
+async function create(transactionId: string, amount: number) {
+  const body = { transactionId, amount, reason: 'other' };
+  return await service.call('POST', '/v1/refunds', { body });
+}
+
+const monthsAgo = () => new Date(Date.now() - 60 * 24 * 60 * 60 * 1000).toISOString();
+
+describe('a policy that advises', () => {
+  test('tells that a payment is out of its window, and does not stop the refund', async () => {
+    await usePolicy({ windowDays: 30 });
+    const transactionId = await payment({ createdAt: monthsAgo() });
+    const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
+    expect(body.data.eligible).toBe(false);
+    expect((await create(transactionId, 1_000)).status).toBe(200);
+  });
+});
+
+describe('a policy that is enforced', () => {
+  test('stops a refund with 403 and its reason, and reserves nothing', async () => {
+    await usePolicy({ windowDays: 30, enforce: { api: true } });
+    const transactionId = await payment({ createdAt: monthsAgo() });
+    const { status, body } = await create(transactionId, 1_000);
+    expect({ status, code: body.error.code }).toEqual({ status: 403, code: 'policy_denied' });
+    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
+    const held = await service.deps.db.payment.findMany({ where: { transactionId, reserved: { gt: 0 } } });
+    expect(held).toEqual([]);
+  });
+
+  test('holds its limit against refunds that are created at the same time', async () => {
+    await usePolicy({ velocity: { perTransaction: 2 }, enforce: { api: true } });
+    const transactionId = await payment();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => create(transactionId, 100)));
+    const statuses = answers.map(({ status }) => status).toSorted();
+    expect(statuses).toEqual([200, 200, 403, 403, 403, 403, 403, 403]);
+  });
+
+  test('holds a limit per day across payments that are refunded at the same time', async () => {
+    const before = await service.deps.db.refund.count({
+      where: { status: { notIn: ['failed', 'cancelled'] } },
+    });
+    await usePolicy({ velocity: { perDay: { count: before + 3 } }, enforce: { api: true } });
+    const payments = await Promise.all(Array.from({ length: 8 }, () => payment()));
+    const answers = await Promise.all(payments.map((transactionId) => create(transactionId, 100)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
+  });
+
+  test('accepts nothing unasked while the processor cannot tell about the payment', async () => {
+    await usePolicy({ windowDays: 30, enforce: { api: true } });
+    const transactionId = await payment();
+    await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+    const { status, body, headers } = await create(transactionId, 100);
+    expect({ status, code: body.error.code }).toEqual({ status: 503, code: 'service_unavailable' });
+    expect(headers['retry-after']).toBe('5');
+    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
+  });
+});
+
+describe('a policy that wants approval', () => {
+  test('leaves a refund above its threshold pending, with its amount reserved and nothing sent', async () => {
+    await usePolicy({ approvalAbove: { api: 5_000 } });
+    const transactionId = await payment();
+    const { status, body } = await create(transactionId, 5_001);
+    expect({ status, refundStatus: body.data.status }).toEqual({ status: 200, refundStatus: 'pending' });
+    expect(body.data.externalRefundId).toBeNull();
+    const { status: tooMuch } = await create(transactionId, 5_000);
+    expect(tooMuch).toBe(400);
+    expect(await service.sandbox.refunds({ transactionId })).toEqual([]);
+  });
+
+  test('does not hold up a refund at its threshold', async () => {
+    await usePolicy({ approvalAbove: { api: 5_000 } });
+    expect((await create(await payment(), 5_000)).body.data.status).toBe('processing');
+  });
+
+  test('lets a pending refund be cancelled, which gives its amount back', async () => {
+    await usePolicy({ approvalAbove: { api: 0 } });
+    const transactionId = await payment();
+    const { body } = await create(transactionId, 10_000);
+    const cancelled = await service.call('POST', `/v1/refunds/${body.data.id}/cancel`);
+    expect({ status: cancelled.status, refundStatus: cancelled.body.data.status }).toEqual({
+      status: 200,
+      refundStatus: 'cancelled',
+    });
+    expect(cancelled.body.data.updatedAt >= body.data.updatedAt).toBe(true);
+    expect((await create(transactionId, 10_000)).status).toBe(200);
+  });
+
+  test('sends a refund once it is approved, once', async () => {
+    await usePolicy({ approvalAbove: { api: 0 } });
+    const transactionId = await payment();
+    const { body } = await create(transactionId, 1_000);
+    const pending = await service.deps.db.refund.findUniqueOrThrow({ where: { id: body.data.id } });
+    const approvals = await Promise.all(
+      [1, 2, 3].map(() => approveRefund(service.deps, pending, 'operator:test')),
+    );
+    expect(approvals.map(({ kind }) => kind).toSorted()).toEqual(['done', 'not-pending', 'not-pending']);
+    await waitFor('the refund to complete', async () => {
+      const { body: latest } = await service.call('GET', `/v1/refunds/${body.data.id}`);
+      return latest.data.status === 'completed';
+    });
+    expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
+  });
+});

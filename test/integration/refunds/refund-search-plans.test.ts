@@ -1,0 +1,172 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { readNeedsPerson } from '../../../shared/insights/needs-person.ts';
+import { readOverview } from '../../../shared/insights/overview.ts';
+import { exportRefunds } from '../../../shared/refunds/queries/export-refunds.ts';
+import { encodeCursor } from '../../../shared/refunds/queries/refund-cursor.ts';
+import type { RefundFilter } from '../../../shared/refunds/queries/refund-filter.ts';
+import { countRefunds, searchRefunds } from '../../../shared/refunds/queries/search-refunds.ts';
+import { fillRefunds } from '../../support/refunds/many-refunds.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { query, withClient } from '../../support/stores/database-client.ts';
+import { plansOf } from '../../support/stores/query-plans.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const now = new Date('2026-11-21T12:00:00Z');
+const day = (index: number) => new Date(now.getTime() - index * 86_400_000);
+const large = { organizationId: 'org_large', environment: 'live' } as const;
+const small = { organizationId: 'org_small', environment: 'live' } as const;
+
+const databaseUrl = useDatabase();
+
+beforeAll(async () => {
+  await withClient(databaseUrl(), async (client) => {
+    await fillRefunds(client, { ...large, count: 12_000, now, days: 120 });
+    await fillRefunds(client, { ...large, environment: 'test', count: 1_000, now, days: 120 });
+    await fillRefunds(client, { ...small, count: 200, now, days: 120 });
+    for (const organizationId of ['org_neighbour', 'org_other']) {
+      await fillRefunds(client, { organizationId, environment: 'live', count: 3_500, now, days: 120 });
+    }
+    // As autovacuum does by itself, which may be at work at this moment and hide what is new from the vacuum.
+    await waitFor('all refunds to be visible in the index alone', async () => {
+      await client.query('vacuum analyze');
+      const { rows } = await client.query(
+        `select from pg_class where relname = 'refund' and relallvisible = relpages`,
+      );
+      return rows.length === 1;
+    });
+  });
+});
+
+/** The work, held to this many pages in each of its queries, none of which may go through the table of all refunds. */
+async function expectPages(work: Parameters<typeof plansOf>[1], pagesAtMost: number): Promise<void> {
+  const plans = await plansOf(databaseUrl(), work);
+  expect(plans).not.toEqual([]);
+  for (const { text, nodes, pages } of plans) {
+    expect(nodes, text).not.toContainEqual(expect.stringMatching(/Seq Scan on refund\b/));
+    expect(pages, `${text}\n${nodes.join('\n')}`).toBeLessThanOrEqual(pagesAtMost);
+  }
+}
+
+/**
+ * For fifty refunds: each is found in the list, and loaded by its id in three or four pages. A page is counted as often as
+ * it is looked at, and for each row of an index it is asked whether the row is visible. The table has a thousand pages.
+ */
+const pagesOfOneList = 400;
+
+async function oneOf(column: 'id' | 'transaction_id' | 'external_refund_id'): Promise<string> {
+  const [row] = await query(
+    databaseUrl(),
+    `select ${column} as value from refund where organization_id = 'org_large' and environment = 'live'
+     and ${column} is not null limit 1`,
+  );
+  return row.value;
+}
+
+const common: [string, RefundFilter][] = [
+  ['none', {}],
+  ['status', { statuses: ['completed'] }],
+  ['rare status', { statuses: ['pending'] }],
+  ['statuses', { statuses: ['failed', 'cancelled'] }],
+  ['processor', { processor: 'braintree' }],
+  ['door', { initiatedBy: 'dashboard' }],
+  ['reason', { reason: 'other' }],
+  ['currency', { currency: 'kwd' }],
+  ['amounts', { currency: 'usd', amountFrom: 5_000n, amountTo: 15_000n }],
+  ['times', { createdFrom: day(60), createdTo: day(30) }],
+  ['person', { needsPerson: true }],
+  ['person, and more', { needsPerson: true, processor: 'stripe', statuses: ['processing'] }],
+  ['status and processor', { statuses: ['failed'], processor: 'stripe' }],
+];
+
+/** What needs a person is looked up one by one before it is sorted: few refunds at any time, however many there are. */
+async function pagesOf({ needsPerson = false }: RefundFilter): Promise<number> {
+  if (!needsPerson) return pagesOfOneList;
+  const [{ count }] = await query(
+    databaseUrl(),
+    `select count(*)::int from refund left join refund_work on refund_id = id where refund.organization_id = 'org_large'
+     and refund.environment = 'live' and (status = 'pending' or flagged_at is not null)`,
+  );
+  return pagesOfOneList + count;
+}
+
+describe('a filter costs its page, and not the table', () => {
+  test.each(common)('%s', async (_name, filter) => {
+    const pages = await pagesOf(filter);
+    await expectPages((db) => searchRefunds(db, large, filter, { cursor: null, limit: 50 }), pages);
+  });
+
+  test.each(common)('%s, from the middle in both directions', async (_name, filter) => {
+    const pages = await pagesOf(filter);
+    for (const direction of ['older', 'newer'] as const) {
+      const cursor = encodeCursor({ direction, position: { createdAt: day(45), id: 'ref_5' } });
+      await expectPages((db) => searchRefunds(db, large, filter, { cursor, limit: 50 }), pages);
+    }
+  });
+});
+
+test.each(['id', 'transaction_id', 'external_refund_id'] as const)(
+  'a refund is found by its %s at the cost of one',
+  async (column) => {
+    const q = await oneOf(column);
+    const search = { cursor: null, limit: 50 };
+    await expectPages(async (db) => {
+      expect((await searchRefunds(db, large, { q }, search)).refunds).not.toEqual([]);
+    }, 40);
+    await expectPages((db) => searchRefunds(db, small, { q }, search), 40);
+    await expectPages((db) => countRefunds(db, large, { q }, 1_000), 40);
+  },
+);
+
+test('what nobody has is searched for in the index alone, however the filters are combined', async () => {
+  const nothing: RefundFilter = {
+    statuses: ['failed', 'cancelled'],
+    initiatedBy: 'mcp',
+    reason: 'duplicate_charge',
+    currency: 'kwd',
+    amountFrom: 20_001n,
+  };
+  const [{ pages }] = await query(
+    databaseUrl(),
+    `select pg_relation_size('refund_list') / 8192 as pages from pg_class limit 1`,
+  );
+  await expectPages(async (db) => {
+    expect((await searchRefunds(db, large, nothing, { cursor: null, limit: 50 })).refunds).toEqual([]);
+  }, Number(pages));
+});
+
+test('a small organization does not pay for its large neighbours', async () => {
+  for (const [, filter] of common) {
+    await expectPages((db) => searchRefunds(db, small, filter, { cursor: null, limit: 50 }), pagesOfOneList);
+    await expectPages((db) => countRefunds(db, small, filter, 1_000), 250);
+  }
+  await expectPages((db) => readOverview(db, small, { now, days: 90, currency: null }), 250);
+});
+
+test('a count stops at its cap', async () => {
+  await expectPages((db) => countRefunds(db, large, {}, 100), 130);
+  await expectPages((db) => countRefunds(db, large, { statuses: ['completed'] }, 100), 130);
+});
+
+test('an export reads the list in batches', async () => {
+  await expectPages(async (db) => {
+    const pieces = exportRefunds(db, large, {});
+    for (let piece = 0; piece < 3; piece += 1) await pieces.next();
+    await pieces.return();
+  }, 2_500);
+});
+
+test('the overview is read from the index, in as many queries for a week as for three months', async () => {
+  const overview = (days: 7 | 90) =>
+    plansOf(databaseUrl(), (db) => readOverview(db, large, { now, days, currency: null }));
+  const [week, quarter] = [await overview(7), await overview(90)];
+  expect(week).toHaveLength(3);
+  expect(quarter).toHaveLength(3);
+  for (const { nodes, text } of [...week, ...quarter]) {
+    expect(nodes, text).not.toContainEqual(expect.stringMatching(/Seq Scan on refund\b/));
+  }
+  for (const { pages } of week) expect(pages).toBeLessThan(1_000);
+});
+
+test('what needs a person is found without going through the refunds', async () => {
+  await expectPages((db) => readNeedsPerson(db, large), 400);
+});

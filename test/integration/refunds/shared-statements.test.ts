@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { closeDependencies, openDependencies } from '../../../shared/dependencies.ts';
+import { isDatabaseUnavailable, isNothingDone } from '../../../shared/platform/database.ts';
+import { openLog } from '../../../shared/platform/log.ts';
+import { shareStatement } from '../../../shared/platform/shared-statement.ts';
+import { createRefund, type RefundRequest } from '../../../shared/refunds/lifecycle/create.ts';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { recordsOf } from '../../support/refunds/refund-records.ts';
+import { withClient } from '../../support/stores/database-client.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** What a test holds to stop a statement in its middle. */
+const gate = 7_243_661;
+
+describe('a statement that concurrent requests share', () => {
+  const service = useService({ workers: 0 });
+  let payments: string[];
+
+  beforeAll(async () => {
+    payments = await Promise.all(
+      Array.from({ length: 20 }, () => newPayment(service, { processor: 'stripe', amount: 100_000 })),
+    );
+  });
+  afterEach(() => expectInvariants(service));
+
+  function asked(transactionId: string, more: Partial<RefundRequest> = {}): RefundRequest {
+    const { id: organizationId, keys } = service.organization;
+    return {
+      organizationId,
+      environment: 'test',
+      apiKeyId: keys.test.id,
+      initiatedBy: 'api',
+      actor: `key:${keys.test.id}`,
+      transactionId,
+      amount: 1n,
+      currency: 'usd',
+      reason: 'other',
+      processor: undefined,
+      metadata: null,
+      idempotency: null,
+      ...more,
+    };
+  }
+
+  const paymentAt = (index: number) => payments[index % payments.length] ?? '';
+
+  test('fails for the item that violates a constraint, and for no other of a thousand', async () => {
+    const run = randomUUID();
+    const { create } = service.deps.statements;
+    const poison = {
+      ...{ organization_id: service.organization.id, environment: 'test', processor: 'stripe' },
+      ...{ transaction_id: paymentAt(0), amount: 0, currency: 'usd', reason: 'other', initiated_by: 'api' },
+      ...{ status: 'processing', actor: 'test', event_type: 'refund.created', event_detail: {} },
+    };
+    const poisoned = Array.from({ length: 20 }, (_, index) =>
+      create({ ...poison, id: `ref_poison${index}${run.slice(0, 8)}`, event_id: `evt_${run}${index}` }),
+    );
+    const good = Array.from({ length: 1_000 }, (_, index) =>
+      createRefund(service.deps, asked(paymentAt(index), { metadata: { run } })),
+    );
+    const outcomes = await Promise.allSettled(poisoned);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toEqual([]);
+    const created = await Promise.all(good);
+    const recorded = await recordsOf(service.deps.db, { metadata: { path: ['run'], equals: run } });
+    expect(recorded.map(({ id }) => id)).toEqual(created.map(({ refund }) => refund.id).toSorted());
+  });
+
+  test('never deadlocks with that of another process which takes the same payments in the opposite order', async () => {
+    const { settings } = service;
+    const other = openDependencies(settings, openLog(settings.LOG_LEVEL, 'other'));
+    const deadlocks = async () => {
+      const [row] = await service.deps.db.$queryRaw<{ count: bigint }[]>`
+        SELECT deadlocks AS count FROM pg_stat_database WHERE datname = current_database()`;
+      return Number(row?.count);
+    };
+    const before = await deadlocks();
+    for (let round = 0; round < 20; round += 1) {
+      const there = Array.from({ length: 40 }, (_, index) =>
+        createRefund(service.deps, asked(paymentAt(index))),
+      );
+      const back = Array.from({ length: 40 }, (_, index) =>
+        createRefund(other, asked(paymentAt(39 - index))),
+      );
+      await Promise.all([...there, ...back]);
+    }
+    await closeDependencies(other);
+    expect(await deadlocks()).toBe(before);
+  });
+
+  test('leaves out the payment that another session has locked, and holds up nobody else', async () => {
+    const [locked = '', ...others] = payments;
+    await withClient(service.settings.DATABASE_URL, async (client) => {
+      await client.query('begin');
+      await client.query('select from payment where transaction_id = $1 for update', [locked]);
+      let isAnswered = false;
+      const waiting = createRefund(service.deps, asked(locked)).then(() => {
+        isAnswered = true;
+      });
+      await Promise.all(others.map((transactionId) => createRefund(service.deps, asked(transactionId))));
+      expect(isAnswered).toBe(false);
+      await client.query('commit');
+      await waiting;
+    });
+  });
+
+  test('that is cut off in its middle is made again, and creates each refund once', async () => {
+    const run = randomUUID();
+    const creating = await cutOffAt("new.type = 'refund.created'", () =>
+      Promise.all(
+        Array.from({ length: 30 }, (_, index) =>
+          createRefund(service.deps, asked(paymentAt(index), { metadata: { run } })),
+        ),
+      ),
+    );
+    const recorded = await recordsOf(service.deps.db, { metadata: { path: ['run'], equals: run } });
+    expect(recorded.map(({ id }) => id)).toEqual(creating.map(({ refund }) => refund.id).toSorted());
+  });
+
+  test.each(['attempt.started', 'attempt.accepted'])(
+    'that is cut off while it records %s moves nothing twice',
+    async (type) => {
+      const run = randomUUID();
+      const created = await Promise.all(
+        Array.from({ length: 10 }, (_, index) =>
+          createRefund(service.deps, asked(paymentAt(index), { metadata: { run } })),
+        ),
+      );
+      const ids = created.map(({ refund }) => refund.id);
+      const work = () => Promise.allSettled(ids.map((id) => advanceRefund(service.deps, id)));
+      await cutOffAt(`new.type = '${type}'`, work);
+      // The lease of whoever was cut off is over, and what it sent has had its time to arrive.
+      await service.deps.db.$executeRaw`
+        UPDATE refund_work SET due_at = service_time(), leased_until = CASE WHEN lease_token IS NOT NULL THEN service_time() END,
+          unknown_since = unknown_since - interval '1 hour'
+        WHERE refund_id = ANY (${ids})`;
+      await service.deps.db.$executeRaw`
+        UPDATE refund_attempt SET started_at = started_at - interval '1 hour' WHERE refund_id = ANY (${ids})`;
+      await waitFor('every refund to be at the processor', async () => {
+        await work();
+        const recorded = await recordsOf(service.deps.db, { id: { in: ids } });
+        return recorded.every(({ externalRefundId }) => externalRefundId !== null);
+      });
+      const moved = (await service.sandbox.refunds({ processor: 'stripe' })).filter(({ key }) =>
+        ids.includes(key),
+      );
+      expect(moved).toHaveLength(ids.length);
+    },
+  );
+
+  /** Ends the connection of the first statement that is about to write such an entry, before it has committed. */
+  async function cutOffAt<T>(condition: string, act: () => Promise<T>): Promise<T> {
+    return await withClient(service.settings.DATABASE_URL, async (client) => {
+      await client.query(`
+        create or replace function wait_at_gate() returns trigger language plpgsql as $$
+        begin perform pg_advisory_xact_lock_shared(${gate}); return new; end $$;
+        create trigger gate before insert on refund_event for each row when (${condition}) execute function wait_at_gate()`);
+      await client.query('select pg_advisory_lock($1)', [gate]);
+      const acting = act();
+      try {
+        await waitFor('a statement to stop in its middle', () => endWaiting(client));
+      } finally {
+        await client.query('select pg_advisory_unlock($1)', [gate]);
+      }
+      const result = await acting;
+      await client.query('drop trigger gate on refund_event');
+      return result;
+    });
+  }
+
+  async function endWaiting(client: pg.Client): Promise<boolean> {
+    const { rowCount } = await client.query(
+      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objid = $1 and not granted`,
+      [gate],
+    );
+    return (rowCount ?? 0) > 0;
+  }
+});
+
+describe('a statement that PostgreSQL rolls back as a deadlock', () => {
+  test('is repeated item by item, and fails none of them', async () => {
+    const statement = shareStatement<number, number>(async (items) => {
+      if (items.length > 1) throw Object.assign(new Error('deadlock detected'), { code: '40P01' });
+      return items;
+    });
+    expect(await Promise.all([1, 2, 3].map(statement))).toEqual([1, 2, 3]);
+  });
+});
+
+describe('a statement that finds the database hanging', () => {
+  test('takes with it what has waited for it, and nothing that comes later', async () => {
+    const asked: (readonly string[])[] = [];
+    const hang = { now: true };
+    const statement = shareStatement<string, string>(async (items) => {
+      asked.push(items);
+      if (!hang.now) return items;
+      await new Promise((resolve) => setTimeout(resolve, 5_100));
+      throw Object.assign(new Error('Query read timeout'), { code: 'ETIMEDOUT' });
+    });
+    const first = statement('sent').catch((error: unknown) => error);
+    await waitFor('the first to be sent', () => asked.length > 0);
+    const second = statement('waiting').catch((error: unknown) => error);
+    expect(isNothingDone(await first)).toBe(false);
+    hang.now = false;
+    const told = await second;
+    expect([isDatabaseUnavailable(told), isNothingDone(told)]).toEqual([true, true]);
+    expect(await statement('later')).toBe('later');
+    expect(asked).toEqual([['sent'], ['later']]);
+  });
+});

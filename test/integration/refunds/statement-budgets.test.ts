@@ -1,0 +1,223 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../../shared/platform/clock.ts';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
+import { newsOf, useWebhooks } from '../../support/processors/webhooks.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
+import { query } from '../../support/stores/database-client.ts';
+import { type Recording, recordStatements } from '../../support/stores/recorded-statements.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+// What a step may cost at most, in statements that reach PostgreSQL, BEGIN and COMMIT among them, when nobody else does
+// anything. The queues' own do not count: they would be on Redis as well.
+
+let recording: Recording;
+beforeAll(() => {
+  recording = recordStatements();
+});
+afterAll(() => recording.stop());
+
+const hour = 3_600_000;
+// No worker: jobs are done here, one after the other. The clock asks no database for the time.
+const service = useService({
+  workers: 0,
+  settings: { SETTLEMENT_BASE_MS: hour, SETTLEMENT_CAP_MS: hour },
+  overrides: { clock: systemClock },
+});
+const webhooks = useWebhooks(service);
+
+/** Refunds that a worker was woken for and has not come to yet. */
+const woken: string[] = [];
+
+beforeEach(async () => {
+  woken.length = 0;
+  vi.spyOn(service.deps.queues, 'wake').mockImplementation(({ id }) => void woken.push(id));
+  await service.sandbox.settings({ autoSettleMs: null, webhooks: [] });
+  // Its use is noted once a minute, which these steps have no part in.
+  await service.deps.db.apiKey.updateMany({ data: { lastUsedAt: new Date(Date.now() + hour) } });
+  // Connected accounts stay connected.
+  for (const processor of ['stripe', 'braintree']) await created(processor);
+  for (const id of woken.splice(0)) await advanceRefund(service.deps, id);
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** The statements that a step sends. */
+async function statementsOf(step: () => Promise<unknown>): Promise<string[]> {
+  recording.statements.length = 0;
+  await step();
+  return recording.statements.map(({ text }) => text);
+}
+
+function expectAtMost(statements: readonly string[], budget: number): void {
+  expect(statements.length, 'nothing was recorded').toBeGreaterThan(0);
+  expect(statements.length, statements.join('\n---\n')).toBeLessThanOrEqual(budget);
+}
+
+/** The calls to processors from here on. */
+function watchCalls(): string[] {
+  const calls: string[] = [];
+  const { connections } = service.deps;
+  const connect = connections.connect.bind(connections);
+  vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
+    const processor = await connect(account);
+    return new Proxy(processor, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        // Verifying a signature takes no call.
+        if (typeof member !== 'function' || name === 'verifyWebhook') return member;
+        return (...given: unknown[]) => {
+          calls.push(String(name));
+          return member.apply(target, given);
+        };
+      },
+    });
+  });
+  return calls;
+}
+
+async function create(
+  { processor, transactionId }: { processor: string; transactionId: string },
+  headers: Record<string, string> = {},
+): Promise<string> {
+  const { status, body } = await service.call('POST', '/v1/refunds', {
+    body: { transactionId, amount: 1_000, reason: 'other', processor },
+    headers: { prefer: 'respond-async', ...headers },
+  });
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body.data.id;
+}
+
+async function created(processor: string): Promise<string> {
+  return await create({ processor, transactionId: await newPayment(service, { processor }) });
+}
+
+/** One that the processor has accepted and not settled. */
+async function accepted(processor: string): Promise<RefundRecord> {
+  const id = await created(processor);
+  await advanceRefund(service.deps, id);
+  const refund = await rowOf(service, id);
+  expect(refund.externalRefundId).not.toBeNull();
+  return refund;
+}
+
+test('what is counted is every statement on both pools, with BEGIN and COMMIT', async () => {
+  const { db, reads } = service.deps;
+  const counted = await statementsOf(async () => {
+    await db.$transaction(async (tx) => await tx.$queryRaw`SELECT 1`);
+    await reads.query('SELECT 2', []);
+  });
+  expect(counted).toEqual(['BEGIN', 'SELECT 1', 'COMMIT', 'SELECT 2']);
+});
+
+describe('a request', () => {
+  test('that gets a refund: 2', async () => {
+    const id = await created('stripe');
+    const get = async () => expect((await service.call('GET', `/v1/refunds/${id}`)).status).toBe(200);
+    expectAtMost(await statementsOf(get), 2);
+  });
+
+  test('that lists refunds: 2', async () => {
+    const list = async () => expect((await service.call('GET', '/v1/refunds')).status).toBe(200);
+    expectAtMost(await statementsOf(list), 2);
+  });
+});
+
+describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
+  const payment = async () => await newPayment(service, { processor });
+
+  test('a creation for a payment that is on record: 4, and the processor is not asked', async () => {
+    const transactionId = await payment();
+    await create({ processor, transactionId });
+    const calls = watchCalls();
+    const headers = { 'idempotency-key': `known-${transactionId}` };
+    // Also when it is repeated.
+    for (const _each of [1, 2]) {
+      expectAtMost(await statementsOf(() => create({ processor, transactionId }, headers)), 4);
+    }
+    expect(calls).toEqual([]);
+  });
+
+  test('a creation for a new payment: 4, and one read at the processor', async () => {
+    const transactionId = await payment();
+    const calls = watchCalls();
+    expectAtMost(await statementsOf(() => create({ processor, transactionId })), 4);
+    expect(calls).toEqual(['getTransaction']);
+  });
+
+  test('sending: 3, with what became of it', async () => {
+    const id = await created(processor);
+    const calls = watchCalls();
+    expectAtMost(await statementsOf(() => advanceRefund(service.deps, id)), 3);
+    expect(calls).toEqual(['createRefund']);
+    expect(await rowOf(service, id)).toMatchObject({ attemptCount: 1, attempts: [{ outcome: 'accepted' }] });
+  });
+
+  test('looking whether a refund has settled: 2', async () => {
+    const { id, externalRefundId } = await accepted(processor);
+    const look = async () => await statementsOf(() => advanceRefund(service.deps, id));
+    await makeDue(service, id);
+    const calls = watchCalls();
+    expectAtMost(await look(), 2);
+    await service.sandbox.driveRefund(externalRefundId ?? '', { status: settled[processor] });
+    await makeDue(service, id);
+    expectAtMost(await look(), 2);
+    expect(calls).toEqual(['getRefund', 'getRefund']);
+    expect((await rowOf(service, id)).status).toBe('completed');
+  });
+
+  test('a webhook that says what is on record: 2, the processor is not asked, and no worker is woken', async () => {
+    const refund = await accepted(processor);
+    const news = { ...newsOf(refund), processorStatus: refund.processorStatus ?? '' };
+    const webhook = webhookAbout(processor, news);
+    const address = await webhooks.addressOf(processor);
+    const calls = watchCalls();
+    woken.length = 0;
+    const tell = async () => expect((await webhooks.send(processor, webhook, address)).status).toBe(200);
+    expectAtMost(await statementsOf(tell), 2);
+    expect([calls, woken]).toEqual([[], []]);
+    expect((await rowOf(service, refund.id)).resyncRequestedAt).toBeNull();
+    expect((await webhooks.events()).at(-1)?.refundId).toBe(refund.id);
+  });
+
+  test('a refund from its creation to its end, with its webhooks: 14', async () => {
+    // Braintree tells of the settlement of bank accounts alone.
+    const paymentMethod = processor === 'stripe' ? 'card' : 'us_bank_account';
+    const transactionId = await newPayment(service, { processor, paymentMethod });
+    await webhooks.connectSandbox();
+    const statements = await statementsOf(async () => {
+      const id = await create({ processor, transactionId });
+      await workUntil(id, 'external_refund_id is not null');
+      const [{ external_refund_id: made }] = await refund(id);
+      await service.sandbox.driveRefund(made, { status: settled[processor] });
+      await workUntil(id, `status = 'completed'`);
+      await untilTold(id, processor === 'stripe' ? 2 : 1);
+    });
+    expectAtMost(statements, 14);
+  });
+});
+
+const settled = { stripe: 'succeeded', braintree: 'settled' } as const;
+
+// Past the service, whose statements are counted.
+const refund = (id: string) =>
+  query(service.settings.DATABASE_URL, `select * from refund where id = '${id}'`);
+
+/** Does every job that somebody was woken for, until the refund is so. */
+async function workUntil(id: string, condition: string): Promise<void> {
+  await waitFor(`the refund to be: ${condition}`, async () => {
+    for (const each of woken.splice(0)) await advanceRefund(service.deps, each);
+    const found = `select from refund where id = '${id}' and ${condition}`;
+    return (await query(service.settings.DATABASE_URL, found)).length > 0;
+  });
+}
+
+/** Waits until the processor's webhooks about the refund have arrived, and does what follows from them. */
+async function untilTold(id: string, count: number): Promise<void> {
+  await waitFor('the webhooks', async () => {
+    const found = `select from processor_event where refund_id = '${id}'`;
+    return (await query(service.settings.DATABASE_URL, found)).length === count;
+  });
+  for (const each of woken.splice(0)) await advanceRefund(service.deps, each);
+}

@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest';
+import { braintreeClient } from '../../sandbox/clients.ts';
+import { codesOf, typeOf, useBraintreeSandbox } from '../../support/processors/braintree-sandbox.ts';
+
+const { clock, sandbox, control, transactions, sale, moved, refunded } = useBraintreeSandbox();
+
+describe('transactions', () => {
+  test('a sale and its refund know each other', async () => {
+    await sale('known', { createdAt: '2026-02-01T00:00:00Z' });
+    const credit = await refunded('known', { amount: '15.00', orderId: 'ref_1' });
+    expect(credit).toMatchObject({
+      type: 'credit',
+      amount: '15.00',
+      currencyIsoCode: 'USD',
+      orderId: 'ref_1',
+    });
+    expect(credit).toMatchObject({ status: 'submitted_for_settlement', refundedTransactionId: 'known' });
+    const found = await transactions.find('known');
+    expect(found).toMatchObject({ type: 'sale', status: 'settled', amount: '50.00', refundIds: [credit.id] });
+    expect(found).toMatchObject({ createdAt: '2026-02-01T00:00:00Z', refundedTransactionId: null });
+    expect((await transactions.find(credit.id)).orderId).toBe('ref_1');
+    expect(await moved('known')).toEqual([
+      {
+        id: credit.id,
+        transactionId: 'known',
+        amount: 1500,
+        currency: 'usd',
+        status: 'submitted_for_settlement',
+        key: 'ref_1',
+        createdAt: new Date(clock.ms).toISOString(),
+      },
+    ]);
+  });
+
+  test('without an amount all that is left is refunded, without an order id the one of the sale is copied', async () => {
+    await sale('rest');
+    await refunded('rest', { amount: '20.00', orderId: 'ref_a' });
+    const rest = await refunded('rest');
+    expect(rest.amount).toBe('30.00');
+    expect(rest.orderId).toBe((await transactions.find('rest')).orderId);
+  });
+
+  test('two equal refunds without a key both go through', async () => {
+    await sale('equal');
+    await refunded('equal', { amount: '10.00', orderId: 'ref_same' });
+    await refunded('equal', { amount: '10.00', orderId: 'ref_same' });
+    expect(await moved('equal')).toHaveLength(2);
+  });
+
+  test.each([
+    ['jpy', '5000', '1'],
+    ['kwd', '5.000', '0.001'],
+    ['eur', '50.00', '0.01'],
+  ])('amounts in %s have the decimals of the currency', async (currency, whole, least) => {
+    await sale(`in-${currency}`, { currency });
+    expect((await transactions.find(`in-${currency}`)).amount).toBe(whole);
+    expect((await refunded(`in-${currency}`, { amount: least })).amount).toBe(least);
+    expect(await moved(`in-${currency}`)).toMatchObject([{ amount: 1, currency }]);
+    expect(await codesOf(transactions.refund(`in-${currency}`, { amount: `${whole}.1234` }))).toEqual([
+      '81503',
+    ]);
+  });
+
+  test('an id never seen is a settled sale of 100.00 USD, but never one of another kind', async () => {
+    const found = await transactions.find('neverSeen');
+    expect(found).toMatchObject({
+      amount: '100.00',
+      currencyIsoCode: 'USD',
+      status: 'settled',
+      type: 'sale',
+    });
+    expect((await refunded('neverSeenEither')).amount).toBe('100.00');
+    for (const id of ['missing1', 'ch_123456', 'pi_123456', 're_123456', 'credit_unseen1', 'ab']) {
+      expect(await typeOf(transactions.find(id)), id).toBe('notFoundError');
+      expect(await typeOf(transactions.refund(id)), id).toBe('notFoundError');
+    }
+  });
+
+  test('markup in an order id survives the way there and back', async () => {
+    const credit = await refunded('escapes', { orderId: '<a & "b">' });
+    expect((await transactions.find(credit.id)).orderId).toBe('<a & "b">');
+  });
+
+  test('live keys see another world', async () => {
+    await sale('world', { environment: 'live', amount: 700 });
+    const live = braintreeClient(sandbox.url, { publicKey: 'live_public' }).transactions;
+    expect((await live.find('world')).amount).toBe('7.00');
+    expect((await transactions.find('world')).amount).toBe('100.00');
+  });
+
+  test('a credit settles when its time has come, a sale never by itself', async () => {
+    await sale('settles', { status: 'settling' });
+    const credit = await refunded('settles', { amount: '1.00' });
+    clock.ms += 1499;
+    expect((await transactions.find(credit.id)).status).toBe('submitted_for_settlement');
+    clock.ms += 1;
+    expect((await transactions.find(credit.id)).status).toBe('settled');
+    expect((await transactions.find('settles')).status).toBe('settling');
+  });
+});
+
+describe('credentials', () => {
+  test.each([
+    [{ publicKey: 'invalid' }, 'authenticationError'],
+    [{ privateKey: 'invalid' }, 'authenticationError'],
+    [{ publicKey: 'forbidden' }, 'authorizationError'],
+  ])('%o is an %s', async (keys, type) => {
+    expect(await typeOf(braintreeClient(sandbox.url, keys).transactions.find('any1'))).toBe(type);
+  });
+
+  test('good ones list the merchant accounts', async () => {
+    const { gateway } = braintreeClient(sandbox.url);
+    // The published types do not know that this takes a callback.
+    const merchantAccount = gateway.merchantAccount as unknown as {
+      all(callback: (error: Error | null, accounts: unknown[]) => void): void;
+    };
+    const accounts = await new Promise<unknown[]>((resolve, reject) =>
+      merchantAccount.all((error, all) => (error ? reject(error) : resolve(all))),
+    );
+    expect(accounts).toMatchObject([{ id: 'sandbox_usd', currencyIsoCode: 'USD' }]);
+  });
+});
+
+describe('refusals', () => {
+  test.each(['authorized', 'submitted_for_settlement'])(
+    'a sale %s cannot be refunded: 91506',
+    async (status) => {
+      await sale(`not-${status}`, { status });
+      expect(await codesOf(transactions.refund(`not-${status}`, { amount: '1.00' }))).toEqual(['91506']);
+      await control.changeTransaction(`not-${status}`, { status: 'settled' });
+      await refunded(`not-${status}`, { amount: '1.00' });
+    },
+  );
+
+  test('over what is left 91521, nothing left 91512, a credit 91505', async () => {
+    await sale('limits');
+    expect(await codesOf(transactions.refund('limits', { amount: '50.01' }))).toEqual(['91521']);
+    const credit = await refunded('limits');
+    expect(await codesOf(transactions.refund('limits', { amount: '0.01' }))).toEqual(['91512']);
+    expect(await codesOf(transactions.refund(credit.id))).toEqual(['91505']);
+    expect(await moved('limits')).toHaveLength(1);
+  });
+
+  test.each([
+    ['-1.00', '81501'],
+    ['0.00', '81531'],
+    ['1.001', '81503'],
+    ['1,00', '81503'],
+  ])('an amount of %s is %s', async (amount, code) => {
+    expect(await codesOf(transactions.refund('amounts', { amount }))).toEqual([code]);
+  });
+
+  test('an order id of 256 characters is 91501', async () => {
+    expect(await codesOf(transactions.refund('longOrder', { orderId: 'x'.repeat(256) }))).toEqual(['91501']);
+  });
+
+  test('a declined refund carries the declined transaction and no validation errors', async () => {
+    const reply = await transactions.refund('declined1', { orderId: 'ref_d' });
+    expect(reply.success).toBe(false);
+    expect(reply.errors.deepErrors()).toEqual([]);
+    expect(reply.transaction).toMatchObject({ status: 'processor_declined', processorResponseCode: '2046' });
+    expect(await moved('declined1')).toEqual([]);
+  });
+});
+
+describe('voids', () => {
+  test.each(['authorized', 'submitted_for_settlement'])(
+    'a sale %s is voided whole, and the books say so',
+    async (status) => {
+      await sale(`void-${status}`, { status });
+      const reply = await transactions.void(`void-${status}`, { apiRequestKey: `key-${status}` });
+      expect(reply.transaction).toMatchObject({
+        id: `void-${status}`,
+        type: 'sale',
+        status: 'voided',
+        refundIds: [],
+      });
+      expect(await moved(`void-${status}`)).toMatchObject([
+        {
+          id: `void-${status}`,
+          transactionId: `void-${status}`,
+          amount: 5000,
+          status: 'voided',
+          key: `key-${status}`,
+        },
+      ]);
+      expect(await codesOf(transactions.void(`void-${status}`))).toEqual(['91504']);
+      expect(await codesOf(transactions.refund(`void-${status}`))).toEqual(['91506']);
+    },
+  );
+
+  test('a settled sale cannot be voided, nor one that does not exist', async () => {
+    expect(await codesOf(transactions.void('voidSettled'))).toEqual(['91504']);
+    expect(await typeOf(transactions.void('missing1'))).toBe('notFoundError');
+  });
+
+  test('a credit is voided until it settles, and gives its amount back', async () => {
+    await sale('voidCredit');
+    const first = await refunded('voidCredit');
+    expect((await transactions.void(first.id)).transaction.status).toBe('voided');
+    const second = await refunded('voidCredit');
+    clock.ms += 1500;
+    expect(await codesOf(transactions.void(second.id))).toEqual(['91504']);
+    expect((await moved('voidCredit')).map((refund) => refund.status)).toEqual(['voided', 'settled']);
+  });
+});

@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest';
+import { braintreeClient, stripeClient } from '../../sandbox/clients.ts';
+import { useSandbox } from '../../support/processors/use-sandbox.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const { sandbox, control } = useSandbox({ autoSettle: false });
+
+interface Failure {
+  type?: string;
+  statusCode?: number;
+  message?: string;
+  headers?: Record<string, string>;
+}
+
+const failureOf = (promise: Promise<unknown>): Promise<Failure> =>
+  promise.then(
+    (value) => ({ type: 'resolved', message: JSON.stringify(value) }),
+    (error: Failure) => error,
+  );
+
+// kind, applied, what the Stripe SDK throws, what the Braintree SDK throws
+const FAULTS = [
+  ['error-403', false, { type: 'StripePermissionError', statusCode: 403 }, 'authorizationError'],
+  ['error-500', false, { type: 'StripeAPIError', statusCode: 500 }, 'serverError'],
+  ['error-503', false, { type: 'StripeAPIError', statusCode: 503 }, 'serviceUnavailableError'],
+  ['error-500-after-apply', true, { type: 'StripeAPIError', statusCode: 500 }, 'serverError'],
+  ['rate-limit', false, { type: 'StripeRateLimitError', statusCode: 429 }, 'tooManyRequestsError'],
+  ['timeout', false, { type: 'StripeConnectionError' }, 'unexpectedError'],
+  ['timeout-after-apply', true, { type: 'StripeConnectionError' }, 'unexpectedError'],
+  ['reset', false, { type: 'StripeConnectionError' }, 'unexpectedError'],
+  ['reset-after-apply', true, { type: 'StripeConnectionError' }, 'unexpectedError'],
+] as const;
+
+describe('faults', () => {
+  test.each(FAULTS)('%s on a Stripe refund: applied is %s', async (kind, applied, expected) => {
+    const id = `ch_${kind.replaceAll('-', '')}`;
+    await control.fault({ processor: 'stripe', operation: 'refund.create', kind });
+    const stripe = stripeClient(sandbox.url, 'sk_test_faults', { timeoutMs: 250 });
+    expect(await failureOf(stripe.refunds.create({ charge: id }))).toMatchObject(expected);
+    expect(await control.refunds({ transactionId: id })).toHaveLength(applied ? 1 : 0);
+  });
+
+  test.each(FAULTS)('%s on a Braintree refund: applied is %s', async (kind, applied, _stripe, expected) => {
+    await control.fault({ processor: 'braintree', operation: 'refund.create', kind });
+    const { transactions } = braintreeClient(sandbox.url, { timeoutMs: 250 });
+    expect(await failureOf(transactions.refund(kind))).toMatchObject({ type: expected });
+    expect(await control.refunds({ transactionId: kind })).toHaveLength(applied ? 1 : 0);
+  });
+
+  test('malformed applies and resolves to something that is no refund', async () => {
+    for (const processor of ['stripe', 'braintree']) {
+      await control.fault({ processor, operation: 'refund.create', kind: 'malformed' });
+    }
+    const refund = await stripeClient(sandbox.url).refunds.create({ charge: 'ch_malformed' });
+    expect(refund.id).toBeUndefined();
+    const reply = await braintreeClient(sandbox.url).transactions.refund('malformed');
+    expect([reply.success, reply.transaction]).toEqual([true, undefined]);
+    expect(await control.refunds({ transactionId: 'ch_malformed' })).toHaveLength(1);
+    expect(await control.refunds({ transactionId: 'malformed' })).toHaveLength(1);
+  });
+
+  test('delay applies at once and answers as usual afterwards', async () => {
+    await control.fault({ processor: 'stripe', operation: 'refund.create', kind: 'delay', delayMs: 120 });
+    const before = performance.now();
+    const refund = await stripeClient(sandbox.url).refunds.create({ charge: 'ch_delayed' });
+    expect(performance.now() - before).toBeGreaterThanOrEqual(110);
+    expect(refund.object).toBe('refund');
+  });
+
+  test('reset-late-apply applies after the caller has been cut off', async () => {
+    const creations = [
+      () => stripeClient(sandbox.url).refunds.create({ charge: 'ch_late' }),
+      () => braintreeClient(sandbox.url).transactions.refund('ch-late'),
+    ];
+    for (const [index, processor] of ['stripe', 'braintree'].entries()) {
+      const fault = { processor, operation: 'refund.create', kind: 'reset-late-apply', delayMs: 150 };
+      await control.fault(fault);
+      const transactionId = ['ch_late', 'ch-late'][index] ?? '';
+      expect(await failureOf(creations[index]?.() ?? Promise.resolve())).not.toMatchObject({
+        type: 'resolved',
+      });
+      expect(await control.refunds({ transactionId })).toHaveLength(0);
+      await waitFor(
+        'the refund to be applied',
+        async () => (await control.refunds({ transactionId })).length === 1,
+      );
+    }
+  });
+
+  test('tells how often each kind has struck, also after the faults were cleared', async () => {
+    const before = (await control.strikes())['rate-limit'] ?? 0;
+    await control.fault({ processor: 'stripe', operation: 'refund.find', kind: 'rate-limit', times: 2 });
+    const list = () => failureOf(stripeClient(sandbox.url).refunds.list({ charge: 'ch_counted' }));
+    await list();
+    await control.clearFaults();
+    await list();
+    expect((await control.strikes())['rate-limit']).toBe(before + 1);
+  });
+
+  test('a rate limit says when to come back', async () => {
+    await control.fault({ processor: 'stripe', operation: 'refund.find', kind: 'rate-limit' });
+    const error = await failureOf(stripeClient(sandbox.url).refunds.list({ charge: 'ch_rateLimited' }));
+    expect(error.headers?.['retry-after']).toBe('1');
+  });
+
+  test('a timeout closes the socket in the end', async () => {
+    await control.fault({ processor: 'stripe', operation: 'transaction.get', kind: 'timeout', delayMs: 50 });
+    const request = fetch(`${sandbox.url}/v1/charges/ch_hangs`, {
+      headers: { authorization: 'Bearer sk_test_1' },
+    });
+    await expect(request).rejects.toThrow('fetch failed');
+  });
+
+  test.each(['stripe', 'braintree'] as const)(
+    'a late %s refund is applied after the caller has left',
+    async (processor) => {
+      const id = processor === 'stripe' ? 'ch_afterwards' : 'afterwards';
+      await control.fault({
+        processor,
+        operation: 'refund.create',
+        kind: 'timeout-late-apply',
+        delayMs: 300,
+      });
+      const options = { timeoutMs: 100 };
+      const refund =
+        processor === 'stripe'
+          ? stripeClient(sandbox.url, 'sk_test_late', options).refunds.create({ charge: id })
+          : braintreeClient(sandbox.url, options).transactions.refund(id);
+      await failureOf(refund);
+      expect(await control.refunds({ transactionId: id })).toEqual([]);
+      await waitFor('the refund to be applied', async () => {
+        const moved = await control.refunds({ transactionId: id });
+        return moved.length === 1;
+      });
+    },
+  );
+
+  test('with a payment named strikes requests about it and its refunds only', async () => {
+    const stripe = stripeClient(sandbox.url);
+    const { id } = await stripe.refunds.create({ charge: 'ch_named' });
+    const { transactions } = braintreeClient(sandbox.url);
+    const { transaction: credit } = await transactions.refund('namedSale', { amount: '1.00' });
+    const arm = async (processor: string, transactionId: string) =>
+      await control.fault({ processor, operation: '*', kind: 'error-500', times: null, transactionId });
+    await arm('stripe', 'pi_named');
+    await arm('braintree', 'namedSale');
+    expect((await control.faults()).map(({ transactionId }) => transactionId)).toEqual([
+      'pi_named',
+      'namedSale',
+    ]);
+    const struck = [
+      stripe.charges.retrieve('ch_named'),
+      stripe.refunds.retrieve(id),
+      stripe.refunds.list({ charge: 'ch_named' }),
+      stripe.refunds.create({ payment_intent: 'pi_named' }),
+      stripe.refunds.cancel(id),
+      transactions.find('namedSale'),
+      transactions.find(credit.id),
+      transactions.refund('namedSale', { amount: '1.00' }),
+      transactions.void(credit.id),
+    ];
+    const outcomes = await Promise.allSettled(struck);
+    expect(outcomes.map(({ status }) => status)).toEqual(struck.map(() => 'rejected'));
+    await stripe.refunds.create({ charge: 'ch_other' });
+    await transactions.find('otherSale');
+  });
+
+  test('strikes its own operation only, as often as asked', async () => {
+    const stripe = stripeClient(sandbox.url);
+    const { id } = await stripe.refunds.create({ charge: 'ch_aimed' });
+    await control.fault({ processor: 'stripe', operation: 'refund.get', kind: 'error-500', times: 2 });
+    await stripe.charges.retrieve('ch_aimed');
+    await stripe.refunds.list({ charge: 'ch_aimed' });
+    const outcomes = [1, 2, 3].map(() => stripe.refunds.retrieve(id));
+    const settled = await Promise.allSettled(outcomes);
+    expect(settled.filter((outcome) => outcome.status === 'rejected')).toHaveLength(2);
+    await control.fault({ processor: 'stripe', operation: 'refund.cancel', kind: 'error-503' });
+    expect(await failureOf(stripe.refunds.cancel(id))).toMatchObject({ statusCode: 503 });
+    expect((await stripe.refunds.cancel(id)).status).toBe('canceled');
+  });
+
+  test('tells a Braintree sale from a credit', async () => {
+    const { transactions } = braintreeClient(sandbox.url);
+    const { transaction: credit } = await transactions.refund('aimedSale', { amount: '1.00' });
+    const arm = (operation: string) =>
+      control.fault({ processor: 'braintree', operation, kind: 'error-500' });
+    await arm('refund.get');
+    await transactions.find('aimedSale');
+    expect(await failureOf(transactions.find(credit.id))).toMatchObject({ type: 'serverError' });
+    await arm('transaction.get');
+    await transactions.find(credit.id);
+    expect(await failureOf(transactions.find('aimedSale'))).toMatchObject({ type: 'serverError' });
+    await arm('refund.cancel');
+    expect(await failureOf(transactions.void(credit.id))).toMatchObject({ type: 'serverError' });
+    await control.transaction({
+      processor: 'braintree',
+      id: 'aimedVoid',
+      amount: 1,
+      currency: 'usd',
+      status: 'authorized',
+    });
+    await arm('refund.create');
+    expect(await failureOf(transactions.void('aimedVoid'))).toMatchObject({ type: 'serverError' });
+    expect((await transactions.find('aimedVoid')).status).toBe('authorized');
+  });
+
+  test('* strikes everything of that processor until cleared', async () => {
+    await control.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+    const stripe = stripeClient(sandbox.url);
+    for (const call of [() => stripe.balance.retrieve(), () => stripe.charges.retrieve('ch_star')]) {
+      expect(await failureOf(call())).toMatchObject({ statusCode: 503 });
+    }
+    await braintreeClient(sandbox.url).transactions.find('star');
+    await control.clearFaults();
+    await stripe.balance.retrieve();
+  });
+
+  test('with a tiny probability practically never strikes', async () => {
+    await control.fault({
+      processor: 'stripe',
+      operation: '*',
+      kind: 'reset',
+      times: null,
+      probability: 1e-9,
+    });
+    await stripeClient(sandbox.url).balance.retrieve();
+  });
+});

@@ -1,0 +1,193 @@
+import Stripe from 'stripe';
+import { describe, expect, test } from 'vitest';
+import { stripeClient } from '../../sandbox/clients.ts';
+import { failureOf, useStripeSandbox } from '../../support/processors/stripe-sandbox.ts';
+
+const { clock, sandbox, control, stripe, card } = useStripeSandbox();
+
+describe('payments', () => {
+  test('a charge shows what was paid, what was refunded and how', async () => {
+    await card('ch_shown', { createdAt: '2026-02-01T00:00:00Z' });
+    await stripe.refunds.create({ charge: 'ch_shown', amount: 1500 });
+    const charge = await stripe.charges.retrieve('ch_shown');
+    expect(charge).toMatchObject({ amount: 5000, amount_refunded: 1500, refunded: false, currency: 'usd' });
+    expect(charge).toMatchObject({
+      status: 'succeeded',
+      captured: true,
+      disputed: false,
+      payment_intent: 'pi_shown',
+    });
+    expect(charge.created).toBe(Date.parse('2026-02-01T00:00:00Z') / 1000);
+    expect(charge.payment_method_details?.type).toBe('card');
+    expect(charge.lastResponse.requestId).toMatch(/^req_/);
+  });
+
+  test('a charge and its payment intent are one payment', async () => {
+    await card('pi_both');
+    await stripe.refunds.create({ payment_intent: 'pi_both', amount: 2000 });
+    await stripe.refunds.create({ charge: 'ch_both' });
+    const intent = await stripe.paymentIntents.retrieve('pi_both', { expand: ['latest_charge'] });
+    expect(intent.latest_charge).toMatchObject({ id: 'ch_both', amount_refunded: 5000, refunded: true });
+    expect((await stripe.paymentIntents.retrieve('pi_both')).latest_charge).toBe('ch_both');
+    const moved = await control.refunds({ processor: 'stripe', transactionId: 'ch_both' });
+    expect(moved.map((refund) => [refund.transactionId, refund.amount])).toEqual([
+      ['pi_both', 2000],
+      ['pi_both', 3000],
+    ]);
+  });
+
+  test('an id never seen is a 100.00 USD payment of yesterday whose refunds wait for the customer', async () => {
+    const charge = await stripe.charges.retrieve('ch_neverSeen');
+    expect(charge).toMatchObject({
+      amount: 10_000,
+      currency: 'usd',
+      created: (clock.ms - 86_400_000) / 1000,
+    });
+    const refund = await stripe.refunds.create({ payment_intent: 'pi_neverSeenEither' });
+    expect(refund).toMatchObject({ amount: 10_000, status: 'requires_action', charge: 'ch_neverSeenEither' });
+  });
+
+  test('an id containing missing, or of another shape, does not exist', async () => {
+    const missing = await failureOf(stripe.charges.retrieve('ch_missing'));
+    expect(missing).toMatchObject({
+      statusCode: 404,
+      code: 'resource_missing',
+      message: "No such charge: 'ch_missing'",
+    });
+    for (const create of [
+      { charge: 'pi_someIntent' },
+      { charge: 'xx_abc' },
+      { payment_intent: 'pi_missing' },
+    ]) {
+      expect(await failureOf(stripe.refunds.create(create))).toMatchObject({ code: 'resource_missing' });
+    }
+  });
+
+  test('test and live are two worlds', async () => {
+    await card('ch_world', { environment: 'live', amount: 700 });
+    expect((await stripeClient(sandbox.url, 'sk_live_sandbox').charges.retrieve('ch_world')).amount).toBe(
+      700,
+    );
+    expect((await stripe.charges.retrieve('ch_world')).amount).toBe(10_000);
+  });
+
+  test('krona and shilling are counted in hundredths, ariary in whole ones, and dinars in tens of fils', async () => {
+    await card('ch_isk', { amount: 500, currency: 'isk' });
+    await card('ch_mga', { amount: 1200, currency: 'mga' });
+    await card('ch_kwd', { amount: 12_340, currency: 'kwd' });
+    expect((await stripe.charges.retrieve('ch_isk')).amount).toBe(50_000);
+    expect((await stripe.charges.retrieve('ch_mga')).amount).toBe(12);
+    await stripe.refunds.create({ charge: 'ch_isk', amount: 20_000 });
+    expect(await control.refunds({ transactionId: 'ch_isk' })).toMatchObject([
+      { amount: 200, currency: 'isk' },
+    ]);
+    expect(await failureOf(stripe.refunds.create({ charge: 'ch_kwd', amount: 1005 }))).toMatchObject({
+      param: 'amount',
+    });
+    await expect(card('ch_kwd2', { amount: 12_345, currency: 'kwd' })).rejects.toThrow(/400.*cannot express/);
+  });
+});
+
+describe('credentials', () => {
+  test.each(['sk_test_invalid', 'pk_test_123', 'nonsense'])('%s is not a key', async (key) => {
+    const error = await failureOf(stripeClient(sandbox.url, key).accounts.retrieveCurrent());
+    expect(error).toBeInstanceOf(Stripe.errors.StripeAuthenticationError);
+    expect(error.requestId).toMatch(/^req_/);
+  });
+
+  test('a forbidden key is told so, and a good one reads its account and balance', async () => {
+    const error = await failureOf(stripeClient(sandbox.url, 'sk_test_forbidden').balance.retrieve());
+    expect(error).toBeInstanceOf(Stripe.errors.StripePermissionError);
+    expect((await stripe.accounts.retrieveCurrent()).object).toBe('account');
+    expect((await stripe.balance.retrieve()).livemode).toBe(false);
+  });
+});
+
+describe('a payment captured in parts', () => {
+  test('is captured only by the last one, and shows what has been captured until then', async () => {
+    await card('ch_parts', { status: 'uncaptured', capturedAmount: 1000 });
+    const shown = async () => await stripe.paymentIntents.retrieve('pi_parts', { expand: ['latest_charge'] });
+    expect(await shown()).toMatchObject({
+      ...{ status: 'requires_capture', amount: 5000, amount_capturable: 4000, amount_received: 1000 },
+      latest_charge: { amount: 5000, amount_captured: 1000, captured: false, refunded: false },
+    });
+    await control.changeTransaction('ch_parts', { status: 'succeeded', capturedAmount: 3000 });
+    expect(await shown()).toMatchObject({
+      ...{ status: 'succeeded', amount: 5000, amount_capturable: 0, amount_received: 3000 },
+      latest_charge: { amount: 5000, amount_captured: 3000, amount_refunded: 0, captured: true },
+    });
+  });
+
+  test.each([
+    ['so far', { status: 'uncaptured', capturedAmount: 3000 }, 3000, false],
+    ['in part', { capturedAmount: 3000 }, 3000, true],
+    ['beyond its authorization', { capturedAmount: 6000 }, 6000, true],
+  ])('can be refunded up to what was captured: %s', async (what, more, captured, refunded) => {
+    const charge = `ch_up_to_${what.replaceAll(' ', '_')}`;
+    await card(charge, more);
+    expect(await failureOf(stripe.refunds.create({ charge, amount: captured + 1 }))).toMatchObject({
+      param: 'amount',
+    });
+    expect(await stripe.refunds.create({ charge })).toMatchObject({ amount: captured });
+    expect(await stripe.charges.retrieve(charge)).toMatchObject({ amount_refunded: captured, refunded });
+  });
+});
+
+describe('refusals of a refund', () => {
+  test('more than what is left names the amount', async () => {
+    await card('ch_over');
+    await stripe.refunds.create({ charge: 'ch_over', amount: 4000 });
+    const error = await failureOf(stripe.refunds.create({ charge: 'ch_over', amount: 1001 }));
+    expect(error).toMatchObject({ statusCode: 400, rawType: 'invalid_request_error', param: 'amount' });
+    expect(error.message).toBe('Refund amount ($10.01) is greater than unrefunded amount on charge ($10.00)');
+  });
+
+  test('a second full refund is charge_already_refunded', async () => {
+    await card('ch_twice');
+    await stripe.refunds.create({ charge: 'ch_twice' });
+    const error = await failureOf(stripe.refunds.create({ charge: 'ch_twice' }));
+    expect(error).toMatchObject({ statusCode: 400, code: 'charge_already_refunded' });
+    expect(await control.refunds({ transactionId: 'ch_twice' })).toHaveLength(1);
+  });
+
+  test.each([
+    ['disputed', 'charge_disputed'],
+    ['failed', 'charge_not_refundable'],
+    ['uncaptured', 'charge_not_refundable'],
+  ])('a %s charge is %s', async (status, code) => {
+    await card(`ch_is_${status}`, { status });
+    expect(await failureOf(stripe.refunds.create({ charge: `ch_is_${status}` }))).toMatchObject({
+      statusCode: 400,
+      code,
+    });
+  });
+
+  test('a disputed charge has a dispute that stops refunds, and others have none', async () => {
+    await card('ch_with_dispute', { status: 'disputed' });
+    await card('ch_without_dispute');
+    const disputesOf = async (charge: string) => (await stripe.disputes.list({ charge })).data;
+    expect(await disputesOf('ch_with_dispute')).toMatchObject([
+      { object: 'dispute', charge: 'ch_with_dispute', status: 'needs_response', is_charge_refundable: false },
+    ]);
+    expect(await disputesOf('ch_without_dispute')).toEqual([]);
+    expect(await failureOf(disputesOf('ch_missing'))).toMatchObject({ code: 'resource_missing' });
+  });
+
+  test('a declined refund says that the issuer declined it', async () => {
+    const error = await failureOf(stripe.refunds.create({ charge: 'ch_declined_1' }));
+    expect(error).toMatchObject({ statusCode: 400, code: 'charge_not_refundable' });
+    expect(error.message).toContain('declined');
+  });
+
+  test('bad parameters are named', async () => {
+    const refused = (params: object) => failureOf(stripe.refunds.create(params as Stripe.RefundCreateParams));
+    expect(await refused({ charge: 'ch_params', amount: 1.5 })).toMatchObject({ param: 'amount' });
+    expect(await refused({ charge: 'ch_params', amount: 0 })).toMatchObject({ param: 'amount' });
+    expect(await refused({ charge: 'ch_params', reason: 'other' })).toMatchObject({ param: 'reason' });
+    expect(await refused({ charge: 'ch_params', payment_intent: 'pi_params' })).toMatchObject({
+      param: 'charge',
+    });
+    expect(await refused({ charge: 'ch_params', amuont: 5 })).toMatchObject({ code: 'parameter_unknown' });
+    expect(await refused({})).toMatchObject({ code: 'parameter_missing' });
+  });
+});

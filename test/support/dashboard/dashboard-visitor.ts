@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import type { LightMyRequestResponse } from 'fastify';
+import type { TestService } from '../service.ts';
+
+/** A page as it was answered. */
+export interface Page {
+  status: number;
+  /** Its HTML, or what else it is. */
+  text: string;
+  headers: LightMyRequestResponse['headers'];
+}
+
+export interface FormOptions {
+  /** Takes the place of the token that the last page brought; null leaves it out. */
+  csrfToken?: string | null;
+  headers?: Record<string, string>;
+}
+
+/** A person with a browser, as far as HTTP goes: keeps cookies, and sends forms from the pages that it has seen. */
+export class DashboardVisitor {
+  readonly #service: TestService;
+  readonly #cookies = new Map<string, string>();
+  /** Each has an address of its own on the network, so that the tries of one do not count for another. */
+  readonly #remoteAddress = `10.${randomBytes(3).join('.')}`;
+  #csrfToken = '';
+
+  constructor(service: TestService) {
+    this.#service = service;
+  }
+
+  /** The cookies as a browser sends them. */
+  get cookie(): string {
+    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+
+  /** Puts another browser's cookies into this one. */
+  takeCookies(cookie: string): void {
+    this.#cookies.clear();
+    for (const pair of cookie.split('; ')) {
+      const [name = '', ...value] = pair.split('=');
+      this.#cookies.set(name, value.join('='));
+    }
+  }
+
+  async get(url: string, headers: Record<string, string> = {}): Promise<Page> {
+    return this.#receive(
+      await this.#service.app.inject({
+        method: 'GET',
+        url,
+        headers: { cookie: this.cookie, ...headers },
+        remoteAddress: this.#remoteAddress,
+      }),
+    );
+  }
+
+  /** Sends a form, as a browser does from a page of ours. */
+  async post(
+    url: string,
+    fields: Record<string, string> | [name: string, value: string][] = {},
+    options: FormOptions = {},
+  ): Promise<Page> {
+    const { csrfToken = this.#csrfToken, headers = {} } = options;
+    const body = new URLSearchParams(fields);
+    if (csrfToken !== null) body.set('_csrf', csrfToken);
+    return this.#receive(
+      await this.#service.app.inject({
+        method: 'POST',
+        url,
+        headers: {
+          cookie: this.cookie,
+          'content-type': 'application/x-www-form-urlencoded',
+          'sec-fetch-site': 'same-origin',
+          ...headers,
+        },
+        payload: body.toString(),
+        remoteAddress: this.#remoteAddress,
+      }),
+    );
+  }
+
+  async signIn(email: string, password: string): Promise<Page> {
+    return await this.post('/dashboard/sign-in', { email, password }, { csrfToken: null });
+  }
+
+  #receive({ statusCode, body, headers, cookies }: LightMyRequestResponse): Page {
+    for (const { name, value, expires } of cookies) {
+      if (value === '' || (expires !== undefined && expires <= new Date())) this.#cookies.delete(name);
+      else this.#cookies.set(name, encodeURIComponent(value));
+    }
+    this.#csrfToken = /name="_csrf" value="([^"]+)"/.exec(body)?.[1] ?? this.#csrfToken;
+    return { status: statusCode, text: body, headers };
+  }
+}

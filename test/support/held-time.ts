@@ -1,0 +1,27 @@
+import type { Clock } from '../../shared/platform/clock.ts';
+import type { Database } from '../../shared/platform/database.ts';
+
+/**
+ * The time of a service and of its database, which stands still until a test puts it forward. The database has to be
+ * that test's own.
+ */
+export class HeldTime implements Clock {
+  #now = new Date();
+
+  now(): Date {
+    return this.#now;
+  }
+
+  /** Holds the time from here on. */
+  async hold(db: Database): Promise<void> {
+    await this.advance(db, 0);
+  }
+
+  async advance(db: Database, ms: number): Promise<void> {
+    this.#now = new Date(this.#now.getTime() + ms);
+    await db.$executeRawUnsafe(
+      `CREATE OR REPLACE FUNCTION service_time() RETURNS timestamptz
+       LANGUAGE sql VOLATILE AS $$ SELECT timestamptz '${this.#now.toISOString()}' $$`,
+    );
+  }
+}

@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+
+/** Texts that break what is careless with them: NUL, half surrogates, names that every object has, what databases read. */
+const strangeTexts = [
+  ...['', ' ', '\0', '\ud800', '\udfff', '\u202e', '\ufeff', '\u2028', '\uffff', '\u0130', 'null', 'NaN'],
+  ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'then', '$ref', '$where'],
+  ...["' OR 1=1--", '"; DROP TABLE refund; --', '{{7*7}}', '%00', '%0d%0aX: 1', '../../..', '\\', '<!--'],
+];
+
+export const hostileText = fc.oneof(
+  { arbitrary: fc.string({ unit: 'binary', maxLength: 20 }), weight: 3 },
+  { arbitrary: fc.string({ unit: 'grapheme', maxLength: 20 }), weight: 3 },
+  { arbitrary: fc.constantFrom(...strangeTexts), weight: 4 },
+  {
+    arbitrary: fc
+      .tuple(fc.constantFrom('a', '\u20ac', '\0', '9', '('), fc.constantFrom(41, 256, 5_000, 20_000))
+      .map(([unit, length]) => unit.repeat(length)),
+    weight: 1,
+  },
+);
+
+const hostileNumber = fc.oneof(
+  fc.integer(),
+  fc.double(),
+  fc.constantFrom(
+    0,
+    -0,
+    -1,
+    0.1,
+    5e-324,
+    1e21,
+    2 ** 31,
+    2 ** 53,
+    2 ** 63,
+    Number.MAX_SAFE_INTEGER,
+    Number.MAX_VALUE,
+  ),
+);
+
+/** Any JSON value, also with names and texts that hurt. */
+export const hostileValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom(null, true, false),
+    hostileNumber,
+    hostileText,
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(hostileText, tie('value'), { maxKeys: 4 }),
+  ),
+})).value;
+
+const literals = [
+  '1e400',
+  '-1e400',
+  '1e-400',
+  '9007199254740993',
+  '0x10',
+  '01',
+  '+1',
+  '1_000',
+  'NaN',
+  '-',
+  '1.',
+];
+
+/** JSON texts that no program writes: values at war with their own syntax. */
+export const hostileJson = fc.oneof(
+  fc.constantFrom(
+    '',
+    ' \r\n',
+    '{',
+    '}',
+    '[1,2',
+    '{"a":}',
+    '{"a":1,}',
+    '// x\n{}',
+    '\ufeff{}',
+    '"\n"',
+    'undefined',
+  ),
+  fc.constantFrom(...literals).map((literal) => `{"amount":${literal}}`),
+  fc
+    .tuple(fc.constantFrom('[', '{"a":', '[{"a":'), fc.constantFrom(11, 500, 9_000))
+    .map(([opening, depth]) => opening.repeat(depth)),
+  fc
+    .constantFrom(11, 100, 5_000)
+    .map((depth) => `{"metadata":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`),
+  fc
+    .tuple(fc.constantFrom('amount', 'transactionId', 'metadata', '\\u0061mount'), hostileValue)
+    .map(([name, value]) => `{"${name}":1,"amount":1,"${name}":${JSON.stringify(value)}}`),
+  fc.constantFrom(65_000, 66_000).map((length) => `{"transactionId":"${'a'.repeat(length)}"}`),
+);
+
+/** Bytes of which some were overwritten, doubled or cut off. */
+export function mutilated(bytes: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
+  const edits = fc.array(fc.tuple(fc.nat(), fc.uint8Array({ maxLength: 4 })), { minLength: 1, maxLength: 4 });
+  return fc.tuple(bytes, edits).map(([whole, changes]) =>
+    changes.reduce((damaged, [position, insertion]) => {
+      const at = damaged.length === 0 ? 0 : position % damaged.length;
+      return Buffer.concat([damaged.subarray(0, at), insertion, damaged.subarray(at + (position % 3))]);
+    }, whole),
+  );
+}

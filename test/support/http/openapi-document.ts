@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { TestService } from '../service.ts';
+
+/** One operation of the document, with the path and method that lead to it. */
+export interface Operation {
+  method: string;
+  path: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read a document whose shape a validator vouches for.
+  operation: any;
+}
+
+/** The OpenAPI document as the service serves it. */
+export interface ServedDocument {
+  // biome-ignore lint/suspicious/noExplicitAny: see above.
+  document: any;
+  operations: Operation[];
+  /** A JSON schema of the document as something that checks values. */
+  schemaOf(schema: unknown): z.ZodType;
+  /** A schema with what it refers to in place. */
+  resolve(schema: unknown): unknown;
+}
+
+/** @throws Error when the document is not served. */
+export async function readDocument(service: TestService): Promise<ServedDocument> {
+  const response = await service.app.inject('/openapi.json');
+  if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${response.body}`);
+  const document = response.json();
+  const operations = Object.entries<object>(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+  );
+  const resolve = (schema: unknown) => withoutReferences(document, schema);
+  const schemaOf = (schema: unknown) =>
+    z.fromJSONSchema(resolve(schema) as Parameters<typeof z.fromJSONSchema>[0]);
+  return { document, operations, schemaOf, resolve };
+}
+
+function withoutReferences(document: unknown, part: unknown): unknown {
+  if (Array.isArray(part)) return part.map((item) => withoutReferences(document, item));
+  if (typeof part !== 'object' || part === null) return part;
+  if ('$ref' in part) return withoutReferences(document, lookUp(document, String(part.$ref)));
+  return Object.fromEntries(
+    Object.entries(part).map(([key, child]) => [key, withoutReferences(document, child)]),
+  );
+}
+
+function lookUp(document: unknown, reference: string): unknown {
+  const [, ...steps] = reference.split('/');
+  const found = steps.reduce((part, step) => (part as Record<string, unknown>)?.[step], document);
+  if (found === undefined) throw new Error(`${reference} leads nowhere`);
+  return found;
+}

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { createOrganization } from '../../shared/organizations/create-organization.ts';
+import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import type { Proof } from '../../shared/people/sessions.ts';
+import { createUser } from '../../shared/people/users.ts';
+import type { Clock } from '../../shared/platform/clock.ts';
+import { type Database, openDatabase, type Role } from '../../shared/platform/database.ts';
+import { type Logger, openLog } from '../../shared/platform/log.ts';
+import { madeBeforeTests } from './dashboard/made-before-tests.ts';
+import { type StoppedClock, stoppedClock } from './stopped-clock.ts';
+import { useDatabase } from './stores/database.ts';
+
+/** A person with the password to sign in with. */
+export interface TestPerson {
+  userId: string;
+  email: string;
+  password: string;
+}
+
+/** What the domain of people works with, on a database of its own and under a clock that tests put forward. */
+export interface TestPeople {
+  databaseUrl: string;
+  deps: {
+    db: Database;
+    clock: Clock;
+    hashingTurns: HashingTurns;
+    log: Logger;
+    settings: { ENCRYPTION_KEY: string };
+  };
+  /** What was logged, oldest first. */
+  logged: Record<string, unknown>[];
+  time: StoppedClock;
+  addOrganization(): Promise<string>;
+  addPerson(organizationId: string, role: Role): Promise<TestPerson>;
+  /** The actions of the audit log, oldest first. */
+  audited(target: string): Promise<string[]>;
+}
+
+/** Gives a test file, or a `describe` block, a database for people, without anybody in it. */
+export function usePeople(): TestPeople {
+  const databaseUrl = useDatabase();
+  return madeBeforeTests(
+    'The database of people',
+    async () => peopleOf(databaseUrl()),
+    ({ deps }) => deps.db.$disconnect(),
+  );
+}
+
+function peopleOf(databaseUrl: string): TestPeople {
+  const time = stoppedClock();
+  const db = openDatabase(databaseUrl, { poolSize: 10 });
+  const settings = { ENCRYPTION_KEY: randomBytes(32).toString('base64') };
+  const clock = { now: () => new Date(time.ms) };
+  const logged: Record<string, unknown>[] = [];
+  const log = openLog('info', 'test', { write: (line) => logged.push(JSON.parse(line)) });
+  const deps = { db, clock, hashingTurns: new HashingTurns(), log, settings };
+  return {
+    databaseUrl,
+    deps,
+    logged,
+    time,
+    addOrganization: async () => (await createOrganization(deps, { name: 'Acme', actor: 'test' })).id,
+    async addPerson(organizationId, role) {
+      const email = newEmail();
+      const password = randomBytes(9).toString('hex');
+      const { id } = await createUser(deps, { organizationId, email, password, role, actor: 'test' });
+      return { userId: id, email, password };
+    },
+    async audited(target) {
+      const rows = await db.auditLog.findMany({ where: { target }, orderBy: { id: 'asc' } });
+      return rows.map(({ action }) => action);
+    },
+  };
+}
+
+/** What somebody has to show to begin a session, as the password is just now. */
+export async function proofOf(db: Database, userId: string): Promise<Proof> {
+  const { passwordHash } = await db.user.findUniqueOrThrow({ where: { id: userId } });
+  return { userId, passwordHash };
+}
+
+/** An address that nobody has. */
+export function newEmail(): string {
+  return `person-${randomBytes(5).toString('hex')}@example.com`;
+}
+
+/** How many of what was tried at the same time went well, and what the others were told. */
+export async function outcomesOf(
+  tries: readonly Promise<unknown>[],
+): Promise<{ done: number; refusals: { code: string; message: string }[] }> {
+  const settled = await Promise.allSettled(tries);
+  const refusals = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  return { done: settled.length - refusals.length, refusals };
+}

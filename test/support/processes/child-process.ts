@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type WaitOptions, waitFor } from '../wait-for.ts';
+import { startReaper } from './reaper.ts';
+
+export interface StartOptions {
+  args?: string[];
+  /** Added to our own environment; undefined takes a variable away. */
+  env?: Record<string, string | undefined>;
+  /** A file below the project's root that is run in the process before anything else. */
+  preload?: string;
+  /** A file that takes what it writes, where reading that along would cost too much. */
+  outputFile?: string;
+}
+
+/** How a process ended: by itself with a code, or by a signal. */
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface StartedProcess {
+  pid: number;
+  /** What it has written so far to stdout and stderr, at most the last million characters. */
+  output(): string;
+  /** Resolves when the process has ended and all of its output is here. */
+  exited: Promise<Exit>;
+  /**
+   * Waits until a line of its output matches.
+   * @throws Error with the output, when the time is over or the process has ended without it.
+   */
+  waitForOutput(pattern: RegExp, options?: WaitOptions): Promise<RegExpExecArray>;
+  /**
+   * Waits until a URL answers with a status below 500.
+   * @throws Error with the output, when the time is over or the process has ended.
+   */
+  waitForUrl(url: string, options?: WaitOptions): Promise<Response>;
+  /** SIGTERM, and SIGKILL when it has not ended after `graceMs` (half a minute by default). */
+  stop(graceMs?: number): Promise<Exit>;
+  /** Ends it as a crash does. */
+  kill9(): Promise<Exit>;
+}
+
+/** A process of TypeScript is compiled first, which takes its time on a machine that has much else to do. */
+const startTimeoutMs = 90_000;
+
+/**
+ * Runs a TypeScript file, or a compiled one, as a process of its own. It ends with this process at the latest.
+ * @param entry path below the project's root, such as `api/main.ts`.
+ */
+export function startProcess(
+  entry: string,
+  { args = [], env = {}, preload, outputFile }: StartOptions = {},
+): StartedProcess {
+  // What is compiled has to do without tsx, as it does where it is deployed.
+  const loader = entry.endsWith('.ts') ? ['--import', 'tsx'] : [];
+  const preloaded = preload === undefined ? [] : ['--import', resolve(root, preload)];
+  const file = outputFile === undefined ? null : openSync(outputFile, 'a');
+  // Node itself, not npx or tsx: the id is then that of the program and not of a wrapper that leaves it behind.
+  const child = spawn(process.execPath, [...loader, ...preloaded, resolve(root, entry), ...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', file ?? 'pipe', file ?? 'pipe'],
+  });
+  if (file !== null) closeSync(file);
+  const pid = child.pid ?? -1;
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8');
+    stream?.on('data', (chunk: string) => {
+      output = (output + chunk).slice(-1_000_000);
+    });
+  }
+  const reaper = startReaper(pid, 'KILL', null);
+  let exit: Exit | null = null;
+  const exited = new Promise<Exit>((settle) => {
+    child.once('close', (code, signal) => {
+      reaper.dismiss();
+      exit = { code, signal };
+      settle(exit);
+    });
+  });
+  const end = async (signal: NodeJS.Signals, graceMs: number) => {
+    if (exit === null) child.kill(signal);
+    const ended = await Promise.race([exited, sleep(graceMs, null, { ref: false })]);
+    if (ended === null) child.kill('SIGKILL');
+    return exited;
+  };
+  const readOutput = () => (outputFile === undefined ? output : readFileSync(outputFile, 'utf8'));
+  const watch = { entry, output: readOutput, exit: () => exit };
+  return {
+    pid,
+    output: readOutput,
+    exited,
+    waitForOutput: (pattern, options) =>
+      waitWhileRunning(watch, `output like ${pattern}`, async () => pattern.exec(readOutput()), options),
+    waitForUrl: (url, options) =>
+      waitWhileRunning(watch, `an answer of ${url}`, () => answerOf(url), options),
+    stop: (graceMs = 30_000) => end('SIGTERM', graceMs),
+    kill9: () => end('SIGKILL', 10_000),
+  };
+}
+
+const root = resolve(import.meta.dirname, '..', '..');
+
+interface Watch {
+  entry: string;
+  output(): string;
+  exit(): Exit | null;
+}
+
+async function waitWhileRunning<T extends object>(
+  { entry, output, exit }: Watch,
+  description: string,
+  probe: () => Promise<T | null>,
+  options: WaitOptions = {},
+): Promise<T> {
+  // Looked at before the probe: what it wrote last is then already here.
+  const probeOrEnd = async () => {
+    const ended = exit();
+    const found = await probe().catch(() => null);
+    return found === null && ended === null ? null : { found };
+  };
+  const outcome = await waitFor(`${description} from ${entry}`, probeOrEnd, {
+    timeoutMs: startTimeoutMs,
+    ...options,
+  })
+    // A test that fails because a process did should show what the process said.
+    .catch((error: Error) => {
+      throw new Error(`${error.message}\n--- output of ${entry}:\n${output()}`);
+    });
+  if (outcome.found !== null) return outcome.found;
+  const { code, signal } = exit() ?? { code: null, signal: null };
+  throw new Error(`${entry} ended (${signal ?? code}) before ${description}\n--- its output:\n${output()}`);
+}
+
+async function answerOf(url: string): Promise<Response | null> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+  return response.status < 500 ? response : null;
+}

@@ -1,0 +1,131 @@
+import { expect } from 'vitest';
+import type { ReconciliationFinding, ReconciliationRun } from '../../../shared/platform/database.ts';
+import type { Environment } from '../../../shared/platform/environment.ts';
+import { type AccountName, loadAccount } from '../../../shared/processors/accounts/connections.ts';
+import type { RefundWindow } from '../../../shared/processors/contract/processor.ts';
+import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
+import { nextWindow } from '../../../shared/reconciliation/schedule.ts';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { newPayment } from '../refunds/payments.ts';
+import { type RefundRecord, rowOf } from '../refunds/refund-records.ts';
+import type { TestService } from '../service.ts';
+
+export type ProcessorName = 'stripe' | 'braintree';
+
+export interface WhichAccount {
+  organizationId?: string;
+  environment?: Environment;
+}
+
+/** The organization's test account, unless told. */
+export async function accountOf(
+  { deps, organization }: TestService,
+  processor: ProcessorName,
+  { organizationId = organization.id, environment = 'test' }: WhichAccount = {},
+): Promise<AccountName> {
+  return await loadAccount(deps.db, { organizationId, environment, processor });
+}
+
+export interface Reconciled {
+  run: ReconciliationRun;
+  findings: ReconciliationFinding[];
+}
+
+/** Reconciles an account as the service does it. @throws Error when another run is under way. */
+export async function reconcile(
+  service: TestService,
+  processor: ProcessorName,
+  options: WhichAccount & { window?: RefundWindow } = {},
+): Promise<Reconciled> {
+  const account = await accountOf(service, processor, options);
+  const window = options.window ?? (await nextWindow(service.deps, account));
+  const { signal } = new AbortController();
+  const run = await reconcileAccount(service.deps, { account, window, actor: 'test', signal });
+  if (run === null) throw new Error('Another run of the account is under way.');
+  return { run, findings: await findingsOf(service, run.id) };
+}
+
+/** What a run that has to come to its end finds about a refund or a payment. */
+export async function findingsAbout(
+  service: TestService,
+  processor: ProcessorName,
+  about: { refundId: string } | { transactionId: string },
+): Promise<ReconciliationFinding[]> {
+  const { run, findings } = await reconcile(service, processor);
+  expect(run).toMatchObject({ failure: null, claimedUntil: null, finishedAt: expect.any(Date) });
+  return findings.filter((finding) =>
+    'refundId' in about ? finding.refundId === about.refundId : finding.transactionId === about.transactionId,
+  );
+}
+
+async function findingsOf({ deps }: TestService, runId: string): Promise<ReconciliationFinding[]> {
+  return await deps.db.reconciliationFinding.findMany({ where: { runId }, orderBy: { id: 'asc' } });
+}
+
+/** Creates a refund of 25.00 of a new payment of 100.00 USD; nobody works on it yet. */
+export async function createRefund(
+  service: TestService,
+  processor: ProcessorName,
+  payment: Record<string, unknown> = {},
+): Promise<RefundRecord> {
+  const transactionId = await newPayment(service, { processor, ...payment });
+  const { status, body } = await service.call('POST', '/v1/refunds', {
+    body: { transactionId, amount: 2_500, reason: 'other', processor },
+    headers: { prefer: 'respond-async' },
+  });
+  expect(status, JSON.stringify(body)).toBe(200);
+  return await rowOf(service, body.data.id);
+}
+
+/** Makes the refund due, and takes every step that is due. */
+export async function work(service: TestService, { id }: Pick<RefundRecord, 'id'>): Promise<RefundRecord> {
+  await service.deps.db.refundWork.updateMany({
+    where: { refundId: id, refund: { status: 'processing' } },
+    data: { dueAt: new Date(0) },
+  });
+  await advanceRefund(service.deps, id);
+  return await rowOf(service, id);
+}
+
+/** Takes the steps that are due by themselves, as a worker does that was woken. */
+export async function workWhatIsDue(
+  service: TestService,
+  { id }: Pick<RefundRecord, 'id'>,
+): Promise<RefundRecord> {
+  await advanceRefund(service.deps, id);
+  return await rowOf(service, id);
+}
+
+const settledStatus = { stripe: 'succeeded', braintree: 'settled' } as const;
+
+/** A refund that has completed. */
+export async function completedRefund(service: TestService, processor: ProcessorName): Promise<RefundRecord> {
+  const accepted = await work(service, await createRefund(service, processor));
+  await settle(service, accepted);
+  const completed = await work(service, accepted);
+  expect(completed.status).toBe('completed');
+  return completed;
+}
+
+/** Lets the processor carry a refund out. */
+export async function settle(
+  { sandbox }: TestService,
+  { externalRefundId, processor }: RefundRecord,
+): Promise<void> {
+  await sandbox.driveRefund(externalRefundId ?? '', { status: settledStatus[processor as ProcessorName] });
+}
+
+/** Lets a refund fail at its processor, whatever it was. */
+export async function letFail(
+  { sandbox }: TestService,
+  { externalRefundId, processor }: RefundRecord,
+): Promise<void> {
+  const status = processor === 'stripe' ? 'failed' : 'settlement_declined';
+  await sandbox.driveRefund(externalRefundId ?? '', { status });
+}
+
+/** The most that a policy check says can still be refunded, in minor units. */
+export async function leftToRefund(service: TestService, transactionId: string): Promise<number> {
+  const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
+  return body.data.maxAmount;
+}

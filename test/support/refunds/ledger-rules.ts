@@ -1,0 +1,135 @@
+import type { RefundEvent } from '../../../shared/platform/database.ts';
+import { canMove } from '../../../shared/refunds/model/states.ts';
+import { groupBy } from '../group-by.ts';
+import { type Ledger, type Movement, ownerOf } from './ledger.ts';
+import type { RefundRecord } from './refund-records.ts';
+
+/** A promise that was broken. */
+export interface Violation {
+  /** `lost`: what was promised did not happen. `doubled`: it happened twice. `wrong`: the books do not tell the truth. */
+  kind: 'lost' | 'doubled' | 'wrong';
+  refundId: string | null;
+  what: string;
+}
+
+/**
+ * Holds our records against the processors' ledger, refund by refund: at most one movement per refund asked, completed
+ * here means moved there with the same amount, failed or cancelled here means not moved, what is reserved is the sum of
+ * the live refunds, timelines have no gaps and end where the refund stands, and what is processing is always due.
+ */
+export function ledgerViolations(ledger: Ledger): Violation[] {
+  return [
+    ...movementViolations(ledger),
+    ...reservationViolations(ledger),
+    ...timelineViolations(ledger),
+    ...workViolations(ledger),
+  ];
+}
+
+/** Movements that carry the name of a refund which is not on record, or, with `everything`, no such name at all. */
+export function orphanViolations({ movements, refunds }: Ledger, everything: boolean): Violation[] {
+  return movements
+    .filter(({ key }) => everything || key.startsWith('ref_'))
+    .filter((movement) => ownerOf(movement, refunds) === null)
+    .map((movement) => wrong(null, `nobody asked for the movement ${JSON.stringify(movement)}`));
+}
+
+/** Processor statuses under which money did not stay moved. */
+const unmoved = new Set(['failed', 'canceled', 'processor_declined', 'settlement_declined']);
+
+function movementViolations({ refunds, movements }: Ledger): Violation[] {
+  const byPayment = groupBy(refunds, ({ transactionId }) => transactionId);
+  const byOwner = groupBy(
+    movements,
+    (movement) => ownerOf(movement, byPayment.get(movement.transactionId) ?? [])?.id,
+  );
+  return refunds.flatMap((refund) => violationsOf(refund, byOwner.get(refund.id) ?? []));
+}
+
+function violationsOf(refund: RefundRecord, entries: Movement[]): Violation[] {
+  const standing = entries.filter((entry) => !unmoved.has(entry.status) && !isVoidedCredit(entry));
+  const against = `${refund.status}, ${refund.amount} ${refund.currency}, against ${JSON.stringify(entries)}`;
+  const violations: Violation[] = [];
+  if (entries.length > 1) {
+    violations.push({ kind: 'doubled', refundId: refund.id, what: `more than one movement: ${against}` });
+  }
+  if (refund.status === 'completed' && standing.length === 0) {
+    violations.push({ kind: 'lost', refundId: refund.id, what: `completed and not moved: ${against}` });
+  }
+  if (refund.status === 'completed' && !standing.every((entry) => isWhatWasAsked(entry, refund))) {
+    violations.push(wrong(refund.id, `another sum moved: ${against}`));
+  }
+  if ((refund.status === 'failed' || refund.status === 'cancelled') && standing.length > 0) {
+    violations.push(wrong(refund.id, `${refund.status} and moved: ${against}`));
+  }
+  return violations;
+}
+
+function isVoidedCredit({ status, id, transactionId }: Movement): boolean {
+  return status === 'voided' && id !== transactionId;
+}
+
+function isWhatWasAsked({ amount, currency }: Movement, refund: RefundRecord): boolean {
+  return BigInt(amount) === refund.amount && currency === refund.currency;
+}
+
+function reservationViolations({ payments, refunds }: Ledger): Violation[] {
+  const byPayment = groupBy(refunds, paymentOf);
+  return payments.flatMap((payment) => {
+    const live = (byPayment.get(paymentOf(payment)) ?? []).filter(
+      ({ status }) => status !== 'failed' && status !== 'cancelled',
+    );
+    const sum = live.reduce((total, { amount }) => total + amount, 0n);
+    if (payment.reserved === sum) return [];
+    const { transactionId, reserved } = payment;
+    return [wrong(null, `${reserved} reserved of ${transactionId}, its live refunds are ${sum}`)];
+  });
+}
+
+type PaymentKey = Pick<RefundRecord, 'organizationId' | 'environment' | 'processor' | 'transactionId'>;
+
+function paymentOf({ organizationId, environment, processor, transactionId }: PaymentKey): string {
+  return `${organizationId} ${environment} ${processor} ${transactionId}`;
+}
+
+function timelineViolations({ refunds, events }: Ledger): Violation[] {
+  const byRefund = groupBy(events, ({ refundId }) => refundId);
+  return refunds.flatMap((refund) => {
+    const timeline = byRefund.get(refund.id) ?? [];
+    const problem = timelineProblem(timeline);
+    if (problem !== null) return [wrong(refund.id, `its timeline ${problem}`)];
+    const told = timeline.at(-1)?.status;
+    return told === refund.status
+      ? []
+      : [wrong(refund.id, `its timeline ends ${told}, it is ${refund.status}`)];
+  });
+}
+
+function timelineProblem(timeline: readonly RefundEvent[]): string | null {
+  for (const [index, event] of timeline.entries()) {
+    if (event.seq !== index + 1) return `has ${event.seq} in place of ${index + 1}`;
+    const before = timeline[index - 1];
+    if (before === undefined) continue;
+    const hasMoved = event.status !== before.status;
+    const from = hasMoved ? before.status : null;
+    if (event.previousStatus !== from || (hasMoved && !canMove(before.status, event.status))) {
+      return `goes from ${before.status} to ${event.status} by way of ${event.previousStatus} at ${event.seq}`;
+    }
+  }
+  return timeline.length === 0 ? 'is empty' : null;
+}
+
+/** A refund in processing is always due at some time, so that the sweep finds it; one that awaits approval never is. */
+function workViolations({ refunds }: Ledger): Violation[] {
+  return refunds
+    .filter(({ status, dueAt }) =>
+      status === 'processing' ? dueAt === null : status === 'pending' && dueAt !== null,
+    )
+    .map(({ id, status, dueAt }) =>
+      wrong(id, `is ${status} and due at ${dueAt?.toISOString() ?? 'no time'}`),
+    );
+}
+
+function wrong(refundId: string | null, what: string): Violation {
+  return { kind: 'wrong', refundId, what };
+}

@@ -1,0 +1,73 @@
+import type { Database, Payment, RefundEvent } from '../../../shared/platform/database.ts';
+import type { Environment } from '../../../shared/platform/environment.ts';
+import type { MovedRefund, SandboxControl } from '../../sandbox/clients.ts';
+import { type RefundRecord, recordsOf } from './refund-records.ts';
+
+/** A refund that a processor has accepted, whatever became of it. */
+export interface Movement extends MovedRefund {
+  processor: string;
+  environment: Environment;
+}
+
+/** Both sides of the books: what we have on record, and what the processors did. */
+export interface Ledger {
+  refunds: RefundRecord[];
+  payments: Payment[];
+  /** In the order of each timeline. */
+  events: RefundEvent[];
+  movements: Movement[];
+}
+
+const environments = ['test', 'live'] as const;
+const processors = ['stripe', 'braintree'] as const;
+
+/** Reads both sides: ours as it stands at one moment, although refunds may be moving. */
+export async function readLedger(db: Database, sandbox: SandboxControl): Promise<Ledger> {
+  const ours = await db.$transaction(
+    async (tx) => ({
+      refunds: await recordsOf(tx),
+      payments: await tx.payment.findMany(),
+      events: await tx.refundEvent.findMany({ orderBy: [{ refundId: 'asc' }, { seq: 'asc' }] }),
+    }),
+    { isolationLevel: 'RepeatableRead' },
+  );
+  return { ...ours, movements: await readMovements(sandbox) };
+}
+
+async function readMovements(sandbox: SandboxControl): Promise<Movement[]> {
+  const scopes = environments.flatMap((environment) =>
+    processors.map((processor) => ({ processor, environment })),
+  );
+  const movements = scopes.map(async (scope) =>
+    (await sandbox.refunds(scope)).map((moved) => ({ ...moved, ...scope })),
+  );
+  return (await Promise.all(movements)).flat();
+}
+
+/**
+ * The refund that a movement belongs to; null for one that nobody here asked for. A void of an unsettled sale may carry
+ * no name of ours, so it is known by the payment that it ended: it is that of the refund that claims it, or else of one
+ * that was sent for the whole amount, and then rather of one whose outcome is open.
+ */
+export function ownerOf(movement: Movement, refunds: readonly RefundRecord[]): RefundRecord | null {
+  const here = refunds.filter((refund) => isOfPayment(refund, movement));
+  // One that was made past the service has no name, but a person may have said whose it is.
+  const named = here.find(({ id, externalRefundId }) =>
+    movement.key === '' ? externalRefundId === movement.id : movement.key === id,
+  );
+  if (named !== undefined || movement.id !== movement.transactionId) return named ?? null;
+  const claiming = here.find(({ externalRefundId }) => externalRefundId === movement.id);
+  if (claiming !== undefined) return claiming;
+  const sent = here.filter(
+    ({ attemptCount, amount }) => attemptCount > 0 && amount === BigInt(movement.amount),
+  );
+  return sent.find(({ status }) => status === 'processing') ?? sent[0] ?? null;
+}
+
+function isOfPayment(refund: RefundRecord, movement: Movement): boolean {
+  return (
+    refund.transactionId === movement.transactionId &&
+    refund.processor === movement.processor &&
+    refund.environment === movement.environment
+  );
+}

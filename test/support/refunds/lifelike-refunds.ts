@@ -1,0 +1,166 @@
+import type pg from 'pg';
+import type { RefundOwner } from '../../../shared/refunds/model/refund.ts';
+import { chance } from './many-refunds.ts';
+
+export interface LifelikeRefunds extends RefundOwner {
+  count: number;
+  /** The latest that one of them was created. */
+  now: Date;
+  /** Over how many days before that they were created. */
+  days: number;
+}
+
+/**
+ * Fills an organization that has both its accounts with refunds that a person would take for real ones: payments that were
+ * read, every status with the timeline that leads to it, retries, lost answers, approvals, flags. What is open was created
+ * lately. Once per environment only.
+ */
+export async function fillLifelikeRefunds(client: pg.Client, refunds: LifelikeRefunds): Promise<void> {
+  const { organizationId, environment, count, now, days } = refunds;
+  await client.query('begin');
+  await client.query(
+    `create temp table drawn (like refund including defaults, n int, story text, requester text, decider text,
+       took interval, paid bigint, attempt_count int, last_outcome attempt_outcome, due_at timestamptz,
+       unknown_since timestamptz, flagged_at timestamptz, flag_reason text, extra_refund_id text) on commit drop`,
+  );
+  await client.query(drawRefunds, [organizationId, environment, count, now, days]);
+  await client.query(insertPayments);
+  await client.query(`insert into refund (${columns}) select ${columns} from drawn`);
+  await client.query(insertWork);
+  await client.query(insertAttempts);
+  await client.query(insertTimelines);
+  await client.query('commit');
+}
+
+const columns = `id, organization_id, environment, transaction_id, processor, amount, currency, reason, status, initiated_by,
+  api_key_id, external_refund_id, failure_code, failure_message, metadata, processor_status, accepted_at,
+  created_at, updated_at, completed_at`;
+
+/** What the other tables of a refund are made from. */
+const drawnColumns = `${columns}, attempt_count, last_outcome, due_at, unknown_since, flagged_at, flag_reason, extra_refund_id`;
+
+const failures = `(values
+  (0, 'insufficient_funds', 'Your account does not have enough available funds to cover this refund.'),
+  (1, 'expired_or_canceled_card', 'The card that was charged has expired or was cancelled.'),
+  (2, 'already_refunded', 'The charge has been refunded in full already.'),
+  (3, 'charge_for_pending_refund_disputed', 'The customer has disputed the charge.'),
+  (4, 'processor_unavailable', 'It could not be sent within three days.')
+) as failure(number, code, message)`;
+
+const drawRefunds = `
+  with numbered as (
+    select n, ${chance('n', 2, 1_000)} as fate, ${chance('n', 3, 100)} as door, n <= greatest(10, $3::int / 50) as is_recent,
+      case when n % 9 = 0 then n - 1 else n end as payment,
+      ($5::float8 * 0.98 * power(n / $3::float8, 1.1) + $5::float8 * ${chance('n', 4, 1_000)} / 100000)
+        * interval '1 day' as age
+    from generate_series(1, $3::int) as n
+  ), told as (
+    select *, md5($1 || $2 || n) as digest, md5($1 || $2 || 'payment' || payment) as payment_digest,
+      case when ${chance('payment', 5, 10)} < 7 then 'stripe' else 'braintree' end as processor,
+      case when ${chance('payment', 6, 10)} < 7 then 'usd' else 'eur' end as currency,
+      (array[1900, 2450, 3900, 4999, 7900, 12900, 24900, 89000])[1 + ${chance('payment', 7, 8)}]::bigint as paid,
+      (case when door < 62 then 'api' when door < 88 then 'dashboard' else 'mcp' end)::initiated_by as initiated_by,
+      case
+        when is_recent then (array['settling', 'waiting', 'settling', 'done', 'unknown'])[1 + n % 5]
+        when fate < 700 then 'done' when fate < 750 then 'retried' when fate < 780 then 'lost'
+        when fate < 830 then 'approved' when fate < 900 then 'declined' when fate < 915 then 'reversed'
+        when fate < 945 then 'withdrawn' when fate < 970 then 'rejected' when fate < 975 then 'extra' else 'done'
+      end as story
+    from numbered
+  ), timed as (
+    select *, $4::timestamptz - age as created_at,
+      least(age * 0.9, case processor when 'stripe' then (2 + ${chance('n', 8, 90)}) * interval '1 minute'
+        else (4 + ${chance('n', 8, 40)}) * interval '1 hour' end) as took,
+      (case story when 'waiting' then 'pending' when 'settling' then 'processing' when 'unknown' then 'processing'
+        when 'declined' then 'failed' when 'reversed' then 'failed' when 'withdrawn' then 'cancelled'
+        when 'rejected' then 'cancelled' else 'completed' end)::refund_status as status,
+      (select id from api_key where organization_id = $1 and environment = $2::environment order by id limit 1) as key_id,
+      (select 'user:' || user_id from membership where organization_id = $1 order by user_id limit 1) as person
+    from told
+  )
+  insert into drawn (${drawnColumns}, n, story, requester, decider, took, paid)
+  select 'ref_01' || substr(digest, 1, 24), $1, $2::environment,
+    case processor when 'stripe' then 'ch_3' || payment_digest else substr(payment_digest, 1, 8) end,
+    processor,
+    case when payment % 9 = 8 then paid / 3 when ${chance('n', 9, 3)} = 0 then paid / 2 else paid end,
+    currency, (enum_range(null::refund_reason))[1 + ${chance('n', 10, 6)}], status, initiated_by,
+    case when initiated_by <> 'dashboard' then key_id end,
+    case when status = 'completed' or story in ('settling', 'reversed')
+      then case processor when 'stripe' then 're_3' || digest else substr(digest, 1, 8) end end,
+    case story when 'declined' then failure.code when 'reversed' then 'reversed' end,
+    case story when 'declined' then failure.message when 'reversed' then 'The bank of the customer sent the money back.' end,
+    case when n % 3 > 0 then jsonb_build_object('order', 'A-' || 20000 + n, 'channel',
+      (array['shop', 'app', 'support'])[1 + ${chance('n', 12, 3)}]) end,
+    case when status = 'completed' then case processor when 'stripe' then 'succeeded' else 'settled' end
+      when story = 'settling' then case processor when 'stripe' then 'pending' else 'submitted_for_settlement' end end,
+    case when story not in ('waiting', 'rejected', 'unknown', 'declined') then created_at + interval '2 seconds' end,
+    created_at, case when story = 'waiting' then created_at else created_at + took end,
+    case when status = 'completed' or story = 'reversed' then created_at + took end,
+    case when story in ('waiting', 'rejected') then 0 when story in ('retried', 'lost') then 2 else 1 end,
+    (case when story = 'unknown' then 'unknown' when story = 'declined' then 'rejected' else 'accepted' end)::attempt_outcome,
+    case when status = 'processing' then $4::timestamptz + interval '12 hours' end,
+    case when story = 'unknown' then created_at + interval '4 seconds' end,
+    case when story in ('unknown', 'extra') then created_at + took end,
+    case story when 'unknown' then 'The processor has not said for a day whether it has this refund.'
+      when 'extra' then 'The processor has another refund under the name of this one.' end,
+    case when story = 'extra' then 're_3' || md5(digest) end,
+    n, story, case initiated_by when 'dashboard' then coalesce(person, 'cli:seed')
+      else coalesce('key:' || key_id, 'cli:seed') end,
+    coalesce(person, 'cli:seed'), took, paid
+  from timed join ${failures} on failure.number = ${chance('n', 11, 5)}`;
+
+const insertPayments = `
+  insert into payment (organization_id, environment, processor, transaction_id, amount, currency, charged_at, reserved,
+    fetched_at, created_at)
+  select organization_id, environment, processor, transaction_id, min(paid), min(currency),
+    min(created_at) - interval '3 days', coalesce(sum(amount) filter (where status not in ('failed', 'cancelled')), 0),
+    min(created_at), min(created_at)
+  from drawn
+  group by organization_id, environment, processor, transaction_id`;
+
+const insertWork = `
+  insert into refund_work (refund_id, organization_id, environment, processor, due_at, unknown_since, flagged_at,
+    flag_reason, extra_refund_id)
+  select id, organization_id, environment, processor, due_at, unknown_since, flagged_at, flag_reason, extra_refund_id
+  from drawn where due_at is not null or flagged_at is not null`;
+
+const insertAttempts = `
+  insert into refund_attempt (refund_id, number, key_version, started_at, ended_at, outcome)
+  select id, number, 1, created_at + number * interval '1 second', created_at + (number + 1) * interval '1 second',
+    case when number = attempt_count then last_outcome else 'unavailable' end
+  from drawn cross join lateral generate_series(1, attempt_count) as number`;
+
+/** Each line: whose story it belongs to, what happens, who does it, from which status to which, what is told, and when. */
+const steps = `(values
+  (1, story in ('waiting', 'approved', 'rejected'), 'refund.approval_required', requester, null, 'pending', '{}'::jsonb,
+    interval '0'),
+  (2, story not in ('waiting', 'approved', 'rejected'), 'refund.created', requester, null, 'processing', '{}', interval '0'),
+  (3, story = 'approved', 'refund.processing', decider, 'pending', 'processing', '{"approved": true}', took * 0.3),
+  (4, story = 'rejected', 'refund.cancelled', decider, 'pending', 'cancelled',
+    '{"approved": false, "sent": false, "reason": "The parcel has arrived after all."}', took),
+  (5, attempt_count > 0, 'attempt.started', 'worker', null, 'processing', '{"attempt": 1}', took * 0.31),
+  (6, story = 'retried', 'attempt.unavailable', 'worker', null, 'processing',
+    '{"code": "rate_limited", "message": "Too many requests. Slow down."}', took * 0.32),
+  (7, story in ('lost', 'unknown'), 'attempt.unknown', 'worker', null, 'processing',
+    '{"code": "timeout", "message": "No answer within 10 seconds."}', took * 0.32),
+  (8, story = 'unknown', 'lookup.unanswered', 'worker', null, 'processing',
+    '{"code": "timeout", "message": "No answer within 10 seconds."}', took),
+  (9, story = 'lost', 'lookup.absent', 'worker', null, 'processing', '{}', took * 0.4),
+  (10, attempt_count > 1, 'attempt.started', 'worker', null, 'processing', '{"attempt": 2}', took * 0.41),
+  (11, accepted_at is not null, 'attempt.accepted', 'worker', null, 'processing',
+    jsonb_build_object('externalRefundId', external_refund_id), took * 0.42),
+  (12, story = 'withdrawn', 'cancel.requested', requester, null, 'processing', '{}', took * 0.7),
+  (13, story = 'withdrawn', 'refund.cancelled', 'worker', 'processing', 'cancelled', '{}', took),
+  (14, completed_at is not null, 'refund.completed', 'worker', 'processing', 'completed',
+    jsonb_build_object('processorStatus', processor_status), took),
+  (15, story = 'extra', 'reconciliation.flagged', 'worker', null, 'completed',
+    jsonb_build_object('problem', flag_reason, 'extraRefundId', extra_refund_id), took),
+  (16, status = 'failed', 'refund.failed', 'worker', case story when 'reversed' then 'completed' else 'processing' end,
+    'failed', jsonb_build_object('code', failure_code, 'message', failure_message), took)
+) as step(place, applies, type, actor, previous, becomes, detail, after)`;
+
+const insertTimelines = `
+  insert into refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at)
+  select 'evt_01' || substr(md5(drawn.id || place), 1, 24), drawn.id, row_number() over (partition by drawn.id order by place),
+    type, actor, previous::refund_status, becomes::refund_status, detail, created_at + after
+  from drawn cross join lateral ${steps} where applies`;

@@ -1,0 +1,66 @@
+import { evaluatePolicies } from '../../../shared/policies/evaluate.ts';
+import {
+  type Policy,
+  type PolicyFacts,
+  type PolicyInput,
+  type PolicyVerdict,
+  policySchema,
+  summaryOf,
+} from '../../../shared/policies/policy.ts';
+
+/** When the payment of `facts` was made. */
+export const charged = new Date('2026-01-01T12:00:00.000Z');
+/** 30 days after `charged`. */
+export const deadline = new Date('2026-01-31T12:00:00.000Z');
+/** A moment so many milliseconds after another. */
+export const later = (from: Date, ms: number) => new Date(from.getTime() + ms);
+
+/** A policy with the given rules and no others. */
+export function policy(rules: Partial<PolicyInput> = {}): Policy {
+  return policySchema.parse({ name: 'Shop', priority: 1, ...rules });
+}
+
+/** What differs from the payment of `facts`. */
+export interface Given {
+  transaction?: Partial<PolicyFacts['transaction']>;
+  refunds?: Parameters<typeof summaryOf>[0];
+  velocity?: PolicyFacts['velocity'];
+  request?: Partial<PolicyFacts['request']>;
+  now?: Date;
+}
+
+/** 100.00 USD, charged at `charged`, looked at a day later over the API. */
+export function facts({ transaction, refunds = [], request, ...rest }: Given = {}): PolicyFacts {
+  const paid = {
+    amount: 10_000n,
+    currency: 'usd',
+    chargedAt: charged,
+    processor: 'stripe',
+    refundedOutside: 0n,
+  };
+  return {
+    transaction: { ...paid, ...transaction },
+    refunds: summaryOf(refunds),
+    velocity: { refundsInLastDay: 0, amountInLastDay: 0n },
+    request: { amount: null, reason: null, metadata: null, initiatedBy: 'api', ...request },
+    now: later(charged, 86_400_000),
+    ...rest,
+  };
+}
+
+/** The status of a refund. */
+export type Status = Parameters<typeof summaryOf>[0][number]['status'];
+/** A refund of the payment. */
+export const refund = (amount: bigint, status: Status = 'completed') => ({
+  amount,
+  status,
+  createdAt: charged,
+});
+/** `facts` with a requested amount. */
+export const asked = (amount: bigint, given: Given = {}) =>
+  facts({ ...given, request: { ...given.request, amount } });
+/** The verdict of one policy. */
+export const evaluate = (rules: Partial<PolicyInput>, given: PolicyFacts) =>
+  evaluatePolicies([policy(rules)], given);
+/** The rule that decided. */
+export const lastRule = (verdict: PolicyVerdict) => verdict.trace.at(-1)?.rule;

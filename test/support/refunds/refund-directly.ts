@@ -1,0 +1,39 @@
+import { expect } from 'vitest';
+import type { Environment } from '../../../shared/platform/environment.ts';
+import { braintreeClient, stripeClient } from '../../sandbox/clients.ts';
+import type { TestService } from '../service.ts';
+
+/**
+ * Refunds a payment at its processor, past this service, as somebody in the processor's own dashboard would.
+ * @param refund `amount` in cents; in the test environment, unless told; `refundId` is the name under which a refund of ours would be there, if it is to look
+ * like one.
+ * @returns the processor's id of it.
+ */
+export async function refundDirectly(
+  { sandboxUrl }: Pick<TestService, 'sandboxUrl'>,
+  refund: {
+    processor: 'stripe' | 'braintree';
+    transactionId: string;
+    amount: number;
+    refundId?: string;
+    environment?: Environment;
+  },
+): Promise<string> {
+  const { processor, transactionId, amount, refundId, environment = 'test' } = refund;
+  if (processor === 'stripe') {
+    const metadata = refundId === undefined ? {} : { metadata: { refund_id: refundId } };
+    const made = await stripeClient(sandboxUrl, `sk_${environment}_direct`).refunds.create({
+      charge: transactionId,
+      amount,
+      ...metadata,
+    });
+    return made.id;
+  }
+  const { transactions } = braintreeClient(sandboxUrl, { publicKey: `${environment}_direct` });
+  const reply = await transactions.refund(transactionId, {
+    amount: (amount / 100).toFixed(2),
+    ...(refundId === undefined ? {} : { orderId: refundId }),
+  });
+  expect(reply.success, reply.message).toBe(true);
+  return reply.transaction.id;
+}

@@ -1,0 +1,89 @@
+import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '../../../shared/platform/database.ts';
+import type { TestService } from '../service.ts';
+import { waitFor } from '../wait-for.ts';
+
+/** An id as ours are, of a refund that is nowhere. */
+export const unknownRefundId = 'ref_01kahw3v6me8fbw6r5k2jdz7qs';
+
+type WorkState = Pick<
+  RefundWork,
+  | 'dueAt'
+  | 'leasedUntil'
+  | 'leaseToken'
+  | 'unknownSince'
+  | 'resyncRequestedAt'
+  | 'cancelRequestedAt'
+  | 'retryingSince'
+  | 'consecutiveFailures'
+  | 'flaggedAt'
+  | 'flagReason'
+  | 'extraRefundId'
+>;
+
+/** All that is on record of a refund: its row, its open work as far as there is any, and its attempts. */
+export type RefundRecord = Refund & {
+  work: RefundWork | null;
+  /** The last one first. */
+  attempts: Prisma.RefundAttemptGetPayload<object>[];
+  attemptCount: number;
+} & WorkState;
+
+const nothingToDo: WorkState = {
+  dueAt: null,
+  leasedUntil: null,
+  leaseToken: null,
+  unknownSince: null,
+  resyncRequestedAt: null,
+  cancelRequestedAt: null,
+  retryingSince: null,
+  consecutiveFailures: 0,
+  flaggedAt: null,
+  flagReason: null,
+  extraRefundId: null,
+};
+
+export async function rowOf({ deps }: Pick<TestService, 'deps'>, refundId: string): Promise<RefundRecord> {
+  const [record] = await recordsOf(deps.db, { id: refundId });
+  if (record === undefined) throw new Error(`There is no refund ${refundId}`);
+  return record;
+}
+
+/** Everything on record of the refunds that a condition selects, in the order of their ids. */
+export async function recordsOf(
+  db: DatabaseTransaction,
+  where: Prisma.RefundWhereInput = {},
+): Promise<RefundRecord[]> {
+  const refunds = await db.refund.findMany({
+    where,
+    include: { work: true, attempts: { orderBy: { number: 'desc' } } },
+    orderBy: { id: 'asc' },
+  });
+  return refunds.map((refund) => {
+    const { refundId: _, organizationId: __, environment: ___, processor: ____, ...work } = refund.work ?? {};
+    return { ...nothingToDo, ...work, ...refund, attemptCount: refund.attempts.length };
+  });
+}
+
+/** Makes a refund due now; whoever holds it goes on holding it. */
+export async function makeDue({ deps }: Pick<TestService, 'deps'>, refundId: string): Promise<void> {
+  await deps.db.$executeRaw`
+    UPDATE refund_work SET due_at = service_time(), enqueued_at = NULL WHERE refund_id = ${refundId}`;
+}
+
+/** Waits until the refund has this status. */
+export async function untilStatus(
+  service: TestService,
+  refundId: string,
+  status: string,
+): Promise<RefundRecord> {
+  return await waitFor(`refund ${refundId} to be ${status}`, async () => {
+    const refund = await rowOf(service, refundId);
+    return refund.status === status ? refund : null;
+  });
+}
+
+/** The types of a refund's events, in their order. */
+export async function timelineOf({ deps }: TestService, refundId: string): Promise<string[]> {
+  const events = await deps.db.refundEvent.findMany({ where: { refundId }, orderBy: { seq: 'asc' } });
+  return events.map(({ type }) => type);
+}

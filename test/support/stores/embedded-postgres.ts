@@ -1,0 +1,231 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../processes/free-port.ts';
+import { type Reaper, startReaper } from '../processes/reaper.ts';
+import { type Account, accountFor, launchAs } from '../processors/server-account.ts';
+import { alreadyInUse, claimDataDirectory, releaseDataDirectory } from './data-directory.ts';
+import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+
+export interface PostgresOptions {
+  /** Kept for the next start; without it, a temporary folder that is removed at the end. */
+  dataDir?: string;
+  /** A free one by default. */
+  port?: number;
+  /** False trades what a power cut would destroy for speed. */
+  durable: boolean;
+  /** Further settings of postgresql.conf. */
+  settings?: Record<string, string>;
+}
+
+export interface RunningPostgres {
+  /** Of the database `postgres`, as superuser. */
+  url: string;
+  port: number;
+  pid: number;
+  /** Settles when the server has ended, whoever ended it, with the last lines of its log. */
+  exited: Promise<string>;
+  /** Ends open connections, writes everything to disk, and waits until the server is gone. */
+  stop(): Promise<void>;
+}
+
+interface Cluster {
+  dataDir: string;
+  password: string;
+  account: Account | null;
+  binaries: PostgresBinaries;
+}
+
+const user = 'postgres';
+
+/**
+ * Starts the PostgreSQL that npm installed, listening on 127.0.0.1 alone. It ends with this process at the latest.
+ * @throws Error when the data directory is in use, or with the server's own words when it does not start.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
+  const temporary = options.dataDir === undefined ? makeTemporaryFolder() : null;
+  const dataDir = resolve(options.dataDir ?? join(temporary ?? '', 'data'));
+  try {
+    const cluster = await openCluster(dataDir);
+    const port = options.port ?? (await freePort());
+    const server = await startServer(cluster, [
+      ...serverFlags(port, options.settings),
+      ...speedFlags(options.durable),
+    ]);
+    const reaper = startReaper(server.pid, temporary === null ? 'INT' : 'QUIT', temporary);
+    return supervise(server, reaper, {
+      dataDir,
+      temporary,
+      port,
+      url: `postgresql://${user}:${cluster.password}@127.0.0.1:${port}/postgres`,
+    });
+  } catch (error) {
+    if (temporary !== null) rmSync(temporary, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+function makeTemporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'refund-postgres-'));
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+async function openCluster(dataDir: string): Promise<Cluster> {
+  mkdirSync(dirname(dataDir), { recursive: true });
+  const account = accountFor(dataDir);
+  const binaries = findPostgresBinaries();
+  await claimDataDirectory(dataDir);
+  const passwordFile = `${dataDir}.password`;
+  if (!existsSync(dataDir)) await createCluster(dataDir, passwordFile, account, binaries);
+  return { dataDir, password: readFileSync(passwordFile, 'utf8').trim(), account, binaries };
+}
+
+/** Made beside its place and moved there when complete: an interrupted initdb leaves nothing that looks usable. */
+async function createCluster(
+  dataDir: string,
+  passwordFile: string,
+  account: Account | null,
+  binaries: PostgresBinaries,
+): Promise<void> {
+  const draft = `${dataDir}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(draft, { mode: 0o700 });
+  rmSync(passwordFile, { force: true });
+  writeFileSync(passwordFile, `${randomBytes(16).toString('hex')}\n`, { mode: 0o600 });
+  if (account !== null) for (const path of [draft, passwordFile]) chownSync(path, account.uid, account.gid);
+  const args = [
+    ...['--pgdata', draft, '--username', user, '--pwfile', passwordFile, '--auth', 'scram-sha-256'],
+    // The same order of text, and the same messages, on every machine.
+    ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+    '--no-sync',
+  ];
+  const launch = launchAs(account, binaries.initdb, args, [draft, passwordFile]);
+  const child = spawn(launch.command, launch.args, {
+    ...launch.options,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const log = keepLog(child.stderr);
+  const code = await ended(child);
+  if (code !== 0) throw new Error(`initdb failed (${code}): ${log()}`);
+  renameSync(draft, dataDir);
+}
+
+function serverFlags(port: number, further: Record<string, string> = {}): string[] {
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: 200,
+    shared_buffers: '64MB',
+    log_checkpoints: 'off',
+    ...further,
+  };
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+function speedFlags(durable: boolean): string[] {
+  return durable
+    ? []
+    : ['fsync', 'synchronous_commit', 'full_page_writes'].flatMap((name) => ['-c', `${name}=off`]);
+}
+
+interface Server {
+  child: ChildProcessByStdio<null, null, Readable>;
+  pid: number;
+  log: () => string;
+}
+
+/** The shared memory of a server that was just killed stays in use until the last of its processes has noticed. */
+async function startServer(cluster: Cluster, flags: string[]): Promise<Server> {
+  const giveUpAt = performance.now() + 10_000;
+  for (;;) {
+    const server = launchServer(cluster, flags);
+    if (await becomesReady(server)) return server;
+    const log = server.log();
+    if (log.includes('pre-existing shared memory') && performance.now() < giveUpAt) {
+      await sleep(200);
+      continue;
+    }
+    if (log.includes('lock file "postmaster.pid" already exists')) throw alreadyInUse(cluster.dataDir, null);
+    throw new Error(`PostgreSQL did not start in ${cluster.dataDir}: ${log}`);
+  }
+}
+
+function launchServer({ dataDir, account, binaries }: Cluster, flags: string[]): Server {
+  const launch = launchAs(account, binaries.postgres, ['-D', dataDir, ...flags], [dataDir]);
+  const child = spawn(launch.command, launch.args, {
+    ...launch.options,
+    // In a process group of its own: Ctrl-C must not end the database before those who still write to it.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  return { child, pid: child.pid ?? -1, log: keepLog(child.stderr) };
+}
+
+/** Resolves to false when the server ends before it accepts connections; replaying a long log may take its time. */
+function becomesReady({ child }: Server): Promise<boolean> {
+  return new Promise((resolve) => {
+    child.stderr.on('data', (text: string) => {
+      if (text.includes('ready to accept connections')) resolve(true);
+    });
+    ended(child).then(() => resolve(false));
+  });
+}
+
+interface Place {
+  dataDir: string;
+  temporary: string | null;
+  port: number;
+  url: string;
+}
+
+function supervise({ child, pid, log }: Server, reaper: Reaper, place: Place): RunningPostgres {
+  const exited = ended(child).then(() => {
+    reaper.dismiss();
+    releaseDataDirectory(place.dataDir);
+    if (place.temporary !== null) rmSync(place.temporary, { recursive: true, force: true });
+    return log();
+  });
+  const stop = async () => {
+    // From the gentle to the final: a checkpoint may be slow, a hanging server must not hang us.
+    const signals = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const;
+    for (const signal of signals) {
+      child.kill(signal);
+      if ((await Promise.race([exited, sleep(15_000, null, { ref: false })])) !== null) return;
+    }
+  };
+  return { url: place.url, port: place.port, pid, exited, stop };
+}
+
+function ended(child: ChildProcessByStdio<null, null, Readable>): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode);
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(null));
+    child.once('close', (code) => resolve(code));
+  });
+}
+
+/** Keeps the end of a stream, for error messages. */
+function keepLog(stream: Readable): () => string {
+  let text = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    text = (text + chunk).slice(-4_000);
+  });
+  return () => text.trim();
+}

@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { freePort, freePorts } from '../processes/free-port.ts';
+import { startReaper } from '../processes/reaper.ts';
+import { waitFor } from '../wait-for.ts';
+
+export interface RedisOptions {
+  /** A free one by default. */
+  port?: number;
+  /** Writes every command to disk before it answers; by default nothing is kept. */
+  aof?: boolean;
+  /** Where it keeps its files, for the next start; by default a temporary folder that is removed at the end. */
+  folder?: string;
+  /** Further arguments of redis-server. */
+  args?: string[];
+}
+
+export interface RunningRedis {
+  url: string;
+  port: number;
+  pid: number;
+  process: ChildProcess;
+  /** Ends the server at once, unsaved data included, and waits until it is gone. */
+  stop(): Promise<void>;
+}
+
+export interface RunningRedisCluster {
+  /** Of the first node; a client learns the others from it. */
+  url: string;
+  nodes: RunningRedis[];
+  stop(): Promise<void>;
+}
+
+/** The version of the redis-server on PATH, or null when there is none. */
+export function findRedisServer(): string | null {
+  const { status, stdout } = spawnSync('redis-server', ['--version'], { encoding: 'utf8' });
+  return status === 0 ? (/v=(\S+)/.exec(stdout)?.[1] ?? 'unknown') : null;
+}
+
+/**
+ * Starts redis-server on 127.0.0.1. It ends with this process at the latest.
+ * @throws Error with the server's own words when it does not start.
+ */
+export async function startRedis(options: RedisOptions = {}): Promise<RunningRedis> {
+  const port = options.port ?? (await freePort());
+  const temporary = options.folder === undefined ? mkdtempSync(join(tmpdir(), 'refund-redis-')) : null;
+  const folder = options.folder ?? temporary ?? '';
+  const durability = options.aof
+    ? ['--appendonly', 'yes', '--appendfsync', 'always']
+    : ['--appendonly', 'no'];
+  const child = spawn(
+    'redis-server',
+    [
+      ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
+      // What BullMQ asks for: a queue must not lose its keys when memory is short.
+      ...['--maxmemory-policy', 'noeviction', ...durability, ...(options.args ?? [])],
+    ],
+    { detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  const exited = new Promise<void>((resolve) =>
+    child.once('close', () => resolve()).once('error', () => resolve()),
+  );
+  await becomesReady(child).catch((error) => {
+    if (temporary !== null) rmSync(temporary, { recursive: true, force: true });
+    throw error;
+  });
+  const pid = child.pid ?? -1;
+  const reaper = startReaper(pid, 'KILL', temporary);
+  const gone = exited.then(() => {
+    reaper.dismiss();
+    if (temporary !== null) rmSync(temporary, { recursive: true, force: true });
+  });
+  const stop = async () => {
+    child.kill('SIGKILL');
+    await gone;
+  };
+  return { url: `redis://127.0.0.1:${port}`, port, pid, process: child, stop };
+}
+
+/** Starts three masters that share the slots of one cluster. */
+export async function startRedisCluster(): Promise<RunningRedisCluster> {
+  const ports = await freePorts(6);
+  // By default the cluster's own port is 10000 above the other one, which may not exist.
+  const pairs = [0, 2, 4].map((at) => [ports[at] ?? 0, ports[at + 1] ?? 0] as const);
+  const nodes = await Promise.all(
+    pairs.map(([port, busPort]) =>
+      startRedis({ port, args: ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)] }),
+    ),
+  );
+  const stop = async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+  };
+  try {
+    await joinNodes(pairs);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url: nodes[0]?.url ?? '', nodes, stop };
+}
+
+const slotCount = 16_384;
+
+async function joinNodes(pairs: readonly (readonly [port: number, busPort: number])[]): Promise<void> {
+  const clients = pairs.map(([port]) => new Redis({ host: '127.0.0.1', port }));
+  try {
+    for (const [index, client] of clients.entries()) {
+      const share = (part: number) => Math.floor((slotCount * part) / clients.length);
+      await client.call('CLUSTER', 'ADDSLOTSRANGE', share(index), share(index + 1) - 1);
+      for (const [port, busPort] of pairs) await client.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort);
+    }
+    await waitFor('every node of the Redis cluster to know all slots', async () => {
+      const infos = await Promise.all(clients.map((client) => client.cluster('INFO')));
+      const knowsAll = (info: string) =>
+        info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${clients.length}`);
+      return infos.every(knowsAll);
+    });
+  } finally {
+    for (const client of clients) client.disconnect();
+  }
+}
+
+function becomesReady(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let log = '';
+    const read = (chunk: Buffer) => {
+      log = (log + chunk.toString()).slice(-4_000);
+      if (log.includes('eady to accept connections')) resolve();
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.once('error', reject);
+    child.once('close', (code) => reject(new Error(`redis-server did not start (${code}): ${log}`)));
+  });
+}

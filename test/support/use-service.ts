@@ -1,0 +1,17 @@
+import { madeBeforeTests } from './dashboard/made-before-tests.ts';
+import { type ServiceOptions, startService, type TestService } from './service.ts';
+import { postgresQueues } from './stores/backends.ts';
+import { useDatabase } from './stores/database.ts';
+
+/**
+ * Gives a test file, or a `describe` block, the whole service on a database of its own; the queues are in PostgreSQL
+ * unless told. To be called before the hooks that use it, so that the service is closed after they are done.
+ */
+export function useService(options: Partial<Omit<ServiceOptions, 'databaseUrl'>> = {}): TestService {
+  const databaseUrl = useDatabase();
+  return madeBeforeTests(
+    'The service',
+    () => startService({ backend: postgresQueues, ...options, databaseUrl: databaseUrl() }),
+    (service) => service.close(),
+  );
+}

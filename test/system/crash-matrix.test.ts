@@ -1,0 +1,64 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { madeBeforeTests } from '../support/dashboard/made-before-tests.ts';
+import { useDatabase } from '../support/stores/database.ts';
+import { type Combination, type Run, slice } from './crash-matrix/combinations.ts';
+import { crashPoints } from './crash-matrix/crash-points.ts';
+import { allCombinations, playAll, type Result, startMatrix, traces } from './crash-matrix/matrix.ts';
+import { plantedBugs } from './crash-matrix/planted-bugs.ts';
+
+/** Combinations of a run that is not told otherwise by `MATRIX=<count>` or `MATRIX=full`: some 25 s on two cores. */
+const usualCount = 30;
+/** Combinations that a planted bug has to show in. */
+const plantedCount = 8;
+
+const seed = Number(process.env.MATRIX_SEED ?? 1);
+const databaseUrl = useDatabase();
+const matrix = madeBeforeTests(
+  'The matrix',
+  () => startMatrix(databaseUrl()),
+  ({ service }) => service.close(),
+);
+
+describe('a process that dies or freezes at any point, whatever the processor answers and the queue does', () => {
+  let found: Map<Run, string[]>;
+  let all: Combination[];
+
+  beforeAll(async () => {
+    found = await traces(matrix);
+    all = allCombinations(found);
+  }, 300_000);
+
+  test('dies at every point that there is: before and after each commit, each call and each wake-up', () => {
+    const passed = [...found.values()].flat().map((point) => point.replace(/, again$/, ''));
+    expect([...new Set(passed)].toSorted()).toEqual([...crashPoints].toSorted());
+  });
+
+  test('leaves a refund that moves once at most, comes to its end, and whose timeline tells how', async () => {
+    const { MATRIX: asked = usualCount } = process.env;
+    const count = asked === 'full' ? all.length : Number(asked);
+    const result = await playAll(matrix, slice(all, count, seed), {
+      tell: (soFar) => console.log(`So far: ${describeResult(soFar)}\n${soFar.violations.join('\n')}`),
+    });
+    console.log(`Crash matrix: ${describeResult(result)} (of ${all.length} combinations, seed ${seed})`);
+    for (const title of result.missed) console.log(`Missed its point: ${title}`);
+    expect(result.violations.join('\n')).toBe('');
+    expect(result.combinations).toBe(Math.min(count, all.length));
+    expect(result.missed.length, result.missed.join('\n')).toBeLessThanOrEqual(count / 50);
+  }, 14_400_000);
+
+  test.each(plantedBugs)(
+    'notices $name',
+    async ({ name, tampering, shows, symptom }) => {
+      const result = await playAll(matrix, slice(all.filter(shows), plantedCount, seed), { tampering });
+      const noticed = result.violations.filter((violation) => symptom.test(violation));
+      console.log(`Planted: ${name}. ${describeResult(result)}; first: ${noticed[0]}`);
+      expect(noticed.length).toBeGreaterThan(0);
+    },
+    300_000,
+  );
+});
+
+function describeResult({ combinations, checks, missed, violations, elapsedMs }: Result): string {
+  const seconds = (elapsedMs / 1000).toFixed(1);
+  return `${combinations} combinations (${missed.length} missed their point), ${checks} checks, ${violations.length} violations, ${seconds} s`;
+}

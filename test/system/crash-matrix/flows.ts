@@ -1,0 +1,206 @@
+import { cancelRefund } from '../../../shared/refunds/lifecycle/cancel.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { carryOn, settleAtProcessor } from './carry-on.ts';
+import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from './combinations.ts';
+import type { ProcessorCall } from './killable-dependencies.ts';
+import type { Actor, Stage } from './stage.ts';
+
+/** One way through the service, from the moment at which a process may die. */
+export interface Flow {
+  answers: readonly Answer[];
+  processors: readonly Run['processor'][];
+  /** What is special about the payment. */
+  payment?(run: Run): PaymentTraits;
+  /** The call that gets the answer, the first time that it is made. */
+  call: ProcessorCall;
+  /** True when `arrange` makes that call. */
+  isArmedFirst?: boolean;
+  /** What healthy processes have done before. */
+  arrange?(stage: Stage, healthy: Actor): Promise<void>;
+  /** What the process does before it works on jobs. */
+  begin?(stage: Stage, actor: Actor): Promise<void>;
+  /** How the refund may end, if nobody cancels it meanwhile. */
+  ends(run: Run): readonly string[];
+}
+
+export interface PaymentTraits {
+  /** Part of its id, by which the sandbox knows what to do with it. */
+  id?: 'declined' | 'missing';
+  status?: string;
+  paymentMethod?: string;
+}
+
+/** A part of the payment; the whole of one that has not settled is voided. */
+const amounts: Record<'part' | 'whole', bigint> = { part: 2_500n, whole: 10_000n };
+
+/** Asks for the refund as a client does. */
+export async function request({ run, organization, transactionId }: Stage, { deps }: Actor): Promise<void> {
+  const asked = {
+    organizationId: organization.id,
+    environment: 'test' as const,
+    apiKeyId: organization.keys.test.id,
+    initiatedBy: 'api' as const,
+    actor: `key:${organization.keys.test.id}`,
+    transactionId,
+    amount: run.flow === 'void' ? amounts.whole : amounts.part,
+    currency: 'usd',
+    reason: 'other' as const,
+    processor: run.processor,
+    metadata: null,
+    idempotency: null,
+  };
+  await createRefund(deps, asked);
+}
+
+/** Asks for the refund to be cancelled, as a client does. */
+export async function cancel(stage: Stage, { deps }: Actor): Promise<void> {
+  const refund = await stage.refund();
+  if (refund === null) return;
+  const outcome = await cancelRefund(deps, {
+    refundId: refund.id,
+    organizationId: refund.organizationId,
+    environment: refund.environment,
+    actor: `key:${stage.organization.keys.test.id}`,
+    idempotencyKey: null,
+  });
+  if (outcome.kind === 'cancelled') stage.wasToldCancelled = true;
+}
+
+async function accepted(stage: Stage, healthy: Actor): Promise<void> {
+  await request(stage, healthy);
+  await advance(stage, healthy);
+}
+
+async function advance(stage: Stage, { deps }: Actor): Promise<void> {
+  const refund = await stage.situation();
+  if (refund === null) return;
+  await advanceRefund(deps, refund.id);
+  stage.wakeUps.delete(refund.id);
+}
+
+/** Changes the refund at its processor. */
+async function driveTo(stage: Stage, status: string): Promise<void> {
+  const [entry] = await stage.ledger();
+  if (entry === undefined) throw new Error('The processor has no refund.');
+  await stage.service.sandbox.driveRefund(entry.id, { status });
+}
+
+const both = ['stripe', 'braintree'] as const;
+const endsOf = ({ answer }: Run) => [answer === 'rejected' ? 'failed' : 'completed'];
+
+export const flows: Record<FlowName, Flow> = {
+  refund: {
+    answers: allAnswers,
+    processors: both,
+    payment: ({ answer }) => (answer === 'rejected' ? { id: 'declined' } : {}),
+    call: 'createRefund',
+    begin: request,
+    ends: endsOf,
+  },
+  void: {
+    answers: allAnswers.filter((answer) => answer !== 'rejected'),
+    processors: ['braintree'],
+    payment: () => ({ status: 'submitted_for_settlement' }),
+    call: 'createRefund',
+    begin: request,
+    ends: endsOf,
+  },
+  'refund turned down at its second try': {
+    answers: ['429', 'reset before applying'],
+    processors: both,
+    payment: () => ({ id: 'declined' }),
+    call: 'createRefund',
+    begin: request,
+    ends: () => ['failed'],
+  },
+  'cancellation of a refund not sent': {
+    answers: ['ok'],
+    processors: both,
+    call: 'createRefund',
+    arrange: request,
+    begin: cancel,
+    ends: () => ['cancelled', 'completed'],
+  },
+  'cancellation of a refund perhaps sent': {
+    answers: ['reset before applying', 'reset after applying'],
+    processors: both,
+    call: 'createRefund',
+    isArmedFirst: true,
+    arrange: accepted,
+    begin: cancel,
+    ends: () => ['cancelled', 'completed'],
+  },
+  'cancellation of an accepted refund': {
+    answers: allAnswers,
+    processors: both,
+    // Stripe takes back only what waits for the customer.
+    payment: ({ answer, processor }) =>
+      answer === 'rejected' && processor === 'stripe' ? { paymentMethod: 'card' } : {},
+    call: 'cancelRefund',
+    async arrange(stage, healthy) {
+      await accepted(stage, healthy);
+      const { answer, processor } = stage.run;
+      if (answer === 'rejected' && processor === 'braintree') await driveTo(stage, 'settling');
+    },
+    begin: cancel,
+    ends: ({ answer }) => (answer === 'rejected' ? ['completed'] : ['cancelled', 'completed']),
+  },
+  'throttled account': {
+    answers: ['ok'],
+    processors: both,
+    call: 'createRefund',
+    async arrange(stage, healthy) {
+      await request(stage, healthy);
+      await stage.throttleAccount();
+    },
+    ends: endsOf,
+  },
+  verification: {
+    answers: [...answersToReads, 'rejected'],
+    processors: both,
+    call: 'getTransaction',
+    payment: ({ answer }) => (answer === 'rejected' ? { id: 'missing' } : {}),
+    async arrange(stage, healthy) {
+      await stage.fault('transaction.get', 'error-503');
+      await request(stage, healthy);
+    },
+    ends: endsOf,
+  },
+  lookup: {
+    answers: answersToReads,
+    processors: both,
+    call: 'findRefund',
+    async arrange(stage, healthy) {
+      await stage.fault('refund.create', 'reset-after-apply');
+      await accepted(stage, healthy);
+    },
+    ends: endsOf,
+  },
+  settlement: {
+    answers: answersToReads,
+    processors: both,
+    call: 'getRefund',
+    async arrange(stage, healthy) {
+      await accepted(stage, healthy);
+      if (stage.run.processor === 'braintree') await driveTo(stage, 'settling');
+    },
+    ends: endsOf,
+  },
+  review: {
+    answers: answersToReads,
+    processors: both,
+    call: 'getRefund',
+    async arrange(stage, healthy) {
+      await accepted(stage, healthy);
+      await settleAtProcessor(stage);
+      await carryOn(stage, healthy);
+      await driveTo(stage, stage.run.processor === 'stripe' ? 'failed' : 'settlement_declined');
+      const refund = await stage.refund();
+      if (refund === null) throw new Error('There is no refund to review.');
+      await requestResync(stage.service.deps.db, refund);
+    },
+    ends: () => ['failed'],
+  },
+};

@@ -1,0 +1,253 @@
+import type { Dependencies } from '../../../shared/dependencies.ts';
+import type { Settings } from '../../../shared/platform/config.ts';
+import {
+  type Database,
+  type DatabaseTransaction,
+  Prisma,
+  type Reads,
+} from '../../../shared/platform/database.ts';
+import type { RefundQueues } from '../../../shared/platform/queues.ts';
+import { ProcessorConnections } from '../../../shared/processors/accounts/connections.ts';
+import type { Processor } from '../../../shared/processors/contract/processor.ts';
+import { leaseMs } from '../../../shared/refunds/lifecycle/claim.ts';
+import { openLookups } from '../../../shared/refunds/lifecycle/lookups.ts';
+import { openRefundStatements } from '../../../shared/refunds/lifecycle/statements.ts';
+import type { KillableProcess } from './killable-process.ts';
+import { isWriteStatement, nameOfWrite, type Write } from './names-of-writes.ts';
+import { replacing } from './replacing.ts';
+
+/** What changes something or asks something at a processor, over the wire. */
+export type ProcessorCall = 'getTransaction' | 'createRefund' | 'findRefund' | 'getRefund' | 'cancelRefund';
+
+/** What changes on the way out of a process; the planted bugs of the matrix are made of these. */
+export interface Tampering {
+  settings?: Pick<Settings, 'LOOKUP_SETTLE_DELAY_MS'>;
+  /** The text of functions of the core, by their names. */
+  sql?: Readonly<Record<string, (text: string) => string>>;
+  processor?(processor: Processor): Processor;
+}
+
+/** Refunds that a queue has told of, by id; jobs carry nothing else. */
+export type WakeUps = Set<string>;
+
+/**
+ * The dependencies of a process that can be killed: the same database, processors and clocks, with a named point before
+ * and after everything that can be seen from outside. Reads have no points of their own, because a crash at a read is
+ * one after the write before it.
+ */
+export function killable(
+  deps: Dependencies,
+  process: KillableProcess,
+  wakeUps: WakeUps,
+  tampering: Tampering = {},
+): Dependencies {
+  const tamper = tampering.processor ?? ((processor: Processor) => processor);
+  const settings = { ...deps.settings, ...tampering.settings };
+  const db = killableDatabase(deps.db, process);
+  const reads = replacing<Reads>(deps.reads, {
+    query: async (...query: Parameters<Reads['query']>) => {
+      await process.pass();
+      return await deps.reads.query(...query);
+    },
+  });
+  const { secrets, clock, log } = deps;
+  const connections = new ProcessorConnections({ db, clock, log, secrets });
+  return {
+    ...deps,
+    settings,
+    db,
+    reads,
+    lookups: openLookups(reads),
+    statements: openRefundStatements(db, leaseMs(settings)),
+    queues: killableQueues(deps.queues, process, wakeUps),
+    connections: replacing<ProcessorConnections>(connections, {
+      connect: async (account: Parameters<ProcessorConnections['connect']>[0]) =>
+        killableProcessor(tamper(await connections.connect(account)), process),
+    }),
+  };
+}
+
+/** All of them: a write on one that has no name in the matrix is an error, and passes nowhere unseen. */
+const models = Object.values(Prisma.ModelName).map(
+  (name) => `${name.charAt(0).toLowerCase()}${name.slice(1)}` as Uncapitalize<typeof name>,
+);
+const readMethods = /^(find|count|aggregate|groupBy)/;
+
+function killableDatabase(db: Database, process: KillableProcess): Database {
+  /** A write outside of a transaction is committed by itself. */
+  const committing = async <T>(write: Write, work: () => Promise<T>): Promise<T> => {
+    const name = nameOfWrite(write);
+    await process.reach(`before ${name}`);
+    const result = await work();
+    const done = doneBy(name, result);
+    if (done === null) return result;
+    if (needsLease(write)) process.noteWrite(done);
+    // The statement was carried out, and its connection broke before it said so.
+    if (write.kind === 'statement' && isOfCore(write.sql)) await process.reach(`answer lost of ${done}`);
+    await process.reach(`after ${done}`);
+    process.noteClaim(tokenIn(result));
+    return result;
+  };
+  const client = killableClient(db, process, committing);
+  return replacing<Database>(db, {
+    ...client,
+    $transaction: (work: (tx: DatabaseTransaction) => Promise<unknown>) => runTransaction(db, process, work),
+  });
+}
+
+async function runTransaction<T>(
+  db: Database,
+  process: KillableProcess,
+  work: (tx: DatabaseTransaction) => Promise<T>,
+): Promise<T> {
+  await process.pass();
+  const changes: string[] = [];
+  const noting = async <R>(write: Write, perform: () => Promise<R>): Promise<R> => {
+    await process.pass();
+    const result = await perform();
+    const done = doneBy(nameOfWrite(write), result);
+    if (done !== null) changes.push(done);
+    return result;
+  };
+  const commit = () => changes.findLast((change) => change.includes('.')) ?? changes.at(-1);
+  try {
+    const result = await db.$transaction(async (tx) => {
+      const value = await work(replacing(tx, killableClient(tx, process, noting)));
+      if (commit() !== undefined) await process.reach(`before commit of ${commit()}`, true);
+      return value;
+    });
+    if (commit() !== undefined) await process.reach(`after commit of ${commit()}`);
+    return result;
+  } catch (error) {
+    await process.pass();
+    throw error;
+  }
+}
+
+/** What a write has done; null when it was guarded and has changed nothing, or has to be asked for again. */
+function doneBy(name: string, result: unknown): string | null {
+  if (isEmpty(result)) return null;
+  const [row] = Array.isArray(result) ? result : [];
+  const { outcome, claim } = (row ?? {}) as { outcome?: string; claim?: { step: string } };
+  if (claim !== undefined) return `claim to ${claim.step}`;
+  if (outcome === undefined || ['created', 'recorded'].includes(outcome)) return name;
+  return name === 'cancellation' && ['cancelled', 'asked'].includes(outcome) ? name : null;
+}
+
+/** The fencing token of a claim. */
+function tokenIn(result: unknown): number | null {
+  const [row] = Array.isArray(result) ? result : [];
+  return (row as { claim?: { work: { lease_token: number } } } | undefined)?.claim?.work.lease_token ?? null;
+}
+
+function isOfCore({ text }: Prisma.Sql): boolean {
+  return /\b(create_refunds|claim_refunds|record_refunds|cancel_refund)\(/.test(text);
+}
+
+/** True for a write that only the holder of a refund's lease may make. */
+function needsLease(write: Write): boolean {
+  return write.kind === 'statement' && /record_refunds\(|SET leased_until = /.test(write.sql.text);
+}
+
+type Perform = <T>(write: Write, work: () => Promise<T>) => Promise<T>;
+
+function killableClient(
+  client: DatabaseTransaction,
+  process: KillableProcess,
+  perform: Perform,
+): Record<string, unknown> {
+  const raw =
+    <T>(send: (sql: Prisma.Sql) => Promise<T>) =>
+    async (strings: TemplateStringsArray, ...values: unknown[]): Promise<T> => {
+      const sql = Prisma.sql(strings, ...(values as Prisma.Sql[]));
+      const work = () => send(sql);
+      if (isWriteStatement(sql)) return await perform({ kind: 'statement', sql }, work);
+      await process.pass();
+      return await work();
+    };
+  return {
+    $executeRaw: raw((sql) => client.$executeRaw(sql)),
+    $queryRaw: raw((sql) => client.$queryRaw(sql)),
+    ...Object.fromEntries(
+      models.map((model) => [model, killableModel(client[model], model, process, perform)]),
+    ),
+  };
+}
+
+interface Query {
+  data?: Record<string, unknown>;
+}
+
+function killableModel(target: object, model: string, process: KillableProcess, perform: Perform): object {
+  return new Proxy(target, {
+    get(original, name) {
+      const method = String(name);
+      const send = (query: Query): Promise<unknown> =>
+        (Reflect.get(original, name) as (query: Query) => Promise<unknown>).call(original, query);
+      return async (query: Query) => {
+        if (!readMethods.test(method)) {
+          const { data = {} } = query;
+          return await perform({ kind: 'model', model, method, data }, () => send(query));
+        }
+        await process.pass();
+        return await send(query);
+      };
+    },
+  });
+}
+
+function isEmpty(result: unknown): boolean {
+  if (typeof result === 'object' && result !== null && 'count' in result) return result.count === 0;
+  return result === 0 || (Array.isArray(result) && result.length === 0);
+}
+
+function killableProcessor(processor: Processor, process: KillableProcess): Processor {
+  const read = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    await process.reach(`before ${name}`);
+    const answer = await onTheWire(process, work);
+    await process.reach(`after ${name}`);
+    return answer;
+  };
+  const write = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    await process.reach(`before ${name}`);
+    const answer = onTheWire(process, work);
+    await process.reach(`during ${name}`);
+    const value = await answer;
+    await process.reach(`after ${name}`);
+    return value;
+  };
+  const calls: Pick<Processor, ProcessorCall> = {
+    getTransaction: (...args) => read('getTransaction', () => processor.getTransaction(...args)),
+    findRefund: (...args) => read('findRefund', () => processor.findRefund(...args)),
+    getRefund: (...args) => read('getRefund', () => processor.getRefund(...args)),
+    createRefund: (...args) => write('createRefund', () => processor.createRefund(...args)),
+    cancelRefund: (...args) => write('cancelRefund', () => processor.cancelRefund(...args)),
+  };
+  return replacing(processor, calls);
+}
+
+/** A call that has left goes on whatever becomes of its process. */
+function onTheWire<T>(process: KillableProcess, work: () => Promise<T>): Promise<T> {
+  const call = work();
+  process.calls.add(call);
+  call.then(
+    () => process.calls.delete(call),
+    () => process.calls.delete(call),
+  );
+  return call;
+}
+
+function killableQueues(queues: RefundQueues, process: KillableProcess, wakeUps: WakeUps): RefundQueues {
+  return replacing<RefundQueues>(queues, {
+    wake: ({ id }: { id: string }) => {
+      process.reachAtOnce('before wake');
+      wakeUps.add(id);
+      process.reachAtOnce('after wake');
+    },
+    wakeAll: async (_processor: string, ids: readonly string[]) => {
+      await process.reach('before wakeAll');
+      for (const id of ids) wakeUps.add(id);
+      await process.reach('after wakeAll');
+    },
+  });
+}

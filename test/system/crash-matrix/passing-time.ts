@@ -1,0 +1,45 @@
+import type { Database } from '../../../shared/platform/database.ts';
+
+/**
+ * How long after the end of an attempt a lookup that finds nothing is proof. It leaves time for the lookups before: those
+ * that come after the first pause, and after the lease of a worker that died.
+ */
+export const settleDelayMs = 60_000;
+
+/** More than the time after which the sweep wakes a refund once more. */
+const marginMs = 6_000;
+
+/** How many milliseconds it takes until a refund is due again and every lease on it is over. */
+export async function timeUntilDueMs(db: Database, refundId: string): Promise<number> {
+  const [found] = await db.$queryRaw<{ ms: number }[]>`
+    SELECT (extract(epoch FROM greatest(
+      interval '0', leased_until - service_time(), due_at - service_time()
+    )) * 1000)::float8 AS ms
+    FROM refund_work WHERE refund_id = ${refundId}`;
+  return marginMs + (found?.ms ?? 0);
+}
+
+/**
+ * Lets time pass for one refund and the account it goes through: instead of waiting, all its moments are moved into the
+ * past by as much.
+ */
+export async function letTimePass(db: Database, refundId: string, passedMs: number): Promise<void> {
+  await db.$executeRaw`
+    WITH passed AS (
+      SELECT id, organization_id, processor, ${passedMs} * interval '1 millisecond' AS time
+      FROM refund WHERE id = ${refundId}
+    ), rested AS (
+      UPDATE processor_account SET throttled_until = throttled_until - time FROM passed
+      WHERE processor_account.organization_id = passed.organization_id
+        AND processor_account.processor = passed.processor AND throttled_until IS NOT NULL
+    ), attempted AS (
+      UPDATE refund_attempt SET started_at = started_at - time, ended_at = ended_at - time
+      FROM passed WHERE refund_attempt.refund_id = passed.id
+    )
+    UPDATE refund_work SET
+      leased_until = leased_until - time, due_at = due_at - time, enqueued_at = enqueued_at - time,
+      unknown_since = unknown_since - time, retrying_since = retrying_since - time,
+      resync_requested_at = resync_requested_at - time, cancel_requested_at = cancel_requested_at - time,
+      flagged_at = flagged_at - time
+    FROM passed WHERE refund_work.refund_id = passed.id`;
+}

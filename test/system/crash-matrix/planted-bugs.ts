@@ -1,0 +1,78 @@
+import type { Processor } from '../../../shared/processors/contract/processor.ts';
+import type { Combination } from './combinations.ts';
+import type { Tampering } from './killable-dependencies.ts';
+import { replacing } from './replacing.ts';
+
+/** A mistake that the service could have, put between its code and what it works with. */
+export interface PlantedBug {
+  name: string;
+  tampering: Tampering;
+  /** Where it can show. */
+  shows(combination: Combination): boolean;
+  /** What has to be noticed. */
+  symptom: RegExp;
+}
+
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: 'a claim that nothing guards: neither the lease nor what is unknown keeps a worker off',
+    tampering: { sql: { claim_refunds: withoutLease, next_refund_step: withoutDoubt } },
+    shows: ({ flow, mishap }) => flow === 'refund' && mishap === 'two workers at once',
+    symptom: /more than one movement|sends again|was not the last/,
+  },
+  {
+    name: 'an unknown outcome that is taken for a rejection',
+    tampering: { processor: rejectingUnknown },
+    shows: ({ flow, answer }) => flow === 'refund' && /after applying|applied|malformed/.test(answer),
+    symptom: /failed and moved/,
+  },
+  {
+    name: 'a reservation that is not given back',
+    tampering: {
+      sql: {
+        move_refunds: (text) =>
+          text.replace('SET reserved = p.reserved - ended.amount', 'SET reserved = p.reserved'),
+      },
+    },
+    shows: ({ answer, isCancelled }) => answer === 'rejected' || isCancelled,
+    symptom: /reserved of .* its live refunds are 0/,
+  },
+  {
+    name: 'a lookup that finds nothing, whatever there is',
+    tampering: { processor: (processor) => replacing(processor, { findRefund: notFound }) },
+    shows: ({ flow, processor, answer }) =>
+      flow === 'refund' && processor === 'braintree' && /after applying/.test(answer),
+    symptom: /more than one movement/,
+  },
+  {
+    name: 'a lookup that is believed before the processor can know',
+    tampering: { settings: { LOOKUP_SETTLE_DELAY_MS: 0 } },
+    // Stripe's idempotency keys stand behind the rule, so that it shows at Braintree alone.
+    shows: ({ flow, processor, answer }) =>
+      flow === 'refund' && processor === 'braintree' && answer === 'timeout and applied late',
+    symptom: /more than one movement/,
+  },
+];
+
+function withoutLease(text: string): string {
+  return text
+    .replace('AND (w.leased_until IS NULL OR w.leased_until <= moment)', '')
+    .replace(' SKIP LOCKED', '');
+}
+
+function withoutDoubt(text: string): string {
+  return text.replace('w.unknown_since IS NOT NULL OR', '');
+}
+
+function rejectingUnknown(processor: Processor): Processor {
+  const createRefund: Processor['createRefund'] = async (...args) => {
+    const result = await processor.createRefund(...args);
+    return result.kind === 'unknown' ? { kind: 'rejected', failure: result.failure } : result;
+  };
+  return replacing(processor, { createRefund });
+}
+
+const notFound: Processor['findRefund'] = async () => ({
+  kind: 'not-found',
+  failure: { code: 'not_found', message: 'There is no such refund.' },
+});

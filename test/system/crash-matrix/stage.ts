@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dependencies } from '../../../shared/dependencies.ts';
+import type { PaymentKey } from '../../../shared/payments/payment.ts';
+import type { CallOptions, Processor } from '../../../shared/processors/contract/processor.ts';
+import type { MovedRefund } from '../../sandbox/clients.ts';
+import { type RefundRecord, recordsOf } from '../../support/refunds/refund-records.ts';
+import type { TestOrganization, TestService } from '../../support/service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { answers, type Run } from './combinations.ts';
+import { killable, type ProcessorCall, type Tampering, type WakeUps } from './killable-dependencies.ts';
+import { type Breakpoint, KillableProcess } from './killable-process.ts';
+import { letTimePass, settleDelayMs, timeUntilDueMs } from './passing-time.ts';
+import { replacing } from './replacing.ts';
+
+/** A process with what it works with. */
+export interface Actor {
+  process: KillableProcess;
+  deps: Dependencies;
+}
+
+/** Where combinations are played: an organization of a service, used by one combination at a time. */
+export interface Lane {
+  service: TestService;
+  organization: TestOrganization;
+  /** Shared by all lanes, because a sweep wakes the refunds of all of them. */
+  wakeUps: WakeUps;
+  tampering: Tampering;
+}
+
+/** Where a refund stands, as far as its surroundings act on it. */
+export interface Situation {
+  id: string;
+  /** Nothing is left to do for anybody. */
+  isOver: boolean;
+  isAccepted: boolean;
+  isToBeCancelled: boolean;
+  wasSeenOpen: boolean;
+}
+
+/** A request that its processor applies late. */
+interface LateAnswer {
+  /** When it has surely been applied, as `performance.now()` tells it. */
+  appliedByMs: number;
+  /** How long it has been on its way, in the refund's time. */
+  outstandingMs: number;
+}
+
+/** Long enough for a sandbox on a busy machine, short enough to be waited for. */
+const shortTimeoutMs = 1_000;
+/** Later than any caller with the short timeout waits. */
+const holdMs = 1_300;
+/** The same for a request that is applied late, with time for a lookup before that. */
+const lateHoldMs = 3_000;
+
+/** The sandbox's name for it. */
+function operationOf(call: ProcessorCall, processor: Run['processor']): string {
+  // A Braintree lookup begins with the sale, from which it walks to its refunds.
+  if (call === 'findRefund') return processor === 'stripe' ? 'refund.find' : 'transaction.get';
+  return operations[call];
+}
+
+const operations = {
+  getTransaction: 'transaction.get',
+  createRefund: 'refund.create',
+  getRefund: 'refund.get',
+  cancelRefund: 'refund.cancel',
+} as const;
+
+/** Everything around one combination: its payment, its refund, and the processes that work on it. */
+export class Stage {
+  readonly service: TestService;
+  readonly organization: TestOrganization;
+  readonly run: Run;
+  readonly transactionId: string;
+  readonly wakeUps: WakeUps;
+  readonly #actors: Actor[] = [];
+  readonly #tampering: Tampering;
+  #isLate = false;
+  #late: LateAnswer | null = null;
+  #hurriedCall: ProcessorCall | null = null;
+  lostJobs = 0;
+  rounds = 0;
+  /** True when the client was told that the refund is cancelled. */
+  wasToldCancelled = false;
+
+  constructor({ service, organization, wakeUps, tampering }: Lane, run: Run, transactionId: string) {
+    this.service = service;
+    this.organization = organization;
+    this.wakeUps = wakeUps;
+    this.run = run;
+    this.transactionId = transactionId;
+    this.#tampering = tampering;
+  }
+
+  /** Names the payment on record. */
+  get payment(): PaymentKey {
+    const { transactionId } = this;
+    const { id: organizationId } = this.organization;
+    return { organizationId, environment: 'test', processor: this.run.processor, transactionId };
+  }
+
+  start(breakpoint: Breakpoint | null = null): Actor {
+    const process = new KillableProcess(breakpoint);
+    const { deps } = this.service;
+    const { processor = (each: Processor) => each } = this.#tampering;
+    const tampering = {
+      ...this.#tampering,
+      processor: (connected: Processor) => this.#hurried(processor(connected)),
+    };
+    const actor = { process, deps: killable(deps, process, this.wakeUps, tampering) };
+    this.#actors.push(actor);
+    return actor;
+  }
+
+  /** Has the processor give the run's answer to a call, once. */
+  async arm(call: ProcessorCall): Promise<void> {
+    const kind = answers[this.run.answer];
+    if (kind === null) return;
+    this.#isLate = kind === 'timeout-late-apply';
+    this.#hurriedCall = kind.startsWith('timeout') ? call : null;
+    await this.fault(operationOf(call, this.run.processor), kind);
+  }
+
+  /** The call that is to meet a timeout has a short one, so that nobody waits for long; all others have their time. */
+  #hurried(processor: Processor): Processor {
+    const hurry = (call: ProcessorCall, options: CallOptions): CallOptions => {
+      const { timeoutMs, since = performance.now() } = options;
+      // One that has no time left stays without.
+      if (call !== this.#hurriedCall || performance.now() - since >= timeoutMs) return options;
+      this.#hurriedCall = null;
+      return { timeoutMs: shortTimeoutMs };
+    };
+    const calls: Pick<Processor, ProcessorCall> = {
+      getTransaction: (id, options) => processor.getTransaction(id, hurry('getTransaction', options)),
+      createRefund: (asked, options) => processor.createRefund(asked, hurry('createRefund', options)),
+      findRefund: (reference, options) => processor.findRefund(reference, hurry('findRefund', options)),
+      getRefund: (id, reference, options) => processor.getRefund(id, reference, hurry('getRefund', options)),
+      cancelRefund: (id, reference, options) =>
+        processor.cancelRefund(id, reference, hurry('cancelRefund', options)),
+    };
+    return replacing(processor, calls);
+  }
+
+  async fault(operation: string, kind: string): Promise<void> {
+    const { processor } = this.run;
+    const { transactionId } = this;
+    const delayMs = kind === 'timeout-late-apply' ? lateHoldMs : holdMs;
+    await this.service.sandbox.fault({ processor, operation, kind, transactionId, delayMs });
+  }
+
+  /** Where the refund stands; null while there is none. */
+  async situation(): Promise<Situation | null> {
+    const { organizationId, processor, transactionId } = this.payment;
+    const [found] = await this.service.deps.db.$queryRaw<Situation[]>`
+      SELECT r.id, r.status IN ('completed', 'failed', 'cancelled') AND w.due_at IS NULL AS "isOver",
+        r.external_refund_id IS NOT NULL AS "isAccepted", w.cancel_requested_at IS NOT NULL AS "isToBeCancelled",
+        coalesce(w.consecutive_failures, 0) > 0 AS "wasSeenOpen"
+      FROM refund AS r LEFT JOIN refund_work AS w ON w.refund_id = r.id
+      WHERE r.organization_id = ${organizationId} AND r.environment = 'test'
+        AND r.processor = ${processor} AND r.transaction_id = ${transactionId}`;
+    return found ?? null;
+  }
+
+  /** The refund as it is on record; null while there is none. */
+  async refund(): Promise<RefundRecord | null> {
+    const [refund] = await recordsOf(this.service.deps.db, this.payment);
+    return refund ?? null;
+  }
+
+  /** Whoever has an older one has lost its lease: by then, everybody has whose refund is not worked on any more. */
+  async newestLeaseToken(): Promise<number> {
+    const refund = await this.refund();
+    if (refund === null || refund.leaseToken !== null) return Number(refund?.leaseToken ?? 0);
+    const [sequence] = await this.service.deps.db.$queryRaw<{ next: bigint }[]>`
+      SELECT last_value + 1 AS next FROM lease_token`;
+    return Number(sequence?.next);
+  }
+
+  /** The processor asks for fewer requests, for a time that passes with that of the refund. */
+  async throttleAccount(): Promise<void> {
+    const { id: organizationId } = this.organization;
+    await this.service.deps.db.processorAccount.updateMany({
+      where: { organizationId, environment: 'test', processor: this.run.processor },
+      data: { throttledUntil: new Date(Date.now() + 30_000) },
+    });
+  }
+
+  /** What the processor has of the payment. */
+  async ledger(): Promise<MovedRefund[]> {
+    const { processor } = this.run;
+    return await this.service.sandbox.refunds({ processor, transactionId: this.transactionId });
+  }
+
+  /** What is on the wire arrives, also what is applied late. */
+  async untilCallsHaveEnded(): Promise<void> {
+    await this.#untilNobodyWaits();
+    const late = await this.#outstanding();
+    if (late !== null) await this.#untilApplied(late);
+  }
+
+  /**
+   * Lets time pass until the refund is due. A request that is applied late is so as late as it may be: just before a
+   * lookup that finds nothing counts as proof, and after those before.
+   */
+  async letTimePass(refundId: string): Promise<void> {
+    await this.#untilNobodyWaits();
+    const { db } = this.service.deps;
+    const passedMs = await timeUntilDueMs(db, refundId);
+    const late = await this.#outstanding();
+    if (late !== null) {
+      late.outstandingMs += passedMs;
+      if (late.outstandingMs >= settleDelayMs) await this.#untilApplied(late);
+    }
+    await letTimePass(db, refundId, passedMs);
+    for (const { process } of this.#actors) if (process.isFrozen) process.sleptMs += passedMs;
+  }
+
+  async #untilNobodyWaits(): Promise<void> {
+    while (this.#actors.some(({ process }) => process.calls.size > 0)) await sleep(2);
+  }
+
+  /** The request that the processor has and has not applied yet. */
+  async #outstanding(): Promise<LateAnswer | null> {
+    if (!this.#isLate || (await this.#isArmed())) return null;
+    this.#late ??= { appliedByMs: performance.now() + lateHoldMs, outstandingMs: 0 };
+    return this.#late;
+  }
+
+  async #untilApplied({ appliedByMs }: LateAnswer): Promise<void> {
+    // The sandbox of this process set its own timer for as long, before the request was known to be there.
+    await sleep(Math.max(0, appliedByMs - performance.now()));
+    await waitFor('the late answer to be applied', async () => {
+      const entries = await this.ledger();
+      const isCancellation = this.run.flow.startsWith('cancellation');
+      return isCancellation
+        ? entries.some(({ status }) => status.startsWith('cancel') || status === 'voided')
+        : entries.length > 0;
+    });
+    this.#isLate = false;
+  }
+
+  async #isArmed(): Promise<boolean> {
+    const armed = await this.service.sandbox.faults();
+    return armed.some(({ transactionId }) => transactionId === this.transactionId);
+  }
+}

@@ -1,0 +1,164 @@
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import {
+  accept,
+  openProcesses,
+  type Processes,
+  refundOfNewPayment,
+  untilAtProcessor,
+  untilCompleted,
+} from '../support/processes/service-processes.ts';
+import { expectInvariants } from '../support/refunds/invariants.ts';
+import { rowOf, timelineOf } from '../support/refunds/refund-records.ts';
+import { queueBackends } from '../support/stores/backends.ts';
+import { useDatabase } from '../support/stores/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const processors = ['stripe', 'braintree'] as const;
+
+/** A deadline long enough for two refunds to be found at their processors at once, however slow the machine is. */
+const patient = { PROCESSOR_TIMEOUT_MS: '10000' };
+
+describe.each(queueBackends)('when processes end, queues on $name', (backend) => {
+  const databaseUrl = useDatabase();
+  let processes: Processes;
+
+  beforeAll(async () => {
+    processes = await openProcesses(databaseUrl(), backend, inject('compiledFolder'));
+  });
+  afterEach(async () => {
+    await processes.service.sandbox.clearFaults();
+    await processes.service.sandbox.settings({ latencyMs: 0 });
+    await expectInvariants(processes.service);
+  });
+  afterAll(() => processes.close());
+
+  test('workers that are killed in the middle of their calls cost time, and no refund moves twice', async () => {
+    const { service } = processes;
+    const first = await processes.startWorker(patient);
+    const applied = await holdAtProcessors('timeout-after-apply');
+    const lost = await holdAtProcessors('timeout');
+    await first.kill9();
+    const killedAt = performance.now();
+    const [second, survivor] = await Promise.all([
+      processes.startWorker(patient),
+      processes.startWorker(patient),
+    ]);
+    await service.sandbox.settings({ latencyMs: 1_500 });
+    const burst = await Promise.all(
+      [...processors, ...processors, ...processors].map((processor) => accept(service, processor)),
+    );
+    await waitFor('some of them to be on their way', async () => {
+      const sent = { id: { in: burst }, attempts: { some: {} }, externalRefundId: null };
+      return (await service.deps.db.refund.count({ where: sent })) > 2;
+    });
+    await second.kill9();
+    await service.sandbox.settings({ latencyMs: 0 });
+    const later = await Promise.all(processors.map((processor) => accept(service, processor)));
+    const laterMs = await untilCompleted(service, later);
+    await untilCompleted(service, applied);
+    const appliedMs = Math.round(performance.now() - killedAt);
+    await untilCompleted(service, [...lost, ...burst]);
+    console.log(
+      `Workers killed (${backend.name}): the first one's refunds complete after ${appliedMs} ms, ` +
+        `new ones after ${laterMs} ms`,
+    );
+    for (const id of applied) {
+      expect((await rowOf(service, id)).attemptCount).toBe(1);
+      expect(await timelineOf(service, id)).toContain('lookup.found');
+    }
+    for (const id of lost) {
+      expect((await rowOf(service, id)).attemptCount).toBe(2);
+      expect(await timelineOf(service, id)).toContain('lookup.absent');
+    }
+    await survivor.stop();
+  });
+
+  /** Has one refund per processor sent, whose answer does not come. */
+  async function holdAtProcessors(kind: string): Promise<string[]> {
+    const { service } = processes;
+    for (const processor of processors) {
+      await service.sandbox.fault({ processor, operation: 'refund.create', kind });
+    }
+    const ids = await Promise.all(processors.map((processor) => accept(service, processor)));
+    await untilAtProcessor(service, ids);
+    return ids;
+  }
+
+  test('a worker that is asked to end finishes its calls, writes down what came of them, and ends well', async () => {
+    const { service } = processes;
+    const worker = await processes.startWorker({ PROCESSOR_TIMEOUT_MS: '20000' });
+    for (const processor of processors) {
+      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 3_000 });
+    }
+    const ids = await Promise.all(processors.map((processor) => accept(service, processor)));
+    await untilAtProcessor(service, ids);
+    expect(await worker.stop()).toEqual({ code: 0, signal: null });
+    for (const id of ids) {
+      expect((await rowOf(service, id)).externalRefundId).not.toBeNull();
+      expect((await timelineOf(service, id)).slice(1, 3)).toEqual(['attempt.started', 'attempt.accepted']);
+    }
+    await expectToComplete(ids);
+  });
+
+  test('an API that is killed takes no refund along, neither an answered one nor one that is waited for', async () => {
+    const { service } = processes;
+    const [api, worker] = await Promise.all([
+      processes.startApi({ CREATE_WAIT_MS: '20000' }),
+      processes.startWorker(patient),
+    ]);
+    const fault = { processor: 'stripe', operation: 'refund.create', kind: 'delay', delayMs: 3_000 };
+    await service.sandbox.fault(fault);
+    const body = await refundOfNewPayment(service, 'stripe');
+    const headers = { 'idempotency-key': `killed-${body.transactionId}` };
+    const waited = api.post('/v1/refunds', body, headers).catch(() => 'cut off');
+    const open = await waitFor('the first refund to be at its processor', () =>
+      service.deps.db.refund.findFirst({ where: { status: 'processing', attempts: { some: {} } } }),
+    );
+    const other = await refundOfNewPayment(service, 'braintree');
+    const answered = await api.post('/v1/refunds', other, { prefer: 'respond-async' });
+    await api.process.kill9();
+    expect(answered.status).toBe(200);
+    expect(await waited).toBe('cut off');
+    await expectSameRefundFor(headers, body, open.id);
+    const ms = await untilCompleted(service, [open.id, answered.body.data.id]);
+    console.log(`API killed (${backend.name}): its refunds complete after ${ms} ms`);
+    await expectSameRefundFor(headers, body, open.id);
+    await worker.stop();
+  });
+
+  /** Repeats a request whose API died between its commit and its answer. */
+  async function expectSameRefundFor(headers: Record<string, string>, body: object, refundId: string) {
+    const again = await processes.service.call('POST', '/v1/refunds', {
+      body,
+      headers: { ...headers, prefer: 'respond-async' },
+    });
+    expect({ status: again.status, id: again.body.data?.id }).toEqual({ status: 200, id: refundId });
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    const { transactionId } = await rowOf(processes.service, refundId);
+    expect(await processes.service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
+  }
+
+  test('an API that is asked to end answers who still waits, and ends well', async () => {
+    const { service } = processes;
+    const api = await processes.startApi({ CREATE_WAIT_MS: '20000' });
+    const headers = { 'idempotency-key': `asked-to-end-${backend.name}` };
+    const creating = api.post('/v1/refunds', await refundOfNewPayment(service, 'stripe'), headers);
+    await waitFor('the refund to be on record', () =>
+      service.deps.db.refund.findFirst({ where: { status: 'processing' } }),
+    );
+    const since = performance.now();
+    const exit = await api.process.stop();
+    const { status, body } = await creating;
+    expect({ status, refund: body.data.status }).toEqual({ status: 200, refund: 'processing' });
+    expect(exit).toEqual({ code: 0, signal: null });
+    expect(performance.now() - since).toBeLessThan(15_000);
+    await expectToComplete([body.data.id]);
+  });
+
+  /** Lets another worker finish what is open; in this process, because it is not the one that is looked at. */
+  async function expectToComplete(ids: readonly string[]): Promise<void> {
+    const worker = processes.service.startWorker();
+    await untilCompleted(processes.service, ids);
+    await worker.close();
+  }
+});

@@ -1,0 +1,373 @@
+import { text } from 'node:stream/consumers';
+import type { Page } from 'playwright-core';
+import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { setPolicies } from '../../shared/policies/stored-policies.ts';
+import { createRefund } from '../../shared/refunds/lifecycle/create.ts';
+import { noteComplaints } from '../support/dashboard/browser.ts';
+import { addPerson, signInAt, useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
+import { parseCsv } from '../support/http/csv.ts';
+import { newEmail, type TestPerson } from '../support/people.ts';
+import { createdRefund } from '../support/refunds/flagged-refunds.ts';
+import { newPayment } from '../support/refunds/payments.ts';
+import { rowOf, timelineOf, untilStatus } from '../support/refunds/refund-records.ts';
+import { useService } from '../support/use-service.ts';
+
+describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () => {
+  const service = useService();
+  const browser = useDashboardBrowser(service);
+  let operator: TestPerson;
+  let base: string;
+  beforeAll(async () => {
+    operator = await addPerson(service, 'operator');
+    base = `/dashboard/${service.organization.id}/test`;
+    const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 5_000, mcp: 1_000 } }] };
+    await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+  });
+  beforeEach(() => service.sandbox.settings({ autoSettleMs: 0, latencyMs: 0 }));
+
+  async function pageOf(person: TestPerson, path = ''): Promise<Page> {
+    const page = await browser.open();
+    await signInAt(page, person);
+    await page.goto(`${base}${path}`);
+    return page;
+  }
+
+  const status = (page: Page, words: string) => page.locator('dd .badge', { hasText: words }).waitFor();
+  const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+  const confirm = (page: Page, name: string) =>
+    page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
+
+  /** Tells the page apart from the same address loaded anew. */
+  const mark = (page: Page) =>
+    page.evaluate(() => document.documentElement.setAttribute('data-mark', 'kept'));
+  const isMarked = (page: Page) => page.evaluate(() => document.documentElement.hasAttribute('data-mark'));
+
+  /** As a program's agent asks for one, above what it may do alone. */
+  async function refundAskedByAgent(amount = 2_500n) {
+    const owner = { organizationId: service.organization.id, environment: 'test' as const };
+    const key = service.organization.keys.test;
+    const { refund } = await createRefund(service.deps, {
+      ...owner,
+      apiKeyId: key.id,
+      initiatedBy: 'mcp',
+      actor: `key:${key.id}`,
+      transactionId: await newPayment(service),
+      amount,
+      currency: 'usd',
+      reason: 'product_not_received',
+      processor: 'stripe',
+      metadata: { ticket: 'T-1001' },
+      idempotency: null,
+    });
+    return refund;
+  }
+
+  test('signs in, sees where, and signs out for good', async () => {
+    const page = await browser.open();
+    const complaints = noteComplaints(page);
+    await page.goto(`${base}/refunds`);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByLabel('E-mail address').fill(operator.email);
+    await page.getByLabel('Password').fill(operator.password);
+    await press(page, 'Sign in');
+    // The page that was asked for, not just any.
+    await page.waitForURL(`**${base}/refunds`);
+    await page.getByRole('link', { name: 'Test organization' }).waitFor();
+    await page.getByLabel(`Signed in as ${operator.email}`).click();
+    await press(page, 'Sign out');
+    await page.getByText('You are signed out.').waitFor();
+    await page.goBack();
+    await page.goto(`${base}/refunds`);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('creates a key, has a program use it, revokes it, and the program is refused', async () => {
+    const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await press(page, 'Create a test key');
+    await page.getByRole('heading', { name: 'Copy the new key now' }).waitFor();
+    await page.getByRole('button', { name: 'Copy the key' }).click();
+    const key = await page.evaluate(() => navigator.clipboard.readText());
+    expect(key).toMatch(/^svc_test_\w+$/);
+    const use = () =>
+      fetch(`${browser.origin}/v1/refunds?limit=1`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await use()).status).toBe(200);
+    await page.reload();
+    expect(await page.content()).not.toContain(key);
+    const row = page.getByRole('row', { name: `...${key.slice(-4)}` });
+    await row.getByRole('button', { name: 'Revoke' }).first().click();
+    await page.getByRole('heading', { name: `Revoke the key ...${key.slice(-4)}?` }).waitFor();
+    await confirm(page, 'Not now');
+    expect((await use()).status).toBe(200);
+    await row.getByRole('button', { name: 'Revoke' }).first().click();
+    await confirm(page, 'Revoke');
+    await page.getByText('The key is revoked.').waitFor();
+    expect((await use()).status).toBe(401);
+  });
+
+  test('copies again and again, and by hand where a page may not copy', async () => {
+    const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await press(page, 'Create a test key');
+    const copy = page.getByRole('button', { name: 'Copy the key' });
+    const secret = page.locator('.secret').filter({ has: copy });
+    await copy.click();
+    await copy.click();
+    await secret.getByRole('status').getByText('Copied', { exact: true }).waitFor();
+    expect(await copy.textContent()).toBe('Copy the key');
+    await page.waitForFunction(() => document.querySelector('.copy [role="status"]')?.textContent === '');
+    expect(await copy.textContent()).toBe('Copy the key');
+    // As over plain HTTP.
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+    await copy.click();
+    await secret.getByRole('status').getByText('Selected: copy it by hand').waitFor();
+    const selected = await page.evaluate(() => getSelection()?.toString());
+    expect(selected).toBe(await secret.locator('code').textContent());
+  });
+
+  test('approves what an agent asked for, and sees it complete without a reload', async () => {
+    const refund = await refundAskedByAgent();
+    expect(refund.status).toBe('pending');
+    const page = await pageOf(operator);
+    const complaints = noteComplaints(page);
+    await page.getByRole('link', { name: '25.00 USD' }).click();
+    await status(page, 'Waits for approval');
+    expect(await page.getByText('Agent, key').count()).toBe(1);
+    expect(await timelineOf(service, refund.id)).toEqual(['refund.approval_required']);
+    await press(page, 'Approve');
+    await page.getByRole('heading', { name: 'Approve this refund?' }).waitFor();
+    await confirm(page, 'Approve');
+    await page.getByText('Approved. It is sent now.').waitFor();
+    await mark(page);
+    await status(page, 'Completed');
+    expect(await isMarked(page)).toBe(true);
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    expect((await rowOf(service, refund.id)).status).toBe('completed');
+    expect(complaints).toEqual([]);
+  });
+
+  test('sees what somebody else decides about a refund while its page is open', async () => {
+    const refund = await refundAskedByAgent();
+    const page = await pageOf(operator, `/refunds/${refund.id}`);
+    await mark(page);
+    const other = await pageOf(await addPerson(service, 'operator'), `/refunds/${refund.id}`);
+    await press(page, 'Approve');
+    await press(other, 'Reject');
+    await other.getByLabel('Reason').fill('The parcel has arrived.');
+    await confirm(other, 'Reject');
+    await other.getByText('It is cancelled and was never sent.').waitFor();
+    await status(page, 'Cancelled');
+    expect(await isMarked(page)).toBe(true);
+    await page.getByText('The parcel has arrived.').waitFor();
+    expect(await timelineOf(service, refund.id)).toEqual(['refund.approval_required', 'refund.cancelled']);
+  });
+
+  test('reads in a dialog what holds when it opens, and nothing else once it is open', async () => {
+    await service.sandbox.settings({ autoSettleMs: null });
+    const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
+    const { id } = await createdRefund(service, 'braintree', { transactionId });
+    const page = await pageOf(operator, `/refunds/${id}`);
+    await page.getByText('The processor accepted it').waitFor();
+    // As a page has it that was opened before the refund was sent.
+    const makeStale = () =>
+      page.evaluate(() => {
+        const words = document.querySelector('#cancel p');
+        if (words !== null) words.textContent = 'What has not been sent is cancelled at once.';
+      });
+    const words = page.locator('#cancel p');
+    const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
+    await makeStale();
+    await words.filter({ hasText: 'Braintree has it already' }).waitFor({ state: 'attached' });
+    await press(page, 'Cancel the refund');
+    await makeStale();
+    await refreshed();
+    await refreshed();
+    expect(await words.textContent()).toContain('What has not been sent');
+    expect(await page.getByRole('dialog').count()).toBe(1);
+  });
+
+  test('creates a refund with the payment and the verdict in view, and sees it complete', async () => {
+    const transactionId = await newPayment(service);
+    const page = await pageOf(operator, '/refunds');
+    await page.getByRole('link', { name: 'Create a refund' }).first().click();
+    await page.getByLabel('Transaction').fill(transactionId);
+    await page.getByLabel('Amount').fill('12.34');
+    await page.getByLabel('Reason').selectOption('Product defective');
+    await press(page, 'Check');
+    await page.getByText('Allowed.', { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Payment' }).getByText(transactionId).waitFor();
+    expect(await page.getByText('Still refundable').count()).toBe(1);
+    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
+    // Twice in quick succession, as impatient people do.
+    await page.getByRole('button', { name: 'Refund 12.34 USD' }).dblclick();
+    await page.getByText('The refund is on record').waitFor();
+    await mark(page);
+    await status(page, 'Completed');
+    expect(await isMarked(page)).toBe(true);
+    const [refund, ...others] = await service.deps.db.refund.findMany({ where: { transactionId } });
+    expect(others).toEqual([]);
+    expect(refund).toMatchObject({ amount: 1_234n, initiatedBy: 'dashboard', reason: 'product_defective' });
+  });
+
+  test('is told at the field what is wrong, and keeps what was entered', async () => {
+    const page = await pageOf(operator, '/refunds/new');
+    await page.getByLabel('Transaction').fill(await newPayment(service));
+    await page.getByLabel('Amount').fill('1000');
+    await page.getByLabel('Reason').selectOption('Other');
+    await press(page, 'Check');
+    await page.getByText('At most 100.00 USD can still be refunded.').waitFor();
+    expect(await page.getByLabel('Amount').inputValue()).toBe('1000');
+    expect(await page.getByLabel('Amount').evaluate((input) => input === document.activeElement)).toBe(true);
+  });
+
+  test('has to say why a refund is rejected', async () => {
+    const refund = await refundAskedByAgent();
+    const page = await pageOf(operator, `/refunds/${refund.id}`);
+    await press(page, 'Reject');
+    await page.getByLabel('Reason').fill('   ');
+    await confirm(page, 'Reject');
+    await page.getByText('Has to be 1 to 500 printable characters.').waitFor();
+    await page.getByLabel('Reason').fill('Asked for twice.');
+    await confirm(page, 'Reject');
+    await status(page, 'Cancelled');
+    await page.getByText('Asked for twice.').waitFor();
+    expect((await rowOf(service, refund.id)).status).toBe('cancelled');
+  });
+
+  test('cancels a refund that the processor still lets go', async () => {
+    // It stays open at the processor.
+    await service.sandbox.settings({ autoSettleMs: null });
+    const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
+    const { id } = await createdRefund(service, 'braintree', { transactionId });
+    const page = await pageOf(operator, `/refunds/${id}`);
+    await page.getByText('The processor accepted it').waitFor();
+    await press(page, 'Cancel the refund');
+    await confirm(page, 'Cancel the refund');
+    await status(page, 'Cancelled');
+    expect((await untilStatus(service, id, 'cancelled')).status).toBe('cancelled');
+  });
+
+  test('finds a refund by any of its ids, and filters the others away', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    const { transactionId, externalRefundId } = await untilStatus(service, id, 'completed');
+    await createdRefund(service, 'braintree');
+    const page = await pageOf(operator, '/refunds');
+    const rows = page.locator('tbody tr');
+    expect(await rows.count()).toBeGreaterThan(1);
+    for (const wanted of [id, transactionId, externalRefundId ?? '']) {
+      await page.getByLabel('Search').fill(wanted);
+      await press(page, 'Search');
+      await page.getByText('1 refund', { exact: true }).waitFor();
+      await page.getByRole('link', { name: id }).waitFor();
+    }
+    await page.getByLabel('Search').fill('re_nobody');
+    await press(page, 'Search');
+    await page.getByText('No refund is like this').waitFor();
+    await page.getByRole('link', { name: 'Clear the filters' }).click();
+    await page.getByLabel('Completed').check();
+    await page.getByText('More filters').click();
+    await page.getByLabel('Processor').selectOption('Stripe');
+    await press(page, 'Search');
+    await page.waitForURL('**status=completed**');
+    expect(await page.getByLabel('Completed').isChecked()).toBe(true);
+    expect(await page.getByLabel('Processor').inputValue()).toBe('stripe');
+    const words = await rows.allTextContents();
+    expect(words.length).toBeGreaterThan(0);
+    expect(words.filter((row) => !row.includes('Completed') || !row.includes('Stripe'))).toEqual([]);
+    // The address is the whole filter: it can be kept.
+    const kept = await pageOf(operator, page.url().slice(browser.origin.length + base.length));
+    expect(await kept.locator('tbody tr').count()).toBe(words.length);
+  });
+
+  test('takes what a list shows along as a file, and is told when all of it is there', async () => {
+    const { transactionId, id } = await createdRefund(service, 'stripe');
+    const page = await pageOf(operator, `/refunds?q=${transactionId}`);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Export 1 refund as CSV' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(/^refunds-test-\d{4}-\d\d-\d\d\.csv$/);
+    const [head = [], row = [], ...more] = parseCsv(await text(await download.createReadStream()));
+    expect(row[head.indexOf('id')]).toBe(id);
+    expect(more).toEqual([]);
+    await page.getByText('Done: 1 refund in the file.').waitFor();
+    await page.getByText('1 refund', { exact: true }).waitFor();
+  });
+
+  test('invites somebody, who joins in another browser', async () => {
+    const page = await pageOf(await addPerson(service, 'owner'), '/settings/members');
+    const email = newEmail();
+    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Role', { exact: true }).selectOption('viewer');
+    await press(page, 'Make a link');
+    const link = await page.locator('.secret code').textContent();
+    const newcomer = await browser.open();
+    await newcomer.goto(link ?? '');
+    await newcomer.getByText('You are invited as viewer').waitFor();
+    await newcomer.getByLabel('Choose a password').fill('correct horse battery');
+    await press(newcomer, 'Join Test organization');
+    await newcomer.getByRole('heading', { name: 'Overview' }).waitFor();
+    await newcomer.getByRole('link', { name: 'Refunds', exact: true }).click();
+    await newcomer.getByRole('heading', { name: 'Refunds' }).waitFor();
+    expect(await newcomer.getByText('Create a refund').count()).toBe(0);
+    await page.reload();
+    await page.getByRole('row', { name: email }).getByLabel(`Role of ${email}`).waitFor();
+    const third = await browser.open();
+    await third.goto(link ?? '');
+    await third.getByText('This invitation is over').waitFor();
+  });
+
+  test('does it all with the keyboard: goes to the refunds, searches, and approves', async () => {
+    const refund = await refundAskedByAgent();
+    const page = await browser.open();
+    const { keyboard } = page;
+    await page.goto('/dashboard/sign-in');
+    await keyboard.press('Tab');
+    await keyboard.type(operator.email);
+    await keyboard.press('Tab');
+    await keyboard.type(operator.password);
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await keyboard.press('g');
+    await keyboard.press('r');
+    await page.getByRole('heading', { name: 'Refunds' }).waitFor();
+    await keyboard.press('/');
+    await keyboard.type(refund.id);
+    await keyboard.press('Enter');
+    await page.getByText('1 refund', { exact: true }).waitFor();
+    const goTo = async (role: 'link' | 'button', name: string) => {
+      const wanted = page.getByRole(role, { name, exact: true }).first();
+      for (let step = 0; step < 40; step += 1) {
+        if (await wanted.evaluate((element) => element === document.activeElement)) return;
+        await keyboard.press('Tab');
+      }
+      throw new Error(`40 steps did not lead to ${name}`);
+    };
+    await goTo('link', refund.id);
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+    await goTo('button', 'Approve');
+    await keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    // Escape leaves the dialog without doing it.
+    await keyboard.press('Escape');
+    expect((await rowOf(service, refund.id)).status).toBe('pending');
+    await keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await keyboard.press('Enter');
+    await status(page, 'Completed');
+  });
+
+  test('signs in, searches and reads without scripts', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    const page = await browser.open({ javaScriptEnabled: false });
+    await signInAt(page, operator);
+    await page.getByRole('link', { name: 'Refunds', exact: true }).click();
+    await page.getByLabel('Search').fill(id);
+    await press(page, 'Search');
+    await page.getByRole('link', { name: id }).click();
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+    expect(await page.locator('time').first().textContent()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
+  });
+});

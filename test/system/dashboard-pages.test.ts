@@ -1,0 +1,123 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, inject, test } from 'vitest';
+import { createApiKey } from '../../shared/organizations/api-keys.ts';
+import { setPolicies } from '../../shared/policies/stored-policies.ts';
+import { noteComplaints } from '../support/dashboard/browser.ts';
+import { addPerson, signInAt, useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
+import { type Device, devices, fillWithRefunds, setStage } from '../support/dashboard/dashboard-stage.ts';
+import { anyRefund, visitsOf } from '../support/dashboard/dashboard-visits.ts';
+import { madeBeforeTests } from '../support/dashboard/made-before-tests.ts';
+import {
+  accessibilityProblems,
+  layoutShiftOf,
+  overflowOf,
+  takeScreenshot,
+  unreadableParts,
+} from '../support/dashboard/page-inspection.ts';
+import { useService } from '../support/use-service.ts';
+
+describe.skipIf(inject('chromiumPath') === null)('each page, in a browser', () => {
+  // Nobody works on the refunds: a page stays as it was filled.
+  const service = useService({ workers: 0 });
+  const untouched = useService({ workers: 0 });
+  const browser = useDashboardBrowser(service);
+  const untouchedBrowser = useDashboardBrowser(untouched);
+  const stage = madeBeforeTests('The stage', () =>
+    setStage(service, { used: browser, untouched: untouchedBrowser }),
+  );
+
+  describe.each(Object.keys(devices) as Device[])('on a %s', (device) => {
+    test.each(Object.entries(visitsOf(service, stage)))(
+      '%s can be read and used by everybody, in light and dark',
+      async (name, { as = 'owner', status = 200, arrive }) => {
+        const page = stage.pages[device][as];
+        await page.emulateMedia({ colorScheme: 'light' });
+        const complaints = noteComplaints(page);
+        await arrive(page);
+        await page.waitForLoadState('load');
+        const moved = await layoutShiftOf(page);
+        const { problems, inTheDark } = await look(page, device, name);
+        const overflow = await overflowOf(page);
+        const unreadable = await unreadableParts(page);
+        page.removeAllListeners();
+        const refused =
+          status === 200 ? [] : [expect.stringContaining(`responded with a status of ${status} `)];
+        expect(moved).toBeLessThan(0.1);
+        expect({ problems, inTheDark, overflow, unreadable, complaints }).toEqual({
+          problems: [],
+          inTheDark: [],
+          overflow: 0,
+          unreadable: [],
+          complaints: refused,
+        });
+      },
+    );
+  });
+
+  /** Rules that do not depend on the width are asked on the desktop, and only colors change in the dark. */
+  async function look(page: Page, device: Device, name: string) {
+    await takeScreenshot(page, `${name}-${device}-light`);
+    if (device === 'phone') return { problems: [], inTheDark: [] };
+    const problems = await accessibilityProblems(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    const inTheDark = await accessibilityProblems(page, { runOnly: ['color-contrast'] });
+    await takeScreenshot(page, `${name}-${device}-dark`);
+    return { problems, inTheDark };
+  }
+
+  const hostile = `<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>"'&lt;`;
+
+  test('what others wrote is text, and nothing of it runs', async () => {
+    const { deps } = service;
+    const { id: organizationId } = await service.addOrganization(hostile);
+    await createApiKey(deps, { organizationId, environment: 'test', actor: 'test' });
+    const person = await addPerson(service, 'owner', organizationId);
+    await fillWithRefunds(service, organizationId, 60);
+    const owner = { organizationId };
+    await deps.db.refund.updateMany({ where: owner, data: { metadata: { [hostile]: hostile } } });
+    const { id: failedId } = await anyRefund(service, { ...owner, status: 'failed' });
+    const { id: flaggedId } = await anyRefund(service, { ...owner, work: { flaggedAt: { not: null } } });
+    await deps.db.refund.update({
+      where: { id: failedId },
+      data: { failureCode: hostile, failureMessage: hostile },
+    });
+    await deps.db.refundWork.update({ where: { refundId: flaggedId }, data: { flagReason: hostile } });
+    const told = { message: hostile, code: hostile };
+    const event = {
+      seq: 99,
+      type: hostile,
+      actor: hostile,
+      status: 'failed',
+      detail: told,
+      createdAt: new Date(),
+    } as const;
+    await deps.db.refundEvent.create({ data: { id: 'evt_hostile', refundId: failedId, ...event } });
+    const file = { policies: [{ name: hostile, priority: 1, match: { metadata: { [hostile]: hostile } } }] };
+    await setPolicies(deps, { organizationId, file, actor: hostile });
+    const page = await browser.open();
+    await signInAt(page, person);
+    const complaints = noteComplaints(page);
+    const own = `/dashboard/${organizationId}/test`;
+    const shownOn: Record<string, number> = {
+      '': 3,
+      '/refunds': 1,
+      [`/refunds/${failedId}`]: 8,
+      [`/refunds/${flaggedId}`]: 3,
+      '/policies': 3,
+      '/settings/api-keys': 1,
+      '/settings/accounts': 1,
+      '/settings/members': 1,
+      '/settings/audit-log': 1,
+      [`/refunds?q=${encodeURIComponent(hostile)}`]: 1,
+    };
+    for (const [path, times] of Object.entries(shownOn)) {
+      await page.goto(`${own}${path}`, { waitUntil: 'networkidle' });
+      const text = (await page.locator('body').textContent()) ?? '';
+      expect(text.split('onerror=').length - 1, path).toBeGreaterThanOrEqual(times);
+      expect(await page.locator('img, body script').count(), path).toBe(0);
+      expect(await overflowOf(page), path).toBe(0);
+    }
+    expect(await page.evaluate(() => 'wasRun' in window)).toBe(false);
+    expect(complaints).toEqual([]);
+  });
+});

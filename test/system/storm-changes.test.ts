@@ -1,0 +1,47 @@
+import { expect, test, vi } from 'vitest';
+import { useStorm } from '../support/http/use-storm.ts';
+import { expectInvariants } from '../support/refunds/invariants.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+vi.setConfig({ testTimeout: 900_000 });
+
+const storm = useStorm();
+
+test('whatever is sent to create refunds, the answer is one that is declared; each 200 is one refund', async () => {
+  const { service } = storm.exposed;
+  const before = await service.deps.db.refund.count();
+  const { outcomes, enough } = await storm.strike('createRefund');
+  for (const outcome of ['200', '400 validation_error', '502 processor_error']) {
+    expect(outcomes[outcome], outcome).toBeGreaterThan(enough);
+  }
+  const made = (await service.deps.db.refund.count()) - before;
+  const replayed = (outcomes['200'] ?? 0) - made;
+  // Some carried the idempotency key of an earlier one.
+  expect(made).toBeGreaterThan(enough);
+  expect(replayed).toBeGreaterThanOrEqual(0);
+  await expectInvariants(service);
+});
+
+test('whatever is sent to cancel refunds while workers send them, too', async () => {
+  const { service } = storm.exposed;
+  await service.sandbox.settings({ autoSettleMs: 200 });
+  service.startWorker();
+  const { outcomes, enough } = await storm.strike('cancelRefund');
+  for (const outcome of ['200', '400 validation_error', '404 not_found', '409 refund_not_cancellable']) {
+    expect(outcomes[outcome], outcome).toBeGreaterThan(enough);
+  }
+});
+
+test('after the storm every refund comes to its end, and the records agree with the processors', async () => {
+  const { service } = storm.exposed;
+  await waitFor(
+    'no refund to be processing',
+    async () => (await service.deps.db.refund.count({ where: { status: 'processing' } })) === 0,
+    { timeoutMs: 200_000, intervalMs: 200 },
+  );
+  await expectInvariants(service);
+  const byStatus = await service.deps.db.refund.groupBy({ by: ['status'], _count: true });
+  console.info(
+    `Refunds after the storm: ${byStatus.map(({ status, _count }) => `${status} ${_count}`).join(', ')}`,
+  );
+});

@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { DatabaseClock } from '../../../shared/platform/database-clock.ts';
+
+const hour = 60 * 60 * 1000;
+const noon = Date.parse('2026-03-01T12:00:00Z');
+
+interface Trip {
+  thereMs: number;
+  backMs: number;
+}
+
+/** A question that takes this long in all, of which so much on the way there. */
+function trip(ms: number, thereMs: number): Trip {
+  return { thereMs, backMs: ms - thereMs };
+}
+
+/** A machine and a database, each with a clock of its own, and a road between them that takes its time. */
+class World {
+  monotonicMs = 5_000;
+  systemMs = noon;
+  databaseAheadMs = 0;
+  /** How the next questions fare; afterwards there and back take a millisecond each. */
+  answers: Trip[] = [];
+  reachable = true;
+
+  pass(ms: number): void {
+    this.monotonicMs += ms;
+    this.systemMs += ms;
+  }
+
+  databaseMs(): number {
+    return noon + this.monotonicMs - 5_000 + this.databaseAheadMs;
+  }
+
+  clock(): DatabaseClock {
+    return new DatabaseClock({
+      monotonicMs: () => this.monotonicMs,
+      systemMs: () => this.systemMs,
+      readDatabaseTime: async () => {
+        if (!this.reachable) throw new Error('gone');
+        const { thereMs, backMs } = this.answers.shift() ?? trip(2, 1);
+        this.pass(thereMs);
+        const told = new Date(this.databaseMs());
+        this.pass(backMs);
+        return told;
+      },
+    });
+  }
+}
+
+describe('a clock that goes by the database', () => {
+  let world: World;
+  let clock: DatabaseClock | null = null;
+
+  beforeEach(() => {
+    // Timers alone: what time it is comes from the world.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    world = new World();
+  });
+  afterEach(() => {
+    clock?.close();
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  async function started(): Promise<DatabaseClock> {
+    clock = world.clock();
+    await clock.started;
+    return clock;
+  }
+
+  /** How far the clock is from the database's. */
+  const errorMs = (asked: DatabaseClock) => asked.now().getTime() - world.databaseMs();
+
+  async function pass(ms: number): Promise<void> {
+    world.pass(ms);
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+
+  test.each([1, -1])('is right on a machine whose clock is %i hour ahead', async (hours) => {
+    world.systemMs += hours * hour;
+    const asked = await started();
+    expect(errorMs(asked)).toBe(0);
+    world.pass(20_000);
+    expect(errorMs(asked)).toBe(0);
+  });
+
+  test('does not notice that the clock of its machine is set while it runs', async () => {
+    const asked = await started();
+    world.systemMs -= hour;
+    expect(errorMs(asked)).toBe(0);
+    await pass(120_000);
+    expect(errorMs(asked)).toBe(0);
+  });
+
+  test('is as wrong as its machine until the database can be asked, and right a second after that', async () => {
+    world.systemMs += hour;
+    world.reachable = false;
+    const asked = await started();
+    expect(errorMs(asked)).toBe(hour);
+    await pass(60_000);
+    expect(errorMs(asked)).toBe(hour);
+    world.reachable = true;
+    await pass(1_000);
+    expect(errorMs(asked)).toBe(0);
+  });
+
+  test('keeps the last measurement while the database is gone', async () => {
+    world.systemMs += hour;
+    const asked = await started();
+    world.reachable = false;
+    await pass(10 * hour);
+    expect(errorMs(asked)).toBe(0);
+  });
+
+  test('is as good as the best of the first looks, of which one had to connect', async () => {
+    world.answers = [trip(400, 0), trip(2, 1), trip(90, 0)];
+    expect(Math.abs(errorMs(await started()))).toBeLessThanOrEqual(1);
+  });
+
+  test('does not let a long round trip spoil what a short one told', async () => {
+    const asked = await started();
+    world.answers = [trip(9_000, 0), trip(3_000, 3_000), trip(500, 0)];
+    await pass(30_000);
+    expect(world.answers).toEqual([]);
+    expect(Math.abs(errorMs(asked))).toBeLessThanOrEqual(1);
+  });
+
+  test('believes even a long round trip when the machine was asleep, or the clock of the database was set', async () => {
+    const asked = await started();
+    world.databaseAheadMs += hour;
+    world.answers = [trip(400, 200), trip(400, 200), trip(400, 200)];
+    await pass(30_000);
+    expect(Math.abs(errorMs(asked))).toBeLessThanOrEqual(1);
+  });
+
+  test('follows an oscillator that is slowly wrong', async () => {
+    const asked = await started();
+    for (let round = 0; round < 100; round += 1) {
+      world.databaseAheadMs += 1;
+      world.answers = [trip(4, 2), trip(4, 2), trip(4, 2)];
+      await pass(30_000);
+    }
+    expect(Math.abs(errorMs(asked))).toBeLessThan(10);
+  });
+
+  test('asks no more once it is closed', async () => {
+    const asked = await started();
+    asked.close();
+    world.answers = [trip(2, 1)];
+    await pass(hour);
+    expect(world.answers).toHaveLength(1);
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { openLog } from '../../../shared/platform/log.ts';
+
+/** What a log writes of one entry. */
+function written(fields: object, message = 'something happened'): string {
+  const lines: string[] = [];
+  openLog('info', 'test', { write: (line: string) => lines.push(line) }).info(fields, message);
+  expect(lines).toHaveLength(1);
+  return lines[0] ?? '';
+}
+
+describe('the log', () => {
+  test.each([
+    ['an API key', 'svc_live_abcdefghijklmnopqrstuvwxyz012345'],
+    ['a Stripe key', 'sk_live_51HabcdefGHIJKL'],
+    ['a restricted Stripe key', 'rk_test_51HabcdefGHIJKL'],
+    ['a card number', '4242424242424242'],
+    ['a card number in groups', '4242 4242 4242 4242'],
+    ['an API key behind an escape of a URL', '%20svc_live_abcdefghijklmnopqrstuvwxyz012345'],
+    ['a webhook secret', 'whsec_51HabcdefGHIJKL'],
+    ['a client secret', 'pi_3MtwBwLkdIwHu7ix28a3tqPa_secret_YrKJUKribcBjcG8HVhfZluoGH'],
+    ['a client secret in a URL', 'cs_test_a1b2_secret_fidwbEhqYWAnPydmbm9%2Ba2RmdW'],
+    ['credentials of HTTP', `Basic ${Buffer.from('public:a long private key').toString('base64')}`],
+    ['a card number with letters around it', 'card4242424242424242x'],
+    ['a card number in groups of a URL', '4242%204242%204242%204242'],
+    ['the password of a database', 'postgresql://refunds:hunter2@db:5432/refunds'],
+    ['a password with a slash and an @', 'postgresql://refunds:a/hunter2@b@db:5432/refunds'],
+    ['the passwords of a Redis Cluster', 'redis://:hunter2@a:6379,redis://:hunter2@b:6379'],
+  ])('never shows %s, wherever it stands', (_what, secret) => {
+    const spots = [
+      written({ note: `before ${secret} after` }),
+      written({ nested: { list: [`"${secret}"`] } }),
+      written({ note: `a line\n${secret}\tand another` }),
+      written({}, `in the message: ${secret}`),
+      written({ err: new Error(`it said\n${secret}`) }),
+    ];
+    const telling = secret.includes('hunter2') ? 'hunter2' : secret;
+    for (const line of spots) expect(line).not.toContain(telling);
+  });
+
+  test.each([
+    'authorization',
+    'credentials',
+    'secretKey',
+    'privateKey',
+    'password',
+    'apiKey',
+    'idempotencyKey',
+  ])('never shows a field named %s', (field) => {
+    expect(written({ [field]: 'plain-words' })).not.toContain('plain-words');
+    expect(written({ request: { [field]: 'plain-words' } })).not.toContain('plain-words');
+  });
+
+  test('tells of an error its kind, words, stack and causes, and nothing that a library hung on it', () => {
+    const cause = new Error('the cause');
+    const error = Object.assign(new TypeError('it said', { cause }), {
+      code: 'WRONGPASS',
+      command: { name: 'auth', args: ['plain-words'] },
+    });
+    const line = written({ err: error });
+    expect(line).not.toContain('plain-words');
+    const told = { type: 'TypeError', message: expect.stringContaining('it said'), code: 'WRONGPASS' };
+    expect(JSON.parse(line).err).toMatchObject({ ...told, stack: expect.stringContaining('the cause') });
+  });
+
+  test('writes one JSON object per line, with the times it was given', () => {
+    const line = written({ responseTime: 3.123456789012345, note: 'über\n"quoted" \\ 🙂' });
+    expect(line.endsWith('\n')).toBe(true);
+    expect(JSON.parse(line)).toMatchObject({
+      responseTime: 3.123456789012345,
+      note: 'über\n"quoted" \\ 🙂',
+      msg: 'something happened',
+    });
+  });
+});

@@ -1,0 +1,247 @@
+import braintree from 'braintree';
+import { describe, expect, test } from 'vitest';
+import { outcomeOf, outcomeOfRefusal } from '../../../shared/processors/braintree/map-error.ts';
+import { mapStatus, saleStage } from '../../../shared/processors/braintree/map-status.ts';
+import { planRefund } from '../../../shared/processors/braintree/plan-refund.ts';
+import {
+  type BraintreeRefusal,
+  readResult,
+  readTransaction,
+  toRefund,
+} from '../../../shared/processors/braintree/replies.ts';
+import { UnexpectedAnswerError } from '../../../shared/processors/contract/answer.ts';
+import { submissionFor } from '../../support/refunds/refund-submissions.ts';
+
+/** The SDK's exceptions are plain errors with a type. */
+const sdkError = (type: string, message = 'Words') => Object.assign(new Error(message), { type, name: type });
+
+describe('what a Braintree exception means', () => {
+  test.each([
+    ['authenticationError', { kind: 'misconfigured' }],
+    ['authorizationError', { kind: 'misconfigured' }],
+    ['upgradeRequired', { kind: 'misconfigured' }],
+    ['notFoundError', { kind: 'refused', missing: true }],
+    ['tooManyRequestsError', { kind: 'unavailable', rateLimited: true, retryAfterMs: null }],
+    ['serverError', { kind: 'unknown', answered: true }],
+    ['serviceUnavailableError', { kind: 'unknown', answered: false }],
+    ['gatewayTimeoutError', { kind: 'unknown', answered: false }],
+    ['requestTimeoutError', { kind: 'unknown', answered: false }],
+    ['aTypeToCome', { kind: 'unknown', answered: false }],
+  ])('%s is %o', (type, outcome) => {
+    expect(outcomeOf(sdkError(type))).toMatchObject(outcome);
+  });
+
+  test.each([
+    ['Unexpected request error: Error: connect ECONNREFUSED 127.0.0.1:1', 'unavailable'],
+    ['Unexpected request error: Error: connect ETIMEDOUT 10.0.0.1:443', 'unavailable'],
+    ['Unexpected request error: Error: connect EHOSTUNREACH 10.0.0.1:443', 'unavailable'],
+    ['Unexpected request error: Error: getaddrinfo ENOTFOUND nowhere', 'unavailable'],
+    ['Unexpected request error: Error: getaddrinfo EAI_AGAIN nowhere', 'unavailable'],
+    ['Unexpected request error: AggregateError', 'unavailable'],
+    ['Unexpected request error: Error: read ECONNRESET', 'unknown'],
+    ['Unexpected request error: Error: socket hang up', 'unknown'],
+    ['Unexpected response error: Error: aborted', 'unknown'],
+    ['Request timed out', 'unknown'],
+    ['Unexpected HTTP response: 502', 'unknown'],
+    ['Unexpected HTTP response: 409', 'unknown'],
+  ])('"%s" is %s', (message, kind) => {
+    expect(outcomeOf(sdkError('unexpectedError', message))).toMatchObject({ kind });
+  });
+
+  test('an error without a type comes from reading a reply, so there was one', () => {
+    for (const error of [new TypeError('x'), new Error('x'), 'text', new UnexpectedAnswerError('x')]) {
+      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', answered: true });
+    }
+  });
+});
+
+describe('what a refused request means', () => {
+  const refusal = (codes: string[], transaction: BraintreeRefusal['transaction'] = null) =>
+    outcomeOfRefusal({
+      message: 'In total.',
+      errors: codes.map((code) => ({ code, message: `Words of ${code}.` })),
+      transaction,
+    });
+
+  test.each([
+    [['91506'], { kind: 'unavailable', failure: { code: 'unsettled' }, retryAfterMs: 3_600_000 }],
+    [['91574'], { kind: 'unavailable', failure: { code: 'unsettled' } }],
+    [['91506', '81501'], { kind: 'refused', failure: { code: '91506' } }],
+    [['91512'], { kind: 'refused', failure: { code: 'already_refunded' } }],
+    [['91521'], { kind: 'refused', failure: { code: 'amount_too_large' } }],
+    [['81501', '91521'], { kind: 'refused', failure: { code: 'amount_too_large' } }],
+    [['91505'], { kind: 'refused', failure: { code: '91505', message: 'Words of 91505.' } }],
+    [['915200'], { kind: 'refused', failure: { code: '915200' } }],
+    [['91538'], { kind: 'misconfigured', failure: { code: '91538' } }],
+    [['91547'], { kind: 'misconfigured' }],
+    [['91559'], { kind: 'misconfigured' }],
+    [['915231'], { kind: 'misconfigured' }],
+    [['915232'], { kind: 'unknown', answered: true }],
+    [['915233'], { kind: 'unknown', answered: false }],
+    [['915234'], { kind: 'unknown', answered: true }],
+    [['91512', '915235'], { kind: 'unknown', answered: true }],
+    [[], { kind: 'refused', failure: { code: 'rejected', message: 'In total.' } }],
+  ])('%j is %o', (codes, outcome) => {
+    expect(refusal(codes)).toMatchObject(outcome);
+  });
+
+  test('the codes are those that the SDK knows', () => {
+    // The published types lack them.
+    const { ValidationErrorCodes } = braintree as unknown as {
+      ValidationErrorCodes: { Transaction: Record<string, unknown> };
+    };
+    const known = Object.values(ValidationErrorCodes.Transaction);
+    for (const code of ['91504', '91506', '91574', '91512', '91521', '91538', '91547', '91559']) {
+      expect(known).toContain(code);
+    }
+    for (const code of ['915231', '915232', '915233', '915234', '915235']) expect(known).toContain(code);
+  });
+
+  test('a decline without validation errors is told in the words of the bank', () => {
+    expect(
+      outcomeOfRefusal({
+        message: 'Declined',
+        errors: [],
+        transaction: {
+          status: 'processor_declined',
+          processorResponseCode: '2046',
+          processorResponseText: 'Ask the bank',
+        },
+      }),
+    ).toMatchObject({ kind: 'refused', failure: { code: '2046', message: 'Ask the bank' } });
+    expect(refusal([], { status: 'processor_declined' })).toMatchObject({
+      failure: { code: 'processor_declined', message: 'In total.' },
+    });
+  });
+
+  test.each([
+    ['settlement_declined', { code: '4004', message: 'Already Refunded' }],
+    ['gateway_rejected', { code: 'fraud', message: 'In total.' }],
+    ['failed', { code: 'failed', message: 'In total.' }],
+  ])('a refusal that carries a refund %s is not told in the words of its approval', (status, failure) => {
+    const approved = { processorResponseCode: '1002', processorResponseText: 'Processed' };
+    const declined = {
+      processorSettlementResponseCode: '4004',
+      processorSettlementResponseText: 'Already Refunded',
+      gatewayRejectionReason: 'fraud',
+    };
+    expect(refusal([], { status, ...approved, ...declined })).toMatchObject({ kind: 'refused', failure });
+  });
+
+  test('a refusal that carries a refund under way is unknown', () => {
+    expect(refusal([], { status: 'submitted_for_settlement' })).toMatchObject({
+      kind: 'unknown',
+      answered: true,
+    });
+  });
+});
+
+describe('what statuses mean', () => {
+  const states = {
+    authorizing: ['open', 'refund'],
+    authorized: ['open', 'void'],
+    submitted_for_settlement: ['open', 'void'],
+    settlement_pending: ['open', 'void'],
+    settling: ['open', 'refund'],
+    settlement_confirmed: ['open', 'refund'],
+    settled: ['completed', 'refund'],
+    voided: ['cancelled', 'voided'],
+    processor_declined: ['failed', 'unpaid'],
+    gateway_rejected: ['failed', 'unpaid'],
+    failed: ['failed', 'unpaid'],
+    settlement_declined: ['failed', 'unpaid'],
+    authorization_expired: ['failed', 'unpaid'],
+  };
+
+  test.each(Object.entries(states))('%s', (status, [credit, sale]) => {
+    expect(mapStatus(status)).toBe(credit);
+    expect(saleStage(status)).toBe(sale);
+  });
+
+  test('every status of the SDK has been thought of, and a new one is open', () => {
+    const known = Object.values(braintree.Transaction.Status).filter((status) => typeof status === 'string');
+    expect(Object.keys(states)).toEqual(expect.arrayContaining(known));
+    expect(mapStatus('a word to come')).toBe('open');
+  });
+});
+
+const reply = (changes: Record<string, unknown> = {}) => ({
+  id: 'sale1',
+  type: 'sale',
+  status: 'submitted_for_settlement',
+  amount: '50.00',
+  currencyIsoCode: 'USD',
+  refundIds: [],
+  ...changes,
+});
+
+describe('how a payment is given back', () => {
+  const whole = submissionFor('sale1', { amount: 5_000n });
+  const plan = (changes: Record<string, unknown>, submission = whole) =>
+    planRefund(submission, readTransaction(reply(changes)));
+
+  test.each([
+    [{}, { kind: 'void' }],
+    [{ status: 'settlement_pending' }, { kind: 'void' }],
+    [{ status: 'settled' }, { kind: 'refund' }],
+    [{ status: 'settling' }, { kind: 'refund' }],
+    [{ status: 'a word to come' }, { kind: 'refund' }],
+    [{ refundIds: ['credit1'] }, { kind: 'answer', result: { kind: 'unavailable' } }],
+    [
+      { amount: '50.01' },
+      { kind: 'answer', result: { kind: 'unavailable', failure: { code: 'unsettled' } } },
+    ],
+    [
+      { status: 'voided' },
+      { kind: 'answer', result: { kind: 'rejected', failure: { code: 'already_refunded' } } },
+    ],
+    [{ status: 'processor_declined' }, { kind: 'answer', result: { kind: 'rejected' } }],
+    [{ type: 'credit' }, { kind: 'answer', result: { kind: 'rejected' } }],
+    [{ currencyIsoCode: 'EUR' }, { kind: 'answer', result: { kind: 'rejected' } }],
+  ])('a sale with %o: %o', (changes, expected) => {
+    expect(plan(changes)).toMatchObject(expected);
+  });
+});
+
+describe('replies', () => {
+  test('a failed refund is explained with the code that belongs to its status', () => {
+    const words = {
+      processorResponseCode: '2046',
+      processorResponseText: 'Declined',
+      processorSettlementResponseCode: '4001',
+      processorSettlementResponseText: 'Settlement declined',
+      gatewayRejectionReason: 'fraud',
+    };
+    const failureOf = (status: string) =>
+      toRefund(
+        readTransaction(reply({ ...words, type: 'credit', refundedTransactionId: 'sale1', status })),
+        'sale1',
+      ).failure;
+    expect(failureOf('processor_declined')).toEqual({ code: '2046', message: 'Declined' });
+    expect(failureOf('settlement_declined')).toEqual({ code: '4001', message: 'Settlement declined' });
+    expect(failureOf('gateway_rejected')).toMatchObject({ code: 'fraud' });
+    expect(failureOf('failed')).toEqual({ code: '2046', message: 'Declined' });
+    expect(failureOf('authorization_expired')).toEqual({
+      code: 'authorization_expired',
+      message: 'Braintree reports the refund as authorization_expired.',
+    });
+    expect(failureOf('settled')).toBeNull();
+  });
+
+  test('an order id that is not ours is nobody’s refund', () => {
+    const refundIdOf = (orderId: string | null) =>
+      toRefund(readTransaction(reply({ type: 'credit', refundedTransactionId: 'sale1', orderId })), 'sale1')
+        .refundId;
+    const { refundId } = submissionFor('sale1');
+    expect(refundIdOf(refundId)).toBe(refundId);
+    expect(refundIdOf('order-sale1')).toBeNull();
+    expect(refundIdOf(null)).toBeNull();
+  });
+
+  test.each([[{ success: true }], [{ success: false }], [{}], [undefined], ['text']])(
+    '%o is no result',
+    (result) => {
+      expect(() => readResult(result)).toThrow(UnexpectedAnswerError);
+    },
+  );
+});

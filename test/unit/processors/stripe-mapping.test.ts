@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { currencyExponents } from '../../../shared/money/currencies.ts';
+import { UnexpectedAnswerError } from '../../../shared/processors/contract/answer.ts';
+import {
+  amountProblem,
+  fromStripeAmount,
+  toStripeAmount,
+} from '../../../shared/processors/stripe/amounts.ts';
+import { isPaymentId } from '../../../shared/processors/stripe/ids.ts';
+import { outcomeOf } from '../../../shared/processors/stripe/map-error.ts';
+import { mapStatus } from '../../../shared/processors/stripe/map-status.ts';
+import { stripeSdk } from '../../../shared/processors/stripe/sdk.ts';
+
+const { errors } = stripeSdk();
+
+/** The error that the SDK makes of an HTTP answer. */
+function httpError(statusCode: number, raw: Record<string, unknown>, headers: Record<string, string> = {}) {
+  return errors.StripeError.generate({ message: 'No.', ...raw, statusCode, headers } as never);
+}
+
+/** The error that the SDK makes of a failed fetch. */
+function networkError(cause: Record<string, unknown>, message = 'An error occurred with our connection.') {
+  const detail = Object.assign(new TypeError('fetch failed'), { cause });
+  return new errors.StripeConnectionError({ message, detail } as never);
+}
+
+describe('what a Stripe error means', () => {
+  test.each([
+    [401, {}, { kind: 'misconfigured' }],
+    [403, {}, { kind: 'misconfigured' }],
+    [400, { code: 'testmode_charges_only' }, { kind: 'misconfigured' }],
+    [
+      402,
+      { type: 'card_error', code: 'card_declined' },
+      { kind: 'refused', failure: { code: 'card_declined' } },
+    ],
+    [404, { code: 'resource_missing' }, { kind: 'refused', missing: true }],
+    [400, { code: 'resource_missing' }, { kind: 'refused', missing: true }],
+    [404, {}, { kind: 'refused', missing: false }],
+    [400, { code: 'charge_already_refunded' }, { kind: 'refused', failure: { code: 'already_refunded' } }],
+    [400, { code: 'charge_disputed' }, { kind: 'refused', failure: { code: 'charge_disputed' } }],
+    [400, { code: 'balance_insufficient' }, { kind: 'refused', failure: { code: 'balance_insufficient' } }],
+    [400, { param: 'amount' }, { kind: 'refused', failure: { code: 'amount_too_large' } }],
+    [
+      400,
+      { param: 'amount', code: 'parameter_invalid_integer' },
+      { kind: 'refused', failure: { code: 'parameter_invalid_integer' } },
+    ],
+    [429, { code: 'lock_timeout' }, { kind: 'unavailable', rateLimited: true, retryAfterMs: null }],
+    [400, { code: 'rate_limit' }, { kind: 'unavailable', rateLimited: true }],
+    [400, { type: 'idempotency_error' }, { kind: 'unknown', answered: true }],
+    [409, { code: 'idempotency_key_in_use' }, { kind: 'unknown', answered: false }],
+    [
+      409,
+      { type: 'idempotency_error', code: 'idempotency_key_in_use' },
+      { kind: 'unknown', answered: false },
+    ],
+    [424, { type: 'api_error' }, { kind: 'unknown', answered: true }],
+    [500, { type: 'api_error' }, { kind: 'unknown', answered: true }],
+    [502, { type: 'api_error' }, { kind: 'unknown', answered: false }],
+    [503, { type: 'api_error' }, { kind: 'unknown', answered: true }],
+    [504, { type: 'api_error' }, { kind: 'unknown', answered: false }],
+  ])('%i %o is %o', (statusCode, raw, outcome) => {
+    expect(outcomeOf(httpError(statusCode, raw))).toMatchObject(outcome);
+  });
+
+  test.each([
+    ['ECONNREFUSED', { kind: 'unavailable', rateLimited: false }],
+    ['ENOTFOUND', { kind: 'unavailable' }],
+    ['EAI_AGAIN', { kind: 'unavailable' }],
+    ['ETIMEDOUT', { kind: 'unknown', answered: false, failure: { code: 'timeout' } }],
+    ['EPIPE', { kind: 'unknown', answered: false, failure: { code: 'connection_error' } }],
+    ['ECONNRESET', { kind: 'unknown', answered: false }],
+    ['CERT_HAS_EXPIRED', { kind: 'unknown', answered: false }],
+  ])('a connection that ends in %s is %o', (code, outcome) => {
+    expect(outcomeOf(networkError({ code }))).toMatchObject(outcome);
+  });
+
+  test('a connection that timed out while it was made never carried the request', () => {
+    expect(outcomeOf(networkError({ code: 'ETIMEDOUT', syscall: 'connect' }))).toMatchObject({
+      kind: 'unavailable',
+    });
+  });
+
+  test('what nobody has foreseen is unknown', () => {
+    for (const error of [new TypeError('x'), 'text', null, new errors.StripeAPIError({} as never)]) {
+      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', answered: false });
+    }
+    expect(outcomeOf(new UnexpectedAnswerError('x'))).toMatchObject({ kind: 'unknown', answered: true });
+  });
+
+  test('Retry-After is understood as seconds and as a date', () => {
+    const answered = (value: string) => outcomeOf(httpError(429, {}, { 'retry-after': value }));
+    expect(answered('7')).toMatchObject({ retryAfterMs: 7_000 });
+    expect(answered('soon')).toMatchObject({ retryAfterMs: null });
+    expect(answered('')).toMatchObject({ retryAfterMs: null });
+    expect(answered('Wed, 21 Oct 2015 07:28:00 GMT')).toMatchObject({ retryAfterMs: 0 });
+    const dated = answered(new Date(Date.now() + 60_000).toUTCString());
+    if (dated.kind !== 'unavailable') throw new Error(dated.kind);
+    expect(dated.retryAfterMs).toBeGreaterThan(50_000);
+    expect(dated.retryAfterMs).toBeLessThanOrEqual(60_000);
+  });
+
+  test('neither keys nor card numbers get into a failure', () => {
+    const message =
+      'Key sk_live_abc123 and 4242 4242 4242 4242, 4242424242424242, 378282246310005 of charge 12345';
+    const { failure } = outcomeOf(httpError(400, { message }));
+    expect(failure.message).toBe(
+      'Key sk_live_[redacted] and [digits redacted], [digits redacted], [digits redacted] of charge 12345',
+    );
+    expect(outcomeOf(httpError(400, { message: 'x'.repeat(5_000) })).failure.message.length).toBeLessThan(
+      501,
+    );
+  });
+});
+
+describe('what the status of a Stripe refund means', () => {
+  test.each([
+    ['pending', 'open'],
+    ['requires_action', 'open'],
+    ['succeeded', 'completed'],
+    ['failed', 'failed'],
+    ['canceled', 'cancelled'],
+    ['a word to come', 'open'],
+    [null, 'open'],
+  ])('%s is %s', (status, state) => {
+    expect(mapStatus(status)).toBe(state);
+  });
+});
+
+test.each([
+  ['ch_1', true],
+  ['py_1', true],
+  ['pi_3MtwBwLkdIwHu7ix28a3tqPa', true],
+  ['pi_3MtwBwLkdIwHu7ix28a3tqPa_secret_YrKJUKribcBjcG8HVhfZluoGH', false],
+  ['re_1', false],
+  ['ch_../1', false],
+])('%s is the id of a payment: %s', (id, expected) => {
+  expect(isPaymentId(id)).toBe(expected);
+});
+
+describe('amounts for Stripe', () => {
+  test.each([
+    ['usd', 1_050n, 1_050],
+    ['jpy', 1_050n, 1_050],
+    ['isk', 15n, 1_500],
+    ['ugx', 15n, 1_500],
+    ['mga', 1_500n, 15],
+    ['huf', 1_500n, 1_500],
+    ['kwd', 1_050n, 1_050],
+    ['bhd', 10n, 10],
+  ])('%s: %d minor units are written %d', (currency, amount, stripeAmount) => {
+    expect(amountProblem(amount, currency)).toBeNull();
+    expect(toStripeAmount(amount, currency)).toBe(stripeAmount);
+    expect(fromStripeAmount(stripeAmount, currency)).toBe(amount);
+  });
+
+  test.each([
+    ['kwd', 1_051n, '0.010 KWD'],
+    ['tnd', 5n, '0.010 TND'],
+    ['mga', 1_550n, '1.00 MGA'],
+  ])('%s: %d minor units are refused rather than rounded', (currency, amount, step) => {
+    expect(amountProblem(amount, currency)).toContain(step);
+    expect(() => toStripeAmount(amount, currency)).toThrow(RangeError);
+  });
+
+  test('an amount that JSON cannot carry exactly is refused', () => {
+    expect(amountProblem(2n ** 53n, 'usd')).toMatch(/more than/);
+    expect(amountProblem(2n ** 53n / 100n + 1n, 'isk')).toMatch(/more than/);
+  });
+
+  test('a fraction of the smallest unit is not an answer', () => {
+    expect(() => fromStripeAmount(1_550, 'isk')).toThrow(UnexpectedAnswerError);
+    expect(() => fromStripeAmount(1_550, 'zzz')).toThrow(UnexpectedAnswerError);
+  });
+
+  test('every amount of every currency comes back as it went, or is refused', () => {
+    const currency = fc.constantFrom(...Object.keys(currencyExponents));
+    fc.assert(
+      fc.property(fc.bigInt({ min: 1n, max: 2n ** 60n }), currency, (amount, code) => {
+        if (amountProblem(amount, code) !== null) return;
+        const stripeAmount = toStripeAmount(amount, code);
+        expect(Number.isSafeInteger(stripeAmount)).toBe(true);
+        expect(fromStripeAmount(stripeAmount, code)).toBe(amount);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 99_999 }), currency, (units, code) => {
+        expect(amountProblem(BigInt(units) * 1_000n, code)).toBeNull();
+      }),
+    );
+  });
+});
