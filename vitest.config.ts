@@ -21,7 +21,7 @@ class LongOnesFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['test/suites/**/*.test.ts'],
+    include: ['test/{unit,integration,system}/**/*.test.ts'],
     globalSetup: 'test/global-setup.ts',
     sequence: { sequencer: LongOnesFirst },
     // Processes, as in production. Each runs suites one after the other without loading everything anew, which would

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiKeyLookup, openApiKeyLookup } from './organizations/api-keys.ts';
 import { HashingTurns } from './people/hashing-turns.ts';
 import type { PasswordDependencies } from './people/passwords.ts';
-import type { Clock } from './platform/clock.ts';
 import type { ServiceSettings } from './platform/config.ts';
-import { type Database, openDatabase, openReads, type Reads, serviceTime } from './platform/database.ts';
+import { openDatabase, openReads, serviceTime } from './platform/database.ts';
 import { DatabaseClock } from './platform/database-clock.ts';
 import type { Logger } from './platform/log.ts';
 import { RefundQueues } from './platform/queues.ts';
@@ -13,8 +12,8 @@ import { ProcessorConnections } from './processors/accounts/connections.ts';
 import { processorNames } from './processors/registry.ts';
 import { leaseMs } from './refunds/lifecycle/claim.ts';
 import type { RefundDependencies } from './refunds/lifecycle/dependencies.ts';
-import { type Lookups, openLookups } from './refunds/lifecycle/lookups.ts';
-import { openRefundStatements, type RefundStatements } from './refunds/lifecycle/statements.ts';
+import { openLookups } from './refunds/lifecycle/lookups.ts';
+import { openRefundStatements } from './refunds/lifecycle/statements.ts';
 import { openRefundReads, type RefundReads } from './refunds/queries/find-refunds.ts';
 
 /** Everything that the code of a process works with; built once in its main, and by tests. */

@@ -1,7 +1,7 @@
 import type { Payment } from '../platform/database.ts';
-import { type AccountDependencies, type AccountName } from '../processors/accounts/connections.ts';
+import type { AccountDependencies, AccountName } from '../processors/accounts/connections.ts';
 import type { ProcessorFailure, ProcessorTransaction } from '../processors/contract/processor.ts';
-import { asKnown, type KnownPayment, type PaymentKey } from './payment.ts';
+import { asKnown, type KnownPayment } from './payment.ts';
 
 /** A payment as it is on record, and when that was looked at. */
 export interface StoredPayment {

@@ -1,5 +1,5 @@
 import { lockPayment } from '../../payments/payment.ts';
-import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '../../platform/database.ts';
+import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import { noteOnRefund, type TimelineEntry } from './move.ts';
 
 /**

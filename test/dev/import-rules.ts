@@ -1,0 +1,118 @@
+import path from 'node:path';
+
+/** Each file's imports: paths from the root of the project, and names of packages. */
+export type Imports = ReadonlyMap<string, readonly string[]>;
+
+interface ImportRule {
+  /** The files that the rule is for. */
+  from: RegExp;
+  /** What they must not import. */
+  to: RegExp;
+  why: string;
+}
+
+const rules: readonly ImportRule[] = [
+  { from: /^api\//, to: /^worker\//, why: 'api does not import worker' },
+  { from: /^worker\//, to: /^api\//, why: 'worker does not import api' },
+  { from: /^(shared|prisma)\//, to: /^(api|worker)\//, why: 'shared does not import a process' },
+  { from: /^(api|worker|shared|prisma)\//, to: /^test\//, why: 'production code does not import tests' },
+  {
+    from: /^(?!test\/|shared\/processors\/stripe\/)/,
+    to: /^stripe(\/|$)/,
+    why: 'only shared/processors/stripe talks to Stripe',
+  },
+  {
+    from: /^(?!test\/|shared\/processors\/braintree\/)/,
+    to: /^braintree(\/|$)/,
+    why: 'only shared/processors/braintree talks to Braintree',
+  },
+  {
+    from: /^(?!test\/|shared\/platform\/queues\.ts$)/,
+    to: /^bullmq(\/|$)/,
+    why: 'only shared/platform/queues.ts knows BullMQ',
+  },
+  {
+    from: /^(?!test\/|shared\/platform\/|prisma\/|prisma\.config)/,
+    to: /^(@prisma\/|prisma\/generated\/)/,
+    why: 'types of rows come from shared/platform/database.ts',
+  },
+  {
+    from: /^(?!test\/|shared\/processors\/(registry\.ts$|stripe\/))/,
+    to: /^shared\/processors\/stripe\//,
+    why: 'only the registry knows the adapters',
+  },
+  {
+    from: /^(?!test\/|shared\/processors\/(registry\.ts$|braintree\/))/,
+    to: /^shared\/processors\/braintree\//,
+    why: 'only the registry knows the adapters',
+  },
+  {
+    from: /^shared\/platform\//,
+    to: /^shared\/(?!platform\/)/,
+    why: 'the platform knows no other room',
+  },
+  {
+    from: /^shared\/(money\/|platform\/(clock|environment)\.ts|refunds\/model\/(states|next-step|backoff|reasons)\.ts)/,
+    to: /^(?!shared\/money\/|shared\/refunds\/model\/states\.ts)/,
+    why: 'this file is a pure leaf',
+  },
+  { from: /^shared\/platform\/ids\.ts/, to: /^(?!typeid-js$)/, why: 'this file is a pure leaf' },
+  {
+    from: /^shared\/policies\/(evaluate|balance|explain)\.ts/,
+    to: /^(?!shared\/money\/|shared\/refunds\/model\/(reasons|states)\.ts|shared\/policies\/(balance|explain|policy)\.ts)/,
+    why: 'policy evaluation is a pure leaf',
+  },
+];
+
+/** What is wrong with the imports of the project, a line each; none when all is well. */
+export function importProblems(imports: Imports): string[] {
+  const forbidden = [...imports].flatMap(([file, targets]) =>
+    rules
+      .filter(({ from }) => from.test(file))
+      .flatMap(({ to, why }) =>
+        targets.filter((target) => to.test(target)).map((target) => `${file} imports ${target}: ${why}`),
+      ),
+  );
+  return [...forbidden, ...folderCycles(imports)];
+}
+
+/** Folders of production code that import each other, directly or through others. */
+function folderCycles(imports: Imports): string[] {
+  const folders = new Map<string, Map<string, string>>();
+  for (const [file, targets] of imports) {
+    if (file.startsWith('test/')) continue;
+    const from = path.dirname(file);
+    for (const target of targets.filter((name) => imports.has(name))) {
+      const to = path.dirname(target);
+      if (to !== from) edgesOf(folders, from).set(to, `${file} imports ${target}`);
+    }
+  }
+  const reachable = new Map([...folders.keys()].map((folder) => [folder, reachableFrom(folders, folder)]));
+  return [...folders].flatMap(([from, edges]) =>
+    [...edges]
+      .filter(([to]) => reachable.get(to)?.has(from))
+      .map(([to, example]) => `${from} and ${to} import each other in a circle: ${example}`),
+  );
+}
+
+function edgesOf(folders: Map<string, Map<string, string>>, folder: string): Map<string, string> {
+  const edges = folders.get(folder) ?? new Map<string, string>();
+  folders.set(folder, edges);
+  return edges;
+}
+
+function reachableFrom(
+  folders: ReadonlyMap<string, ReadonlyMap<string, string>>,
+  start: string,
+): Set<string> {
+  const reached = new Set<string>();
+  const open = [start];
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    for (const next of folders.get(folder)?.keys() ?? []) {
+      if (reached.has(next)) continue;
+      reached.add(next);
+      open.push(next);
+    }
+  }
+  return reached;
+}

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { importProblems } from '../../dev/import-rules.ts';
+
+test.each([
+  ['api/x.ts', 'worker/main.ts', 'api does not import worker'],
+  ['worker/x.ts', 'api/main.ts', 'worker does not import api'],
+  ['shared/x.ts', 'api/main.ts', 'shared does not import a process'],
+  ['shared/refunds/x.ts', 'worker/main.ts', 'shared does not import a process'],
+  ['worker/schedule/x.ts', 'test/support/x.ts', 'production code does not import tests'],
+  ['worker/x.ts', 'stripe', 'only shared/processors/stripe talks to Stripe'],
+  ['shared/processors/stripe/x.ts', 'braintree', 'only shared/processors/braintree talks to Braintree'],
+  ['api/dashboard/queues/x.ts', 'bullmq', 'only shared/platform/queues.ts knows BullMQ'],
+  [
+    'shared/refunds/x.ts',
+    'prisma/generated/client.ts',
+    'types of rows come from shared/platform/database.ts',
+  ],
+  ['worker/x.ts', 'shared/processors/stripe/adapter.ts', 'only the registry knows the adapters'],
+  ['shared/platform/x.ts', 'shared/refunds/model/refund.ts', 'the platform knows no other room'],
+  ['shared/refunds/model/states.ts', 'shared/platform/database.ts', 'this file is a pure leaf'],
+  ['shared/money/money.ts', 'zod', 'this file is a pure leaf'],
+  ['shared/policies/evaluate.ts', 'shared/platform/database.ts', 'policy evaluation is a pure leaf'],
+])('does not let %s import %s', (file, target, why) => {
+  expect(importProblems(new Map([[file, [target]]]))).toEqual([`${file} imports ${target}: ${why}`]);
+});
+
+test('finds folders that import each other through a third', () => {
+  const imports = new Map([
+    ['shared/a/one.ts', ['shared/b/two.ts']],
+    ['shared/b/two.ts', ['shared/c/three.ts']],
+    ['shared/c/three.ts', ['shared/a/four.ts']],
+    ['shared/a/four.ts', []],
+  ]);
+  expect(importProblems(imports)).toHaveLength(3);
+  expect(importProblems(new Map([...imports, ['shared/c/three.ts', []]]))).toEqual([]);
+});
+
+test('allows what points one way', () => {
+  const imports = new Map([
+    ['api/x.ts', ['shared/platform/database.ts', 'fastify']],
+    ['shared/processors/stripe/x.ts', ['stripe', 'shared/money/money.ts']],
+    ['shared/processors/registry.ts', ['shared/processors/stripe/kind.ts']],
+    ['shared/platform/queues.ts', ['bullmq']],
+  ]);
+  expect(importProblems(imports)).toEqual([]);
+});
