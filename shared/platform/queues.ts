@@ -2,9 +2,9 @@ import { createRequire } from 'node:module';
 import type { createPostgresBackend, Job, JobsOptions, Queue, QueueOptions, WorkerOptions } from 'bullmq';
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Settings } from './config.ts';
+import { isDatabaseUnavailable, StrictClient } from './database.ts';
 import { type Logger, warnSparingly } from './log.ts';
 import { type SharedStatement, shareStatement } from './shared-statement.ts';
-import { StrictClient } from './strict-client.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -321,4 +321,20 @@ export function openRedis(url: string, options: RedisOptions): Redis | Cluster {
 /** The hash tag keeps all keys of a queue on one node of a cluster, and queues apart from each other. */
 function prefixOf(settings: QueueSettings, name: string): { prefix: string } {
   return { prefix: `{${settings.QUEUE_PREFIX}-${name}}` };
+}
+
+const redisNames = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError']);
+
+const redisMessages =
+  /^(command timed out|stream isn't writeable|connection is closed|LOADING |CLUSTERDOWN |MASTERDOWN |READONLY |TRYAGAIN )/i;
+
+/** True when an error says that the queues' store, Redis or PostgreSQL, is gone, frozen or not ready. */
+export function isQueueUnavailable(error: unknown): boolean {
+  if (isDatabaseUnavailable(error)) return true;
+  return error instanceof Error && (redisNames.has(error.name) || redisMessages.test(error.message));
+}
+
+/** True when the queue refused to do something with a job because of the state that the job is in by now. */
+export function isRefusedByQueue(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code < 0;
 }

@@ -1,6 +1,6 @@
 import type { CancelResult } from '../../shared/processors/contract/processor.ts';
 import type { Finding } from '../../shared/refunds/lifecycle/record.ts';
-import { referenceTo } from '../../shared/refunds/lifecycle/reference.ts';
+import { referenceTo } from '../../shared/refunds/model/refund.ts';
 import { settled, settlementPause, stateRead, unanswered } from './outcomes.ts';
 import { record, type StepContext, type StepResult } from './step.ts';
 

@@ -13,8 +13,7 @@ import {
   reviewFlaggedEvent,
 } from '../../shared/refunds/decisions/named-problem.ts';
 import { wasForced } from '../../shared/refunds/decisions/person-decisions.ts';
-import { referenceTo } from '../../shared/refunds/lifecycle/reference.ts';
-import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/model/refund.ts';
+import { hasOwnFlag, isFlaggedForExtra, referenceTo } from '../../shared/refunds/model/refund.ts';
 import type { RefundStatus } from '../../shared/refunds/model/states.ts';
 import { describe, mismatchOf, retryPause } from './outcomes.ts';
 import { record, type StepContext, type StepResult } from './step.ts';

@@ -1,7 +1,7 @@
 import { doubtPayments } from '../../shared/payments/payment.ts';
 import type { ProcessorFailure, SubmissionResult } from '../../shared/processors/contract/processor.ts';
-import { renewLease } from '../../shared/refunds/lifecycle/lease.ts';
-import { referenceTo } from '../../shared/refunds/lifecycle/reference.ts';
+import { renewLease } from '../../shared/refunds/lifecycle/claim.ts';
+import { referenceTo } from '../../shared/refunds/model/refund.ts';
 import { accepted, failed, misconfigured, unavailable, unknown } from './outcomes.ts';
 import { record, type StepContext, type StepResult } from './step.ts';
 

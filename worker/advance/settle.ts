@@ -1,4 +1,4 @@
-import { referenceTo } from '../../shared/refunds/lifecycle/reference.ts';
+import { referenceTo } from '../../shared/refunds/model/refund.ts';
 import { flagged, misconfigured, stateRead, stateUnread } from './outcomes.ts';
 import { record, type StepContext, type StepResult } from './step.ts';
 

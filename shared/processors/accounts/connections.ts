@@ -2,14 +2,15 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database, ProcessorAccount } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import type { Environment } from '../../platform/environment.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type SecretBox, SecretUnreadableError } from '../../platform/secrets.ts';
-import { aroundCalls } from '../contract/around-calls.ts';
-import { processorFailure } from '../contract/failure.ts';
-import { maskSecrets } from '../contract/mask-secrets.ts';
+import { aroundCalls, maskSecrets } from '../contract/calls.ts';
+import { processorFailure } from '../contract/outcome.ts';
+import type { ProcessorFailure } from '../contract/processor.ts';
 import { type CallAnswer, InvalidCredentialsError, type Processor } from '../contract/processor.ts';
 import { processorKind } from '../registry.ts';
-import { clearMisconfigured, markMisconfigured, throttleAccount } from './account-trouble.ts';
 
 /** What calling processors needs. */
 export interface AccountDependencies extends PlatformDependencies {
@@ -146,4 +147,63 @@ export async function loadAccount(db: Database, key: AccountKey): Promise<Accoun
     where: { organizationId_environment_processor: { organizationId, environment, processor } },
     omit: withoutCredentials,
   });
+}
+
+/** How long an account rests when the processor asks for fewer requests and does not say for how long. */
+const defaultThrottleMs = 1_000;
+
+/**
+ * A processor's 429 slows its account down, not the other accounts and not the worker.
+ * @returns until when the account is to be left alone.
+ */
+export async function throttleAccount(
+  { db, clock }: { db: Database; clock: Clock },
+  account: Pick<ProcessorAccount, 'id'>,
+  retryAfterMs: number | null,
+): Promise<Date> {
+  const restMs = Math.min(retryAfterMs ?? defaultThrottleMs, 60 * 60 * 1000);
+  const until = new Date(clock.now().getTime() + restMs);
+  await db.processorAccount.updateMany({
+    where: { id: account.id, OR: [{ throttledUntil: null }, { throttledUntil: { lt: until } }] },
+    data: { throttledUntil: until },
+  });
+  return until;
+}
+
+/** Makes refused credentials visible on the account, unless they have been replaced meanwhile. */
+export async function markMisconfigured(
+  { db, clock, log }: { db: Database; clock: Clock; log: Logger },
+  account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
+  failure: ProcessorFailure,
+): Promise<void> {
+  log.error({ accountId: account.id, failure }, 'the processor refuses the credentials of an account');
+  await db.processorAccount.updateMany({
+    where: { id: account.id, updatedAt: account.updatedAt, misconfiguredAt: null },
+    data: { misconfiguredAt: clock.now() },
+  });
+}
+
+/** Takes the mark away as soon as the processor accepts the credentials again. */
+export async function clearMisconfigured(
+  { db }: { db: Database },
+  account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
+): Promise<void> {
+  await db.processorAccount.updateMany({
+    where: { id: account.id, updatedAt: account.updatedAt },
+    data: { misconfiguredAt: null },
+  });
+}
+
+/**
+ * The account with this id, at this processor.
+ * @throws ServiceError not_found for an id that is unknown, malformed or of an account elsewhere, all alike.
+ */
+export async function findAccount(db: Database, processor: string, id: string): Promise<AccountName> {
+  const account = isId('acc', id)
+    ? await db.processorAccount.findUnique({ where: { id }, omit: withoutCredentials })
+    : null;
+  if (account === null || account.processor !== processor) {
+    throw new ServiceError('not_found', 'No such processor account.');
+  }
+  return account;
 }

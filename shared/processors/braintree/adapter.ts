@@ -1,13 +1,13 @@
 import { toDecimal } from '../../money/money.ts';
-import { UnexpectedAnswerError } from '../contract/answer.ts';
-import { Deadline } from '../contract/deadline.ts';
-import { processorFailure } from '../contract/failure.ts';
+import { Deadline } from '../contract/calls.ts';
 import {
   asCancelResult,
   asLookupProblem,
   asReadProblem,
   asSubmissionResult,
+  processorFailure,
   submitted,
+  UnexpectedAnswerError,
   unavailable,
 } from '../contract/outcome.ts';
 import {
@@ -27,18 +27,16 @@ import {
   type WebhookRequest,
   type WebhookVerdict,
 } from '../contract/processor.ts';
-import { BraintreeClient, type BraintreeCredentials, openNotifications } from './client.ts';
-import { findCredits } from './find-credits.ts';
-import { isTransactionId } from './ids.ts';
-import { listRefunds } from './list-refunds.ts';
+import { BraintreeClient, type BraintreeCredentials, isTransactionId, openNotifications } from './client.ts';
+import { findCredits, listRefunds } from './list-refunds.ts';
 import { outcomeOf, outcomeOfRefusal } from './map-error.ts';
-import { saleStage } from './map-status.ts';
 import { planRefund, unpaid } from './plan-refund.ts';
 import {
   type BraintreeTransaction,
   isRefusal,
   readResult,
   readTransaction,
+  saleStage,
   toRefund,
   voidAsRefund,
 } from './replies.ts';

@@ -2,7 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { createRequire } from 'node:module';
 import type braintree from 'braintree';
-import type { Deadline } from '../contract/deadline.ts';
+import type { Deadline } from '../contract/calls.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -144,4 +144,9 @@ function environmentOf(server: string, port: string, ssl: boolean): braintree.En
   // A bracketed IPv6 address is a URL's notation; sockets want it bare.
   const host = server.replace(/^\[(.*)\]$/, '$1');
   return new Environment(host, port, 'http://unused.invalid', ssl, host, port);
+}
+
+/** Sales and credits have ids of one shape; the SDK puts nothing else into a path either. */
+export function isTransactionId(id: string): boolean {
+  return /^[A-Za-z0-9_-]{1,64}$/.test(id);
 }

@@ -10,7 +10,7 @@ import {
 import type { ProcessorKind } from '../contract/processor.ts';
 import { BraintreeProcessor } from './adapter.ts';
 import type { BraintreeCredentials } from './client.ts';
-import { isTransactionId } from './ids.ts';
+import { isTransactionId } from './client.ts';
 
 const credentialsInput = z.strictObject({
   // It becomes part of a path.

@@ -1,7 +1,5 @@
-import { processorFailure } from '../contract/failure.ts';
-import { type Outcome, ownOutcome } from '../contract/outcome.ts';
-import { mapStatus } from './map-status.ts';
-import { type BraintreeRefusal, declineOf } from './replies.ts';
+import { type Outcome, ownOutcome, processorFailure } from '../contract/outcome.ts';
+import { type BraintreeRefusal, declineOf, mapStatus } from './replies.ts';
 
 const hourMs = 60 * 60 * 1000;
 

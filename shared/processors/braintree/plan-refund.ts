@@ -1,9 +1,8 @@
-import { processorFailure } from '../contract/failure.ts';
-import { asSubmissionResult } from '../contract/outcome.ts';
+import { asSubmissionResult, processorFailure } from '../contract/outcome.ts';
 import type { ProcessorFailure, RefundSubmission, SubmissionResult } from '../contract/processor.ts';
 import { unsettled } from './map-error.ts';
-import { saleStage } from './map-status.ts';
 import type { BraintreeTransaction } from './replies.ts';
+import { saleStage } from './replies.ts';
 
 /** How to give money of a sale back; `answer` when that is not possible, or not now. */
 export type RefundPlan = { kind: 'refund' } | { kind: 'void' } | { kind: 'answer'; result: SubmissionResult };

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { fromDecimal, isCurrency } from '../../money/money.ts';
 import { isId } from '../../platform/ids.ts';
-import { readAnswer, recordedId, recordedStatus, UnexpectedAnswerError } from '../contract/answer.ts';
-import { processorFailure } from '../contract/failure.ts';
-import type { ProcessorFailure, ProcessorRefund } from '../contract/processor.ts';
-import { mapStatus } from './map-status.ts';
+import {
+  processorFailure,
+  readAnswer,
+  recordedId,
+  recordedStatus,
+  UnexpectedAnswerError,
+} from '../contract/outcome.ts';
+import type { ProcessorFailure, ProcessorRefund, ProcessorRefundState } from '../contract/processor.ts';
 
 const optionalText = z.string().nullish();
 
@@ -157,4 +161,54 @@ function hasDeepErrors(errors: unknown): boolean {
     'deepErrors' in errors &&
     typeof errors.deepErrors === 'function'
   );
+}
+
+const refundStates: ReadonlyMap<string, ProcessorRefundState> = new Map([
+  ['authorizing', 'open'],
+  ['authorized', 'open'],
+  ['submitted_for_settlement', 'open'],
+  ['settling', 'open'],
+  ['settlement_pending', 'open'],
+  ['settlement_confirmed', 'open'],
+  // The bank may still return the money; then it becomes settlement_declined.
+  ['settled', 'completed'],
+  ['processor_declined', 'failed'],
+  ['gateway_rejected', 'failed'],
+  ['failed', 'failed'],
+  ['settlement_declined', 'failed'],
+  ['authorization_expired', 'failed'],
+  // Taken back before it had settled.
+  ['voided', 'cancelled'],
+]);
+
+/** What the status of a credit, Braintree's word for a refund, means. */
+export function mapStatus(status: string): ProcessorRefundState {
+  return refundStates.get(status) ?? 'open';
+}
+
+/**
+ * What can be done to give the money of a sale back.
+ * - `refund`: it has settled, or is about to.
+ * - `void`: not yet settled, so it can be undone, as a whole and without a credit.
+ * - `voided`: that has been done.
+ * - `unpaid`: it never took place.
+ */
+export type SaleStage = 'refund' | 'void' | 'voided' | 'unpaid';
+
+const saleStages: ReadonlyMap<string, SaleStage> = new Map([
+  ['authorized', 'void'],
+  ['submitted_for_settlement', 'void'],
+  // Some PayPal payments.
+  ['settlement_pending', 'void'],
+  ['voided', 'voided'],
+  ['processor_declined', 'unpaid'],
+  ['gateway_rejected', 'unpaid'],
+  ['failed', 'unpaid'],
+  ['settlement_declined', 'unpaid'],
+  ['authorization_expired', 'unpaid'],
+]);
+
+/** The stage of a sale by its status; for a status nobody knows, Braintree decides about the refund. */
+export function saleStage(status: string): SaleStage {
+  return saleStages.get(status) ?? 'refund';
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
-import { recordedStatus } from '../contract/answer.ts';
+import { recordedStatus } from '../contract/outcome.ts';
 import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../contract/processor.ts';
 import type { Notifications } from './client.ts';
 

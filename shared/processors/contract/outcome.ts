@@ -1,6 +1,6 @@
-import { UnexpectedAnswerError } from './answer.ts';
-import { DeadlineExceededError } from './deadline.ts';
-import { processorFailure } from './failure.ts';
+import { z } from 'zod';
+import { redact } from '../../platform/log.ts';
+import { DeadlineExceededError } from './calls.ts';
 import type {
   CancelResult,
   LookupResult,
@@ -98,4 +98,48 @@ export function unavailable(
   retryAfterMs: number | null = null,
 ): Extract<Outcome, { kind: 'unavailable' }> {
   return { kind: 'unavailable', failure, retryAfterMs, rateLimited: false };
+}
+
+/** An id or a status that a processor gives and that goes on record. */
+export const recordedId = z.string().regex(/^[A-Za-z0-9_-]{1,255}$/);
+export const recordedStatus = z.string().regex(/^[\x20-\x7e]{1,100}$/);
+
+/**
+ * The processor replied something that is not what was asked for. SDKs pass such replies on as a success, so every
+ * reply is checked for what the service relies on.
+ */
+export class UnexpectedAnswerError extends Error {
+  override readonly name = 'UnexpectedAnswerError';
+}
+
+/**
+ * Checks a reply.
+ * @throws UnexpectedAnswerError naming the fields that are not as they should be, without their values.
+ */
+export function readAnswer<T>(schema: z.ZodType<T>, reply: unknown): T {
+  const checked = schema.safeParse(reply);
+  if (checked.success) return checked.data;
+  const fields = checked.error.issues.map(({ path }) => path.join('.') || 'the reply');
+  throw new UnexpectedAnswerError(`The processor's answer is not as documented: ${fields.join(', ')}.`);
+}
+
+const longest = { code: 100, message: 500 };
+
+/**
+ * A failure in the processor's code and words. Both come from outside and go on record, so card numbers and secrets
+ * are masked in them, what cannot be printed is left out, and the length is limited.
+ */
+export function processorFailure(code: string, message: string): ProcessorFailure {
+  return { code: presentable(code, longest.code), message: presentable(message, longest.message) };
+}
+
+/** @param text whatever its type says: a processor's answer may hold anything in its place. */
+function presentable(text: unknown, length: number): string {
+  // Cut generously first: nobody reads the rest, and masking takes its time.
+  const words = redact(String(text).slice(0, 10 * length))
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
+  const cut = words.length > length ? `${words.slice(0, length - 1)}…` : words;
+  // Half of a surrogate pair, which cutting may leave, is no text to PostgreSQL.
+  return cut.replace(/\p{Surrogate}/gu, '\ufffd');
 }

@@ -1,13 +1,13 @@
 import type Stripe from 'stripe';
-import { UnexpectedAnswerError } from '../contract/answer.ts';
-import { Deadline } from '../contract/deadline.ts';
-import { processorFailure } from '../contract/failure.ts';
+import { Deadline } from '../contract/calls.ts';
 import {
   asCancelResult,
   asLookupProblem,
   asReadProblem,
   asSubmissionResult,
+  processorFailure,
   submitted,
+  UnexpectedAnswerError,
 } from '../contract/outcome.ts';
 import {
   type CallOptions,
@@ -27,8 +27,7 @@ import {
   type WebhookVerdict,
 } from '../contract/processor.ts';
 import { amountProblem, toStripeAmount } from './amounts.ts';
-import { type StripeCredentials, stripeClient } from './client.ts';
-import { isPaymentId, isRefundId, paymentParameter } from './ids.ts';
+import { isPaymentId, isRefundId, paymentParameter, type StripeCredentials, stripeClient } from './client.ts';
 import { listRefunds } from './list-refunds.ts';
 import { outcomeOf } from './map-error.ts';
 import {

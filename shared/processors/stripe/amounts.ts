@@ -1,5 +1,5 @@
 import { exponentOf, formatAmount, isCurrency } from '../../money/money.ts';
-import { UnexpectedAnswerError } from '../contract/answer.ts';
+import { UnexpectedAnswerError } from '../contract/outcome.ts';
 
 /**
  * Stripe's decimals where they are not those of ISO 4217. Stripe charges no decimals in ariary; króna and shilling

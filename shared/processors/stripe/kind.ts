@@ -11,7 +11,7 @@ import { InvalidCredentialsError, type ProcessorKind } from '../contract/process
 import { StripeProcessor } from './adapter.ts';
 import { amountProblem } from './amounts.ts';
 import type { StripeCredentials } from './client.ts';
-import { isPaymentId } from './ids.ts';
+import { isPaymentId } from './client.ts';
 
 const credentialsInput = z.strictObject({
   secretKey: secretText,

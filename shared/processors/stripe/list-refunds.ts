@@ -1,6 +1,5 @@
 import type Stripe from 'stripe';
-import { UnexpectedAnswerError } from '../contract/answer.ts';
-import { asListProblem } from '../contract/outcome.ts';
+import { asListProblem, UnexpectedAnswerError } from '../contract/outcome.ts';
 import type { CallOptions, ReadResult, RefundPage, RefundWindow } from '../contract/processor.ts';
 import { outcomeOf } from './map-error.ts';
 import { readListedPage } from './replies.ts';

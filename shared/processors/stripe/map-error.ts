@@ -1,8 +1,7 @@
 import type Stripe from 'stripe';
-import { processorFailure } from '../contract/failure.ts';
-import { type Outcome, ownOutcome } from '../contract/outcome.ts';
+import { type Outcome, ownOutcome, processorFailure } from '../contract/outcome.ts';
 import type { ProcessorFailure } from '../contract/processor.ts';
-import { stripeSdk } from './sdk.ts';
+import { stripeSdk } from './client.ts';
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
-import { readAnswer, recordedId, recordedStatus } from '../contract/answer.ts';
-import { processorFailure } from '../contract/failure.ts';
+import { processorFailure, readAnswer, recordedId, recordedStatus } from '../contract/outcome.ts';
+import type { ProcessorRefundState } from '../contract/processor.ts';
 import {
   isLive,
   type ListedRefund,
@@ -10,7 +10,6 @@ import {
   type ProcessorTransaction,
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
-import { mapStatus } from './map-status.ts';
 
 const currency = z.string().toLowerCase();
 
@@ -186,4 +185,19 @@ const failureReasons: Readonly<Record<string, string>> = {
 function refundFailure(reason: string): ProcessorFailure {
   const message = failureReasons[reason] ?? `Stripe reports the refund as failed (${reason}).`;
   return processorFailure(reason, message);
+}
+
+const states: ReadonlyMap<string | null, ProcessorRefundState> = new Map([
+  ['pending', 'open'],
+  // The customer has to do something first, such as giving bank details.
+  ['requires_action', 'open'],
+  // Handed to the bank; it may still come back as failed, weeks later.
+  ['succeeded', 'completed'],
+  ['failed', 'failed'],
+  ['canceled', 'cancelled'],
+]);
+
+/** What the status of a Stripe refund means. Stripe types it as nullable text, so anything may come. */
+export function mapStatus(status: string | null): ProcessorRefundState {
+  return states.get(status) ?? 'open';
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
-import { recordedId, recordedStatus } from '../contract/answer.ts';
+import { recordedId, recordedStatus } from '../contract/outcome.ts';
 import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
-import { stripeSdk } from './sdk.ts';
+import { stripeSdk } from './client.ts';
 
 /** Left out, null, or in a shape of another version of Stripe's API: not named. */
 const optionalId = recordedId.nullish().catch(null);

@@ -9,8 +9,8 @@ import {
 } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { isLive } from '../../processors/contract/processor.ts';
+import { claimFlagged, type FlaggedClaim, releaseFlagged } from '../lifecycle/claim.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
-import { claimFlagged, type FlaggedClaim, releaseFlagged } from '../lifecycle/lease.ts';
 import { type Move, moveRefund, noteOnRefund } from '../lifecycle/move.ts';
 import { requestResync } from '../lifecycle/resync.ts';
 import { isFlaggedForExtra, type RefundWithWork } from '../model/refund.ts';

@@ -1,5 +1,6 @@
 import type { Prisma, Refund, RefundWork } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
+import type { RefundReference } from '../../processors/contract/processor.ts';
 
 /** Whose refunds are meant; those of another organization or environment do not exist for it. */
 export interface RefundOwner {
@@ -94,3 +95,14 @@ export function asCreated(refund: ReadRefund): PublicRefund {
   const current = toPublicRefund(refund);
   return { ...current, status: 'processing', updatedAt: current.createdAt };
 }
+
+/** Names a refund for its processor. */
+export function referenceTo({ id, transactionId, amount, currency }: Refund): RefundReference {
+  return { refundId: id, transactionId, amount, currency };
+}
+
+/** How much a client may attach to a refund as its metadata; bytes as JSON. */
+export const metadataLimits = { keys: 50, keyLength: 40, depth: 10, bytes: 16 * 1024 } as const;
+
+/** Keys that no metadata has, because programs take them for something else. */
+export const forbiddenMetadataKeys: readonly string[] = ['__proto__', 'constructor', 'prototype'];

@@ -1,3 +1,4 @@
+import { nameActors } from '../../people/name-actors.ts';
 import type { Database, Reads, Refund } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -115,4 +116,26 @@ export async function findRefundEnvironments(
     select: { id: true, environment: true },
   });
   return new Map(refunds.map(({ id, environment }) => [id, environment]));
+}
+
+/**
+ * Says in words who asked for each of these refunds, in two queries.
+ * @param refunds all of one organization.
+ * @returns by the refund's id; one without a timeline has no entry.
+ */
+export async function nameRequesters(
+  db: Database,
+  organizationId: string,
+  refunds: readonly Pick<Refund, 'id'>[],
+): Promise<Map<string, string>> {
+  const first = await db.refundEvent.findMany({
+    where: { refundId: { in: refunds.map(({ id }) => id) }, seq: 1 },
+    select: { refundId: true, actor: true },
+  });
+  const names = await nameActors(
+    db,
+    organizationId,
+    first.map(({ actor }) => actor),
+  );
+  return new Map(first.map(({ refundId, actor }) => [refundId, names.get(actor) ?? actor]));
 }

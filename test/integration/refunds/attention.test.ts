@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readAttention } from '../../../api/cli/reports/refund-attention.ts';
 import { doubtPayments } from '../../../shared/payments/payment.ts';
-import { markMisconfigured } from '../../../shared/processors/accounts/account-trouble.ts';
-import { loadAccount } from '../../../shared/processors/accounts/connections.ts';
+import { loadAccount, markMisconfigured } from '../../../shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
 import { processorKind } from '../../../shared/processors/registry.ts';
 import { recheckRefund } from '../../../shared/refunds/decisions/recheck.ts';

@@ -5,10 +5,10 @@ import { initiators, refundReasons } from '../../../shared/refunds/model/reasons
 import type { RefundOwner, RefundWithWork } from '../../../shared/refunds/model/refund.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 import { exportRefunds } from '../../../shared/refunds/queries/export-refunds.ts';
-import { encodeCursor } from '../../../shared/refunds/queries/refund-cursor.ts';
 import type { RefundFilter } from '../../../shared/refunds/queries/refund-filter.ts';
 import {
   countRefunds,
+  encodeCursor,
   type RefundPage,
   searchRefunds,
 } from '../../../shared/refunds/queries/search-refunds.ts';

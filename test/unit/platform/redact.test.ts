@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { errorBody } from '../../../api/http/error-handler.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
-import { redact } from '../../../shared/platform/redact.ts';
+import { redact } from '../../../shared/platform/log.ts';
 import { tooLittleLeft } from '../../../shared/refunds/model/refusals.ts';
 import { conditionOf } from '../../../shared/refunds/queries/refund-filter.ts';
 import { newCard } from '../../support/http/canaries.ts';

@@ -1,15 +1,16 @@
 import braintree from 'braintree';
 import { describe, expect, test } from 'vitest';
 import { outcomeOf, outcomeOfRefusal } from '../../../shared/processors/braintree/map-error.ts';
-import { mapStatus, saleStage } from '../../../shared/processors/braintree/map-status.ts';
 import { planRefund } from '../../../shared/processors/braintree/plan-refund.ts';
 import {
   type BraintreeRefusal,
+  mapStatus,
   readResult,
   readTransaction,
+  saleStage,
   toRefund,
 } from '../../../shared/processors/braintree/replies.ts';
-import { UnexpectedAnswerError } from '../../../shared/processors/contract/answer.ts';
+import { UnexpectedAnswerError } from '../../../shared/processors/contract/outcome.ts';
 import { submissionFor } from '../../support/refunds/refund-submissions.ts';
 
 /** The SDK's exceptions are plain errors with a type. */
