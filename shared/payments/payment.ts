@@ -38,7 +38,7 @@ export async function lockPayment(tx: DatabaseTransaction, key: PaymentKey): Pro
 
 /**
  * Counts what moved without a reservation, as far as the payment allows, until the payment is read again. The caller
- * sees to it that it is: `doubtPayments`.
+ * sees to it that it is: `markPaymentsStale`.
  * @param amount minor units.
  */
 export async function countRefundedOutside(
@@ -56,13 +56,13 @@ export async function countRefundedOutside(
  * under way does not count as that.
  * @param ids every id that the payment may be on record under.
  */
-export async function doubtPayments(
+export async function markPaymentsStale(
   tx: DatabaseTransaction,
   { organizationId, environment, processor }: Omit<PaymentKey, 'transactionId'>,
   ids: readonly string[],
 ): Promise<void> {
   await tx.$executeRaw`
-    UPDATE payment SET fetched_at = NULL, doubted_at = service_time()
+    UPDATE payment SET fetched_at = NULL, stale_since = service_time()
     WHERE organization_id = ${organizationId} AND environment = ${environment}::environment
       AND processor = ${processor} AND transaction_id = ANY (${[...ids]})`;
 }

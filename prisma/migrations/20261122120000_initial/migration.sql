@@ -174,7 +174,7 @@ CREATE TABLE "payment" (
     "refunded_outside" BIGINT NOT NULL DEFAULT 0,
     "reserved" BIGINT NOT NULL DEFAULT 0,
     "fetched_at" TIMESTAMPTZ(3),
-    "doubted_at" TIMESTAMPTZ(3),
+    "stale_since" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
     CONSTRAINT "payment_pkey" PRIMARY KEY ("organization_id","environment","processor","transaction_id")
@@ -221,7 +221,7 @@ CREATE TABLE "refund_work" (
     "lease_token" BIGINT,
     "unknown_since" TIMESTAMPTZ(3),
     "resync_requested_at" TIMESTAMPTZ(3),
-    "resync_news" TEXT,
+    "reported_state" TEXT,
     "cancel_requested_at" TIMESTAMPTZ(3),
     "retrying_since" TIMESTAMPTZ(3),
     "consecutive_failures" INTEGER NOT NULL DEFAULT 0,
@@ -236,7 +236,7 @@ CREATE TABLE "refund_work" (
 CREATE TABLE "refund_attempt" (
     "refund_id" TEXT NOT NULL,
     "number" INTEGER NOT NULL,
-    "key_version" INTEGER NOT NULL,
+    "idempotency_key_version" INTEGER NOT NULL,
     "started_at" TIMESTAMPTZ(3) NOT NULL,
     "ended_at" TIMESTAMPTZ(3),
     "outcome" "attempt_outcome",
@@ -450,7 +450,7 @@ ALTER TABLE "refund_work"
 
 ALTER TABLE "refund_attempt"
     ADD CONSTRAINT "refund_attempt_number_from_one" CHECK (number >= 1),
-    ADD CONSTRAINT "refund_attempt_key_version_from_one" CHECK (key_version >= 1),
+    ADD CONSTRAINT "refund_attempt_idempotency_key_version_from_one" CHECK (idempotency_key_version >= 1),
     ADD CONSTRAINT "refund_attempt_ends_with_outcome" CHECK ((ended_at IS NULL) = (outcome IS NULL));
 
 ALTER TABLE "refund_event"

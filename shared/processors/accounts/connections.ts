@@ -156,7 +156,7 @@ const defaultThrottleMs = 1_000;
  * A processor's 429 slows its account down, not the other accounts and not the worker.
  * @returns until when the account is to be left alone.
  */
-export async function throttleAccount(
+async function throttleAccount(
   { db, clock }: { db: Database; clock: Clock },
   account: Pick<ProcessorAccount, 'id'>,
   retryAfterMs: number | null,
@@ -184,7 +184,7 @@ export async function markMisconfigured(
 }
 
 /** Takes the mark away as soon as the processor accepts the credentials again. */
-export async function clearMisconfigured(
+async function clearMisconfigured(
   { db }: { db: Database },
   account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
 ): Promise<void> {

@@ -14,7 +14,7 @@ export function outcomeOf(error: unknown): Outcome {
   const { type, message } = sdkError(error);
   // An error without a type comes from reading a reply, so Braintree has replied.
   if (type === null) {
-    return { kind: 'unknown', failure: processorFailure('unexpected_answer', message), answered: true };
+    return { kind: 'unknown', failure: processorFailure('unexpected_answer', message), replied: true };
   }
   const failure = processorFailure(type, `Braintree: ${message}.`);
   switch (type) {
@@ -27,13 +27,13 @@ export function outcomeOf(error: unknown): Outcome {
     case 'tooManyRequestsError':
       return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: true };
     case 'serverError':
-      return { kind: 'unknown', failure, answered: true };
+      return { kind: 'unknown', failure, replied: true };
     case 'unexpectedError':
       if (notSent.test(message))
         return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: false };
-      return { kind: 'unknown', failure, answered: false };
+      return { kind: 'unknown', failure, replied: false };
     default:
-      return { kind: 'unknown', failure, answered: false };
+      return { kind: 'unknown', failure, replied: false };
   }
 }
 
@@ -91,8 +91,8 @@ function misconfigured(code: string, message: string): Outcome {
   return { kind: 'misconfigured', failure: processorFailure(code, message) };
 }
 
-function unknown(code: string, message: string, answered: boolean): Outcome {
-  return { kind: 'unknown', failure: processorFailure(code, message), answered };
+function unknown(code: string, message: string, replied: boolean): Outcome {
+  return { kind: 'unknown', failure: processorFailure(code, message), replied };
 }
 
 function sdkError(error: unknown): { type: string | null; message: string } {

@@ -18,7 +18,7 @@ export type Outcome =
   /** Surely without effect, worth trying again. */
   | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
   /** May have had its effect. */
-  | { kind: 'unknown'; failure: ProcessorFailure; answered: boolean }
+  | { kind: 'unknown'; failure: ProcessorFailure; replied: boolean }
   /** The account or its credentials are refused, nothing changed. */
   | { kind: 'misconfigured'; failure: ProcessorFailure };
 
@@ -31,11 +31,11 @@ export function ownOutcome(error: unknown): Outcome | null {
     return {
       kind: 'unknown',
       failure: processorFailure('unexpected_answer', error.message),
-      answered: true,
+      replied: true,
     };
   }
   if (error instanceof DeadlineExceededError) {
-    return { kind: 'unknown', failure: processorFailure('timeout', error.message), answered: false };
+    return { kind: 'unknown', failure: processorFailure('timeout', error.message), replied: false };
   }
   return null;
 }

@@ -64,7 +64,7 @@ export interface RefundSubmission {
  * - `accepted`: the processor has the refund.
  * - `rejected`: refused for good, nothing moved by this call.
  * - `unavailable`: surely not applied, try again later.
- * - `unknown`: it may have been applied. `answered` tells that the processor did reply, so that nothing is still
+ * - `unknown`: it may have been applied. `replied` tells that the processor did reply, so that nothing is still
  *   running there; look up before anything else.
  * - `misconfigured`: the credentials or the account are refused; nothing moved.
  * - `mismatched`: the processor has a refund whose amount or currency is not what was asked.
@@ -73,7 +73,7 @@ export type SubmissionResult =
   | { kind: 'accepted'; refund: ProcessorRefund }
   | { kind: 'rejected'; failure: ProcessorFailure }
   | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
-  | { kind: 'unknown'; failure: ProcessorFailure; answered: boolean }
+  | { kind: 'unknown'; failure: ProcessorFailure; replied: boolean }
   | { kind: 'misconfigured'; failure: ProcessorFailure }
   | { kind: 'mismatched'; refund: ProcessorRefund; failure: ProcessorFailure };
 
@@ -97,7 +97,7 @@ export type CancelResult =
   | { kind: 'cancelled'; refund: ProcessorRefund }
   | { kind: 'refused'; failure: ProcessorFailure }
   | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
-  | { kind: 'unknown'; failure: ProcessorFailure; answered: boolean }
+  | { kind: 'unknown'; failure: ProcessorFailure; replied: boolean }
   | { kind: 'misconfigured'; failure: ProcessorFailure };
 
 /** What a call over the wire may answer. */

@@ -48,7 +48,7 @@ const longestAnswer = 8_000_000;
  * of the first, and its timeout starts anew with every byte. The SDK's fetch client does neither, at four times the
  * processor time. Redirects are not followed: that would send a refund twice, and to another server.
  */
-export function singleRequestClient(protocol: 'http' | 'https'): HttpClient {
+function singleRequestClient(protocol: 'http' | 'https'): HttpClient {
   const connections = { keepAlive: true, timeout: keepIdleMs };
   const [send, agent] =
     protocol === 'https'

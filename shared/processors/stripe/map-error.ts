@@ -29,7 +29,7 @@ export function outcomeOf(error: unknown): Outcome {
   const own = ownOutcome(error);
   if (own !== null) return own;
   if (!(error instanceof stripeSdk().errors.StripeError)) {
-    return { kind: 'unknown', failure: processorFailure('unexpected_error', String(error)), answered: false };
+    return { kind: 'unknown', failure: processorFailure('unexpected_error', String(error)), replied: false };
   }
   const failure = failureOf(error);
   // The SDK's type promises its own class names; a string keeps the default case for names to come.
@@ -45,10 +45,10 @@ export function outcomeOf(error: unknown): Outcome {
     case 'StripeCardError':
       return { kind: 'refused', failure, missing: false };
     case 'StripeConnectionError':
-      if (wasSent(error)) return { kind: 'unknown', failure, answered: false };
+      if (wasSent(error)) return { kind: 'unknown', failure, replied: false };
       return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: false };
     default:
-      return { kind: 'unknown', failure, answered: hasEnded(error) };
+      return { kind: 'unknown', failure, replied: hasReplied(error) };
   }
 }
 
@@ -69,7 +69,7 @@ function networkError(error: StripeError): { code?: unknown; syscall?: unknown }
  * True when Stripe itself reported the end of the request. A status comes only with Stripe's own JSON; 409 says that
  * a request with the same key still runs, and 502 and 504 come from whoever lost sight of it.
  */
-function hasEnded({ statusCode, code }: StripeError): boolean {
+function hasReplied({ statusCode, code }: StripeError): boolean {
   if (statusCode === undefined || code === 'idempotency_key_in_use') return false;
   return ![409, 502, 504].includes(statusCode);
 }

@@ -7,8 +7,8 @@ import {
   type ProcessorFailure,
   type ProcessorRefund,
 } from '../../processors/contract/processor.ts';
-import type { FlaggedClaim } from '../lifecycle/claim.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
+import type { FlaggedClaim } from '../lifecycle/lease.ts';
 import { lookupConclusiveAt } from '../model/lookup-proof.ts';
 import { referenceTo } from '../model/refund.ts';
 

@@ -66,7 +66,7 @@ export async function cancelRefund(
   const refund = refundFrom(answer.refund ?? {});
   const isReplayed = answer.outcome === 'replayed';
   const kind = isReplayed ? kindNow(refund) : (answer.outcome as CancelRequest['kind']);
-  if (kind === 'asked') deps.queues.wake(refund);
+  if (kind === 'asked') deps.queues.enqueue(refund);
   return { kind, refund, isReplayed };
 }
 

@@ -1,10 +1,29 @@
 import type { ServiceSettings } from '../../platform/config.ts';
 import type { Refund, RefundAttempt, RefundWork } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { attemptFrom, fromRow, type RowJson, refundFrom, workFrom } from '../../platform/rows.ts';
+import { attemptFrom, fromRow, refundFrom, workFrom } from '../../platform/rows.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { recordingMarginMs } from '../model/lookup-proof.ts';
 import type { RefundDependencies } from './dependencies.ts';
+
+/**
+ * What a worker does next for a refund; prisma/functions/next_refund_step.sql decides it.
+ * - `verify`: the payment is not known yet: read it.
+ * - `send`: not at the processor: submit the refund.
+ * - `look_up`: may be at the processor: look it up first.
+ * - `settle`: at the processor: read whether it has settled.
+ * - `cancel_at_processor`: at the processor, cancellation requested.
+ * - `cancel`: not at the processor, cancellation requested.
+ * - `review`: ended here: read whether the processor agrees.
+ */
+export type RefundStep =
+  | 'verify'
+  | 'send'
+  | 'look_up'
+  | 'settle'
+  | 'cancel_at_processor'
+  | 'cancel'
+  | 'review';
 
 /** A refund under a worker's lease, and everything that its next step needs. */
 export interface Claim {
@@ -14,19 +33,19 @@ export interface Claim {
   refund: Refund;
   /** Under the new lease. */
   work: RefundWork;
-  /** The last one: for a refund that is to be sent, the one that is about to be made. */
+  /** The last one; for the step `send`, the one that is about to be made. */
   attempt: RefundAttempt | null;
   account: AccountName;
 }
 
-/** How long a claimed refund belongs to its worker: longer than any call to a processor can last. */
+/** The length of a lease: longer than any call to a processor can last. */
 export function leaseMs({ PROCESSOR_TIMEOUT_MS }: Pick<ServiceSettings, 'PROCESSOR_TIMEOUT_MS'>): number {
   return PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }
 
 /**
- * Claims a refund for one call to its processor. A claim to send has recorded the attempt before it answers.
- * @returns null when the refund is not due, another worker has it, or its account is throttled.
+ * Claims a refund for one call to its processor. A claim to send has recorded the attempt before it returns.
+ * @returns null when the refund is not due, another worker holds it, or its account is throttled.
  */
 export async function claimRefund(
   { statements }: Pick<RefundDependencies, 'statements'>,
@@ -43,80 +62,3 @@ export async function claimRefund(
     account: fromRow<AccountName>(row.account),
   };
 }
-
-/**
- * Takes the lease anew for a further call.
- * @returns false when it was lost, and nothing was changed.
- */
-export async function renewLease(
-  { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,
-  { work }: Pick<Claim, 'work'>,
-): Promise<boolean> {
-  const renewed = await db.$executeRaw`
-    UPDATE refund_work SET leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond'
-    WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken}`;
-  return renewed === 1;
-}
-
-/** A flagged refund under a person's lease. */
-export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'attempt' | 'now'>;
-
-/**
- * Claims a flagged refund, whatever its status, for a person's decision: what a worker that is late learns is refused
- * from then on, and none begins before the decision is made or the lease is over. When it is due does not change.
- * @param problem the flag that the person has seen.
- * @returns null when another lease lives, or it is not flagged so any more.
- */
-export async function claimFlagged(
-  { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,
-  refund: Pick<Refund, 'id' | 'status'>,
-  problem: Pick<RefundWork, 'flagReason'>,
-): Promise<FlaggedClaim | null> {
-  const [row] = await db.$queryRaw<{ work: RowJson; refund: RowJson; attempt: RowJson | null; now: Date }[]>`
-    WITH claimed AS (
-      UPDATE refund_work SET
-        leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond', lease_token = nextval('lease_token')
-      WHERE refund_id = ${refund.id} AND flag_reason = ${problem.flagReason}
-        AND (leased_until IS NULL OR leased_until <= service_time())
-      RETURNING *)
-    SELECT to_jsonb(claimed) AS work, to_jsonb(refund) AS refund, service_time() AS now,
-      (SELECT to_jsonb(a) FROM refund_attempt AS a WHERE a.refund_id = claimed.refund_id ORDER BY number DESC LIMIT 1) AS attempt
-    FROM claimed JOIN refund ON refund.id = claimed.refund_id AND refund.status = ${refund.status}::refund_status`;
-  if (row === undefined) return null;
-  return {
-    refund: refundFrom(row.refund),
-    work: workFrom(row.work),
-    attempt: row.attempt === null ? null : attemptFrom(row.attempt),
-    now: row.now,
-  };
-}
-
-/** Ends the lease of a decision that was not made. */
-export async function releaseFlagged(
-  { db }: Pick<RefundDependencies, 'db'>,
-  { work }: Pick<Claim, 'work'>,
-): Promise<void> {
-  await db.refundWork.updateMany({
-    where: { refundId: work.refundId, leaseToken: work.leaseToken },
-    data: { leasedUntil: null, enqueuedAt: null },
-  });
-}
-
-/**
- * What a worker does next for a refund; prisma/functions/next_refund_step.sql decides it from what is on record.
- * - `verify`: read the payment, which was unreachable when the refund was created.
- * - `send`: surely not at the processor: submit it.
- * - `look_up`: perhaps at the processor: look before anything else.
- * - `settle`: at the processor: read whether it has settled.
- * - `cancel_at_processor`: at the processor, and to be cancelled.
- * - `cancel`: surely not at the processor, and to be cancelled.
- * - `review`: ended here: read whether the processor agrees.
- */
-export type RefundStep =
-  | 'verify'
-  | 'send'
-  | 'look_up'
-  | 'settle'
-  | 'cancel_at_processor'
-  | 'cancel'
-  | 'review';

@@ -65,7 +65,7 @@ export async function createRefund(deps: RefundDependencies, request: RefundRequ
     for (let decision = 1; decision <= mostDecisions; decision += 1) {
       const created = await decideAndRecord(deps, request);
       if (created === null) continue;
-      if (!created.isReplayed && created.refund.status === 'processing') deps.queues.wake(created.refund);
+      if (!created.isReplayed && created.refund.status === 'processing') deps.queues.enqueue(created.refund);
       return created;
     }
     throw new ServiceError('service_unavailable', 'The payment changed meanwhile. Repeat the request.', {
@@ -133,7 +133,7 @@ async function knownPayment(
       if (isOnRecord) return await recordKnown(deps, key, found);
       const { amount, currency, chargedAt, refunds } = found.facts;
       const facts = { amount, currency, chargedAt, refundedOutside: sumOfLive(refunds), reserved: 0n };
-      return { ...key, ...facts, fetchedAt: found.readAt, doubtedAt: null, createdAt: found.readAt };
+      return { ...key, ...facts, fetchedAt: found.readAt, staleSince: null, createdAt: found.readAt };
     }
     case 'unreachable':
       return null;

@@ -70,7 +70,7 @@ async function readPayments(reads: Reads, keys: readonly string[]): Promise<Map<
     `SELECT service_time() AS now, asked.organization_id AS "organizationId", asked.environment, asked.processor,
        asked.transaction_id AS "transactionId", p.transaction_id IS NOT NULL AS "isStored", p.amount, p.currency,
        p.charged_at AS "chargedAt", p.refunded_outside AS "refundedOutside", p.reserved, p.fetched_at AS "fetchedAt",
-       p.doubted_at AS "doubtedAt", p.created_at AS "createdAt"
+       p.stale_since AS "staleSince", p.created_at AS "createdAt"
      FROM unnest($1::text[], $2::environment[], $3::text[], $4::text[])
        AS asked(organization_id, environment, processor, transaction_id)
      LEFT JOIN payment AS p ON p.organization_id = asked.organization_id AND p.environment = asked.environment

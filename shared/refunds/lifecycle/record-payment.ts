@@ -41,7 +41,7 @@ export async function recordPayment(
     const outside = await refundedOutside(tx, key, facts.refunds);
     if (known.amount === null) await failUnfitting(tx, known, facts, outside);
     const { reserved } = await tx.payment.findUniqueOrThrow({ where });
-    const isDoubted = known.doubtedAt !== null && readAt <= known.doubtedAt;
+    const isDoubted = known.staleSince !== null && readAt <= known.staleSince;
     return await tx.payment.update({
       where,
       data: storable(facts, outside, reserved, isDoubted ? null : readAt),

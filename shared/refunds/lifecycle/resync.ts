@@ -48,6 +48,6 @@ export async function recordEvent(
     refunded_amount: subject.refundedAmount,
     transaction_ids: subject.transactionIds,
   });
-  for (const id of woken) deps.queues.wake({ id, processor: account.processor });
+  for (const id of woken) deps.queues.enqueue({ id, processor: account.processor });
   return outcome as EventOutcome;
 }

@@ -135,7 +135,7 @@ export function encodeCursor({ direction, position: { createdAt, id } }: RefundC
 }
 
 /** @throws ServiceError validation_error for a text that is no cursor. */
-export function decodeCursor(text: string): RefundCursor {
+function decodeCursor(text: string): RefundCursor {
   const [, direction, time, id] = shape.exec(Buffer.from(text, 'base64url').toString()) ?? [];
   if ((direction === 'older' || direction === 'newer') && id !== undefined) {
     const cursor: RefundCursor = { direction, position: { createdAt: new Date(Number(time)), id } };

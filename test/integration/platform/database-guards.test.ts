@@ -63,7 +63,7 @@ const work = {
   processor: 'stripe',
   due_at: now,
 };
-const attempt = { refund_id: 'ref_1', number: 1, key_version: 1, started_at: now };
+const attempt = { refund_id: 'ref_1', number: 1, idempotency_key_version: 1, started_at: now };
 const auditEntry = {
   id: 'aud_1',
   organization_id: 'org_a',
@@ -144,7 +144,7 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['refund_work_lease_has_token', 'refund_work', { leased_until: now }],
   ['refund_work_failures_not_negative', 'refund_work', { consecutive_failures: -1 }],
   ['refund_attempt_number_from_one', 'refund_attempt', { number: 0 }],
-  ['refund_attempt_key_version_from_one', 'refund_attempt', { key_version: 0 }],
+  ['refund_attempt_idempotency_key_version_from_one', 'refund_attempt', { idempotency_key_version: 0 }],
   ['refund_attempt_ends_with_outcome', 'refund_attempt', { ended_at: now }],
   ['refund_attempt_ends_with_outcome', 'refund_attempt', { outcome: 'accepted' }],
   ['refund_event_seq_from_one', 'refund_event', { seq: 0 }],
@@ -176,7 +176,7 @@ const allowed: [what: string, table: Table, change: Row][] = [
   [
     'one that has ended, under the second processor key',
     'refund_attempt',
-    { number: 3, key_version: 2, ended_at: now, outcome: 'unknown', key_spent: true },
+    { number: 3, idempotency_key_version: 2, ended_at: now, outcome: 'unknown', key_spent: true },
   ],
   ['a refund without an API key', 'refund', { api_key_id: null }],
   ['the second event of a refund', 'refund_event', {}],
@@ -391,8 +391,8 @@ describe('a cancellation', () => {
   test('binds the key of the first request for good', async () => {
     await insertRow(client, 'refund_work', { ...work, ...leased });
     expect([await cancel('first'), await cancel('second'), await cancel('first')]).toEqual([
-      'asked',
-      'asked',
+      'requested',
+      'requested',
       'replayed',
     ]);
   });

@@ -48,7 +48,7 @@ describe('Braintree on the wire', () => {
   ])('a submission answered with %s is not accepted', async (_, reply, kind) => {
     const { url } = await answerWrites((response) => xml(response, 201, reply));
     const answer = await connect('braintree', braintreeCredentials, url).createRefund(submission, options);
-    expect(answer).toMatchObject(kind === 'unknown' ? { kind, answered: true } : { kind });
+    expect(answer).toMatchObject(kind === 'unknown' ? { kind, replied: true } : { kind });
   });
 
   test('a page in HTML is unknown', async () => {

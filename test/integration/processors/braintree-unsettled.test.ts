@@ -87,13 +87,13 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     ['reset-after-apply', false],
     ['error-500-after-apply', true],
     ['malformed', true],
-  ])('a void that ends in %s is unknown, and found', async (kind, answered) => {
+  ])('a void that ends in %s is unknown, and found', async (kind, replied) => {
     const id = await unsettledSale();
     const submission = submissionFor(id, whole);
     await control.fault({ processor: 'braintree', operation: 'refund.create', kind, delayMs: 2_000 });
     expect(await processor.createRefund(submission, { timeoutMs: 1_000 })).toMatchObject({
       kind: 'unknown',
-      answered,
+      replied,
     });
     expect(await processor.findRefund(referenceOf(submission), options)).toMatchObject({
       kind: 'found',

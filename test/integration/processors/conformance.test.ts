@@ -134,7 +134,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     await processor.createRefund(submission, options);
     const other = await processor.createRefund({ ...submission, amount: 700n }, options);
     expect(other).toMatchObject(
-      variant.knowsKeys ? { kind: 'unknown', answered: true } : { kind: 'accepted' },
+      variant.knowsKeys ? { kind: 'unknown', replied: true } : { kind: 'accepted' },
     );
   });
 

@@ -23,15 +23,15 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
   const rateLimited = { kind: 'unavailable', rateLimited: true, retryAfterMs: isStripe ? 1_000 : null };
   const submissions: [kind: string, result: object, moves: boolean][] = [
     ['error-403', { kind: 'misconfigured' }, false],
-    ['error-500', { kind: 'unknown', answered: true }, false],
-    ['error-500-after-apply', { kind: 'unknown', answered: true }, true],
-    ['error-503', { kind: 'unknown', answered: isStripe }, false],
+    ['error-500', { kind: 'unknown', replied: true }, false],
+    ['error-500-after-apply', { kind: 'unknown', replied: true }, true],
+    ['error-503', { kind: 'unknown', replied: isStripe }, false],
     ['rate-limit', rateLimited, false],
-    ['timeout', { kind: 'unknown', answered: false }, false],
-    ['timeout-after-apply', { kind: 'unknown', answered: false }, true],
-    ['reset', { kind: 'unknown', answered: false }, false],
-    ['reset-after-apply', { kind: 'unknown', answered: false }, true],
-    ['malformed', { kind: 'unknown', answered: true }, true],
+    ['timeout', { kind: 'unknown', replied: false }, false],
+    ['timeout-after-apply', { kind: 'unknown', replied: false }, true],
+    ['reset', { kind: 'unknown', replied: false }, false],
+    ['reset-after-apply', { kind: 'unknown', replied: false }, true],
+    ['malformed', { kind: 'unknown', replied: true }, true],
     ['delay', { kind: 'accepted' }, true],
   ];
 
@@ -83,13 +83,13 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
   );
 
   test.each([
-    ['error-500', { kind: 'unknown', answered: true }, false],
+    ['error-500', { kind: 'unknown', replied: true }, false],
     ['rate-limit', rateLimited, false],
-    ['timeout', { kind: 'unknown', answered: false }, false],
-    ['timeout-after-apply', { kind: 'unknown', answered: false }, true],
-    ['reset', { kind: 'unknown', answered: false }, false],
-    ['reset-after-apply', { kind: 'unknown', answered: false }, true],
-    ['malformed', { kind: 'unknown', answered: true }, true],
+    ['timeout', { kind: 'unknown', replied: false }, false],
+    ['timeout-after-apply', { kind: 'unknown', replied: false }, true],
+    ['reset', { kind: 'unknown', replied: false }, false],
+    ['reset-after-apply', { kind: 'unknown', replied: false }, true],
+    ['malformed', { kind: 'unknown', replied: true }, true],
     ['delay', { kind: 'cancelled' }, true],
   ])('%s during a cancellation is told as %o', async (kind, result, cancels) => {
     const submission = submissionFor(await payment(variant.cancellable));

@@ -60,7 +60,7 @@ describe('Stripe on the wire', () => {
     });
     expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
       kind: 'unknown',
-      answered: false,
+      replied: false,
     });
     expect(seen).toHaveLength(1);
   });
@@ -113,7 +113,7 @@ describe('Stripe on the wire', () => {
     });
     expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
       kind: 'unknown',
-      answered: false,
+      replied: false,
     });
     expect(seen).toHaveLength(1);
   });

@@ -263,7 +263,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     });
     const { body } = await create(transactionId, {}, async);
     await waitFor('the first try', async () => (await rowOf(service, body.data.id)).retryingSince);
-    const old = new Date(Date.now() - service.settings.UNAVAILABLE_HORIZON_MS - 1000);
+    const old = new Date(Date.now() - service.settings.RETRY_DEADLINE_MS - 1000);
     await service.deps.db.refundWork.update({
       where: { refundId: body.data.id },
       data: { retryingSince: old },
@@ -283,7 +283,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     });
     await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
     const { body } = await create(transactionId, {}, async);
-    const old = new Date(Date.now() - service.settings.UNAVAILABLE_HORIZON_MS - 1000);
+    const old = new Date(Date.now() - service.settings.RETRY_DEADLINE_MS - 1000);
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { createdAt: old } });
     await untilStatus(service, body.data.id, 'completed');
   });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { doubtPayments } from '../../../shared/payments/payment.ts';
+import { markPaymentsStale } from '../../../shared/payments/payment.ts';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
@@ -202,7 +202,7 @@ test.each(['stripe', 'braintree'] as const)(
   async (processor) => {
     const { organizationId, environment, transactionId } = await createdRefund(service, processor);
     const key = { organizationId, environment, processor, transactionId };
-    await doubtPayments(service.deps.db, key, [transactionId]);
+    await markPaymentsStale(service.deps.db, key, [transactionId]);
     await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'delay', delayMs: 800 });
     const early = readPayment(service.deps, key);
     await waitFor(

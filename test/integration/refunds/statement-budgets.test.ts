@@ -33,7 +33,7 @@ const woken: string[] = [];
 
 beforeEach(async () => {
   woken.length = 0;
-  vi.spyOn(service.deps.queues, 'wake').mockImplementation(({ id }) => void woken.push(id));
+  vi.spyOn(service.deps.queues, 'enqueue').mockImplementation(({ id }) => void woken.push(id));
   await service.sandbox.settings({ autoSettleMs: null, webhooks: [] });
   // Its use is noted once a minute, which these steps have no part in.
   await service.deps.db.apiKey.updateMany({ data: { lastUsedAt: new Date(Date.now() + hour) } });

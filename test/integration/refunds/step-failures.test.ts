@@ -7,7 +7,7 @@ import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { makeDue, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService({ workers: 0, settings: { UNKNOWN_HORIZON_MS: 0 } });
+const service = useService({ workers: 0, settings: { FLAG_UNKNOWN_AFTER_MS: 0 } });
 
 afterEach(() => expectInvariants(service));
 

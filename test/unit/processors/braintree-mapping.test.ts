@@ -23,11 +23,11 @@ describe('what a Braintree exception means', () => {
     ['upgradeRequired', { kind: 'misconfigured' }],
     ['notFoundError', { kind: 'refused', missing: true }],
     ['tooManyRequestsError', { kind: 'unavailable', rateLimited: true, retryAfterMs: null }],
-    ['serverError', { kind: 'unknown', answered: true }],
-    ['serviceUnavailableError', { kind: 'unknown', answered: false }],
-    ['gatewayTimeoutError', { kind: 'unknown', answered: false }],
-    ['requestTimeoutError', { kind: 'unknown', answered: false }],
-    ['aTypeToCome', { kind: 'unknown', answered: false }],
+    ['serverError', { kind: 'unknown', replied: true }],
+    ['serviceUnavailableError', { kind: 'unknown', replied: false }],
+    ['gatewayTimeoutError', { kind: 'unknown', replied: false }],
+    ['requestTimeoutError', { kind: 'unknown', replied: false }],
+    ['aTypeToCome', { kind: 'unknown', replied: false }],
   ])('%s is %o', (type, outcome) => {
     expect(outcomeOf(sdkError(type))).toMatchObject(outcome);
   });
@@ -51,7 +51,7 @@ describe('what a Braintree exception means', () => {
 
   test('an error without a type comes from reading a reply, so there was one', () => {
     for (const error of [new TypeError('x'), new Error('x'), 'text', new UnexpectedAnswerError('x')]) {
-      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', answered: true });
+      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', replied: true });
     }
   });
 });
@@ -77,10 +77,10 @@ describe('what a refused request means', () => {
     [['91547'], { kind: 'misconfigured' }],
     [['91559'], { kind: 'misconfigured' }],
     [['915231'], { kind: 'misconfigured' }],
-    [['915232'], { kind: 'unknown', answered: true }],
-    [['915233'], { kind: 'unknown', answered: false }],
-    [['915234'], { kind: 'unknown', answered: true }],
-    [['91512', '915235'], { kind: 'unknown', answered: true }],
+    [['915232'], { kind: 'unknown', replied: true }],
+    [['915233'], { kind: 'unknown', replied: false }],
+    [['915234'], { kind: 'unknown', replied: true }],
+    [['91512', '915235'], { kind: 'unknown', replied: true }],
     [[], { kind: 'refused', failure: { code: 'rejected', message: 'In total.' } }],
   ])('%j is %o', (codes, outcome) => {
     expect(refusal(codes)).toMatchObject(outcome);
@@ -132,7 +132,7 @@ describe('what a refused request means', () => {
   test('a refusal that carries a refund under way is unknown', () => {
     expect(refusal([], { status: 'submitted_for_settlement' })).toMatchObject({
       kind: 'unknown',
-      answered: true,
+      replied: true,
     });
   });
 });

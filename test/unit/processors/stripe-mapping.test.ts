@@ -48,18 +48,14 @@ describe('what a Stripe error means', () => {
     ],
     [429, { code: 'lock_timeout' }, { kind: 'unavailable', rateLimited: true, retryAfterMs: null }],
     [400, { code: 'rate_limit' }, { kind: 'unavailable', rateLimited: true }],
-    [400, { type: 'idempotency_error' }, { kind: 'unknown', answered: true }],
-    [409, { code: 'idempotency_key_in_use' }, { kind: 'unknown', answered: false }],
-    [
-      409,
-      { type: 'idempotency_error', code: 'idempotency_key_in_use' },
-      { kind: 'unknown', answered: false },
-    ],
-    [424, { type: 'api_error' }, { kind: 'unknown', answered: true }],
-    [500, { type: 'api_error' }, { kind: 'unknown', answered: true }],
-    [502, { type: 'api_error' }, { kind: 'unknown', answered: false }],
-    [503, { type: 'api_error' }, { kind: 'unknown', answered: true }],
-    [504, { type: 'api_error' }, { kind: 'unknown', answered: false }],
+    [400, { type: 'idempotency_error' }, { kind: 'unknown', replied: true }],
+    [409, { code: 'idempotency_key_in_use' }, { kind: 'unknown', replied: false }],
+    [409, { type: 'idempotency_error', code: 'idempotency_key_in_use' }, { kind: 'unknown', replied: false }],
+    [424, { type: 'api_error' }, { kind: 'unknown', replied: true }],
+    [500, { type: 'api_error' }, { kind: 'unknown', replied: true }],
+    [502, { type: 'api_error' }, { kind: 'unknown', replied: false }],
+    [503, { type: 'api_error' }, { kind: 'unknown', replied: true }],
+    [504, { type: 'api_error' }, { kind: 'unknown', replied: false }],
   ])('%i %o is %o', (statusCode, raw, outcome) => {
     expect(outcomeOf(httpError(statusCode, raw))).toMatchObject(outcome);
   });
@@ -68,10 +64,10 @@ describe('what a Stripe error means', () => {
     ['ECONNREFUSED', { kind: 'unavailable', rateLimited: false }],
     ['ENOTFOUND', { kind: 'unavailable' }],
     ['EAI_AGAIN', { kind: 'unavailable' }],
-    ['ETIMEDOUT', { kind: 'unknown', answered: false, failure: { code: 'timeout' } }],
-    ['EPIPE', { kind: 'unknown', answered: false, failure: { code: 'connection_error' } }],
-    ['ECONNRESET', { kind: 'unknown', answered: false }],
-    ['CERT_HAS_EXPIRED', { kind: 'unknown', answered: false }],
+    ['ETIMEDOUT', { kind: 'unknown', replied: false, failure: { code: 'timeout' } }],
+    ['EPIPE', { kind: 'unknown', replied: false, failure: { code: 'connection_error' } }],
+    ['ECONNRESET', { kind: 'unknown', replied: false }],
+    ['CERT_HAS_EXPIRED', { kind: 'unknown', replied: false }],
   ])('a connection that ends in %s is %o', (code, outcome) => {
     expect(outcomeOf(networkError({ code }))).toMatchObject(outcome);
   });
@@ -84,9 +80,9 @@ describe('what a Stripe error means', () => {
 
   test('what nobody has foreseen is unknown', () => {
     for (const error of [new TypeError('x'), 'text', null, new errors.StripeAPIError({} as never)]) {
-      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', answered: false });
+      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', replied: false });
     }
-    expect(outcomeOf(new UnexpectedAnswerError('x'))).toMatchObject({ kind: 'unknown', answered: true });
+    expect(outcomeOf(new UnexpectedAnswerError('x'))).toMatchObject({ kind: 'unknown', replied: true });
   });
 
   test('Retry-After is understood as seconds and as a date', () => {

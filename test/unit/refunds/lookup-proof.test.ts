@@ -57,9 +57,9 @@ describe('a lookup that finds nothing proves that an attempt was not applied', (
     ['whose worker died', attempt()],
     ['that was never made', null],
   ])('not before that time has passed since doubt was cast on one %s', (_which, last) => {
-    const doubtedAt = later(endedAt, 3_600 * second);
-    expect(conclusiveAt({ processor: 'stripe', last, unknownSince: doubtedAt })).toEqual(
-      later(doubtedAt, 10 * second),
+    const staleSince = later(endedAt, 3_600 * second);
+    expect(conclusiveAt({ processor: 'stripe', last, unknownSince: staleSince })).toEqual(
+      later(staleSince, 10 * second),
     );
   });
 

@@ -1,0 +1,62 @@
+import type { Refund, RefundWork } from '../../platform/database.ts';
+import { attemptFrom, type RowJson, refundFrom, workFrom } from '../../platform/rows.ts';
+import { type Claim, leaseMs } from './claim.ts';
+import type { RefundDependencies } from './dependencies.ts';
+
+/**
+ * Takes the lease anew for a further call.
+ * @returns false when it was lost, and nothing was changed.
+ */
+export async function renewLease(
+  { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,
+  { work }: Pick<Claim, 'work'>,
+): Promise<boolean> {
+  const renewed = await db.$executeRaw`
+    UPDATE refund_work SET leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond'
+    WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken}`;
+  return renewed === 1;
+}
+
+/** A flagged refund under a person's lease. */
+export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'attempt' | 'now'>;
+
+/**
+ * Claims a flagged refund, whatever its status, for a person's decision: what a worker that is late learns is refused
+ * from then on, and none begins before the decision is made or the lease is over. When it is due does not change.
+ * @param problem the flag that the person has seen.
+ * @returns null when another lease lives, or it is not flagged so any more.
+ */
+export async function claimFlagged(
+  { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,
+  refund: Pick<Refund, 'id' | 'status'>,
+  problem: Pick<RefundWork, 'flagReason'>,
+): Promise<FlaggedClaim | null> {
+  const [row] = await db.$queryRaw<{ work: RowJson; refund: RowJson; attempt: RowJson | null; now: Date }[]>`
+    WITH claimed AS (
+      UPDATE refund_work SET
+        leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond', lease_token = nextval('lease_token')
+      WHERE refund_id = ${refund.id} AND flag_reason = ${problem.flagReason}
+        AND (leased_until IS NULL OR leased_until <= service_time())
+      RETURNING *)
+    SELECT to_jsonb(claimed) AS work, to_jsonb(refund) AS refund, service_time() AS now,
+      (SELECT to_jsonb(a) FROM refund_attempt AS a WHERE a.refund_id = claimed.refund_id ORDER BY number DESC LIMIT 1) AS attempt
+    FROM claimed JOIN refund ON refund.id = claimed.refund_id AND refund.status = ${refund.status}::refund_status`;
+  if (row === undefined) return null;
+  return {
+    refund: refundFrom(row.refund),
+    work: workFrom(row.work),
+    attempt: row.attempt === null ? null : attemptFrom(row.attempt),
+    now: row.now,
+  };
+}
+
+/** Ends the lease of a decision that was not made. */
+export async function releaseFlagged(
+  { db }: Pick<RefundDependencies, 'db'>,
+  { work }: Pick<Claim, 'work'>,
+): Promise<void> {
+  await db.refundWork.updateMany({
+    where: { refundId: work.refundId, leaseToken: work.leaseToken },
+    data: { leasedUntil: null, enqueuedAt: null },
+  });
+}
