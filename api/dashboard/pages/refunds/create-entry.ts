@@ -3,7 +3,7 @@ import { currencies } from '../../../../shared/money/money.ts';
 import { isClientSecret } from '../../../../shared/processors/contract/client-secret.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { type RefundReason, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
-import { jsonProblem } from '../../../http/strict-json.ts';
+import { readStrictJson } from '../../../http/body.ts';
 import { checkMetadata } from '../../../routes/refunds/metadata-schema.ts';
 import { readAmount } from '../../http/entered-amount.ts';
 import { entered, type FormReading, readForm } from '../../http/forms.ts';
@@ -39,20 +39,17 @@ export function enteredRefund(body: unknown): EnteredRefund {
 
 const metadataSchema = z.string().transform((text, context) => {
   if (text.trim() === '') return null;
-  const problem = metadataProblem(text);
-  if (problem === null) return JSON.parse(text) as Record<string, unknown>;
-  context.addIssue({ code: 'custom', message: `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.` });
+  const reading = readStrictJson(text);
+  const problem = reading.kind === 'invalid' ? reading.problem : metadataProblem(reading.value);
+  if (reading.kind === 'valid' && problem === null) return reading.value as Record<string, unknown>;
+  context.addIssue({ code: 'custom', message: `${problem?.charAt(0).toUpperCase()}${problem?.slice(1)}.` });
   return z.NEVER;
 });
 
-function metadataProblem(text: string): string | null {
-  const problem = jsonProblem(text);
-  if (problem !== null) return problem;
-  const value: unknown = JSON.parse(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return 'has to be an object, such as {"ticket": "T-1001"}';
-  }
-  return checkMetadata(value as Record<string, unknown>);
+function metadataProblem(value: unknown): string | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? checkMetadata(value as Record<string, unknown>)
+    : 'must be an object, such as {"ticket": "T-1001"}';
 }
 
 const entrySchema = z

@@ -1,6 +1,6 @@
 import { createRefund } from '../../../../shared/refunds/lifecycle/create.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
-import { fingerprintOf } from '../../../http/idempotency-header.ts';
+import { fingerprintOf } from '../../../http/request-headers.ts';
 import type { Context } from '../../http/access.ts';
 import type { RefundEntry } from './create-entry.ts';
 
