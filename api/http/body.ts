@@ -92,10 +92,8 @@ function holdsPrototypeKey(value: unknown): boolean {
     const part = open.pop();
     if (typeof part !== 'object' || part === null) continue;
     if (Object.hasOwn(part, '__proto__')) return true;
-    const constructor = Object.hasOwn(part, 'constructor') ? part.constructor : null;
-    if (typeof constructor === 'object' && constructor !== null && Object.hasOwn(constructor, 'prototype')) {
-      return true;
-    }
+    const inner: unknown = Object.hasOwn(part, 'constructor') ? part.constructor : null;
+    if (typeof inner === 'object' && inner !== null && Object.hasOwn(inner, 'prototype')) return true;
     open.push(...Object.values(part));
   }
   return false;

@@ -17,7 +17,7 @@ HTTP ${status}, ${retryable ? 'retryable' : 'not retryable'}. ${meaning}
 **What to do:** ${action}
 
 \`\`\`json
-${JSON.stringify({ error: { message: example, code } }, null, 2)}
+{ "error": { "message": ${JSON.stringify(example)}, "code": "${code}" } }
 \`\`\``;
 }
 

@@ -20,13 +20,10 @@ const policyCheckSchema = z
       description:
         'The most that can be refunded now, in the smallest unit; null when the window has closed.',
     }),
-    deadline: z
-      .string()
-      .nullable()
-      .meta({
-        format: 'date-time',
-        description: 'The deadline for requesting a refund; null when there is none.',
-      }),
+    deadline: z.string().nullable().meta({
+      format: 'date-time',
+      description: 'The deadline for requesting a refund; null when there is none.',
+    }),
     conditions: z
       .array(z.string())
       .meta({ description: 'The conditions that apply to this payment, for people.' }),

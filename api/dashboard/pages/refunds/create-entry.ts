@@ -17,10 +17,10 @@ export const entryFields = [
   'metadata',
 ] as const;
 
-/** A refund as somebody entered it, each field as text; the amount in decimals of the currency. */
+/** The fields of the form as text; the amount in decimals of the currency. */
 export type EnteredRefund = Record<(typeof entryFields)[number], string>;
 
-/** A refund that can be asked for. */
+/** A valid entry. */
 export interface RefundEntry {
   transactionId: string;
   /** Minor units, positive. */
@@ -32,7 +32,7 @@ export interface RefundEntry {
   metadata: Record<string, unknown> | null;
 }
 
-/** What was entered, whatever it is. */
+/** The entry of a request, whether or not it is valid. */
 export function enteredRefund(body: unknown): EnteredRefund {
   return Object.fromEntries(entryFields.map((field) => [field, entered(body, field)])) as EnteredRefund;
 }
@@ -57,10 +57,10 @@ const entrySchema = z
     transactionId: z
       .string()
       .trim()
-      .regex(/^[\x21-\x7e]{1,255}$/, 'Enter the id as the processor shows it, without spaces.')
+      .regex(/^[\x21-\x7e]{1,255}$/, 'Enter the ID as the processor shows it, without spaces.')
       .refine(
         (id) => !isClientSecret(id),
-        'This is a client secret, not a payment id. Enter the part before _secret_.',
+        'This is a client secret, not a payment ID. Enter the part before _secret_.',
       ),
     amount: z.string().trim(),
     currency: z.enum(currencies, 'Choose from the list.'),
@@ -71,17 +71,15 @@ const entrySchema = z
     ),
     metadata: metadataSchema,
   })
-  .transform(({ amount: text, ...rest }, context): RefundEntry => {
+  .transform(({ amount: text, processor, ...rest }, context): RefundEntry => {
     const read = readAmount(text, rest.currency);
-    if (read.kind === 'amount' && read.amount > 0n) {
-      return { ...rest, processor: rest.processor, amount: read.amount };
-    }
-    const message = read.kind === 'problem' ? read.problem : 'Has to be more than nothing.';
+    if (read.kind === 'amount' && read.amount > 0n) return { ...rest, processor, amount: read.amount };
+    const message = read.kind === 'problem' ? read.problem : 'Must be more than 0.';
     context.addIssue({ code: 'custom', path: ['amount'], message });
     return z.NEVER;
   });
 
-/** The refund that is meant, or what has to be mended. */
+/** The refund to create, or what is wrong with the entry. */
 export function readEntry(given: EnteredRefund): FormReading<RefundEntry> {
   return readForm(entrySchema, given);
 }
