@@ -165,7 +165,7 @@ const rows: Row[] = [
       ask,
       expected: ({ body }) =>
         expect(body.error.message).toMatch(
-          /transactionId: this is a client secret, not a payment id; send the part before _secret_$/,
+          /transactionId: must be a payment id, not a client secret, not a payment id; send the part before _secret_$/,
         ),
     };
   }),

@@ -201,7 +201,7 @@ test('a fault of our own is told as such and nothing more', async () => {
   });
   const answer = await exposed.send(exposed.creation(valid)).finally(() => fault.mockRestore());
   expectRefusal(answer, { status: 500, code: 'internal_error' });
-  expect(JSON.parse(answer.text).error.message).toMatch(/^Something went wrong here\./);
+  expect(JSON.parse(answer.text).error.message).toMatch(/^An unexpected error occurred\./);
 });
 
 describe('a connection that is misused harms nobody else', () => {

@@ -45,8 +45,10 @@ describe('the OpenAPI document', () => {
 
   test('tells every code of the catalogue and its status', () => {
     const codes = document.components.schemas.Error.properties.error.properties.code.enum;
-    expect(codes).toEqual(Object.keys(errorCatalogue));
-    for (const [code, { status }] of Object.entries(errorCatalogue)) {
+    // The dashboard alone sends insufficient_scope.
+    const { insufficient_scope: _, ...sent } = errorCatalogue;
+    expect(codes).toEqual(Object.keys(sent));
+    for (const [code, { status }] of Object.entries(sent)) {
       expect(document.info.description).toContain(`| ${status} | \`${code}\` |`);
     }
   });

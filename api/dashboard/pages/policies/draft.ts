@@ -8,7 +8,7 @@ import {
   readPolicyFile,
   tooManyPolicies,
 } from '../../../../shared/policies/read-policy-file.ts';
-import { jsonProblem } from '../../../http/strict-json.ts';
+import { readStrictJson } from '../../../http/body.ts';
 import { entered, type FormProblems } from '../../http/forms.ts';
 import { metadataProblem } from './entered-metadata.ts';
 import {
@@ -94,8 +94,8 @@ function checkText(text: string): DraftReading {
   const invalid = (problem: string): DraftReading => ({ kind: 'invalid', problems: { file: problem } });
   try {
     const file: unknown = JSON.parse(text);
-    const problem = jsonProblem(text, (literal) => `the number ${literal} cannot be kept exactly`);
-    if (problem !== null) return invalid(`This cannot be used: ${problem}.`);
+    const reading = readStrictJson(text, (literal) => `the number ${literal} cannot be kept exactly`);
+    if (reading.kind === 'invalid') return invalid(`This cannot be used: ${reading.problem}.`);
     return { kind: 'valid', policies: readPolicyFile(file), file };
   } catch (error) {
     if (error instanceof SyntaxError) return invalid(`This is not JSON: ${error.message}`);
