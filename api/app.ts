@@ -8,6 +8,8 @@ import { limitKeys } from './http/rate-limit.ts';
 import { RequestLog } from './http/request-log.ts';
 import { type Api, collectDescribedRoutes } from './http/route.ts';
 import { withOtherMethodsRefused } from './http/unknown-routes.ts';
+import { listEventsRoute } from './routes/events/list.ts';
+import { refundEventsRoute } from './routes/events/refund-events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { checkPolicyRoute } from './routes/policies/check.ts';
 import { processorWebhookRoutes } from './routes/processor-webhooks.ts';
@@ -63,5 +65,7 @@ async function publicApi(app: Api): Promise<void> {
   await app.register(getRefundRoute);
   await app.register(listRefundsRoute);
   await app.register(cancelRefundRoute);
+  await app.register(refundEventsRoute);
+  await app.register(listEventsRoute);
   await app.register(checkPolicyRoute);
 }

@@ -72,6 +72,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
       servers: [{ url: '/' }],
       tags: [
         { name: 'Refunds', description: 'Create, follow and cancel refunds.' },
+        { name: 'Events', description: 'Follow what happens to all refunds, in order.' },
         { name: 'Policies', description: 'Check whether a payment can be refunded.' },
         { name: 'Health', description: 'For load balancers and operators.' },
       ],

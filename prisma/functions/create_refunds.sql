@@ -1,10 +1,11 @@
 -- Creates refunds, each completely or not at all: replays the idempotency key, or reserves the amount and inserts the refund,
--- its work and the first entry of its timeline. Concurrent requests share a call, so an item does not wait for another
+-- its work and its first events. Concurrent requests share a call, so an item does not wait for another
 -- session: when a row it needs is locked, the outcome is 'locked' and the caller repeats. The one exception is a payment that
 -- another session is inserting: its commit is waited for.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below.
 --   status            'processing', or 'pending' for a refund that awaits approval
+--   approval_*        the event refund.approval_required, for a pending refund alone
 --   payment           the facts just read from the processor, '{}' when it was unreachable, null when the row exists
 --   limits            limits of an enforced policy that concurrent refunds could exceed together; null for none
 --   is_repeated       true when the outcome of an earlier call with this item is unknown
@@ -27,13 +28,14 @@ DECLARE
   paid payment;
   made refund;
 BEGIN
+  PERFORM announce_events();
   FOR asked IN
     SELECT each.ordinality::int - 1 AS item, a.*
     FROM jsonb_array_elements(items) WITH ORDINALITY AS each(value, ordinality)
     CROSS JOIN LATERAL jsonb_to_record(each.value) AS a(
       id text, organization_id text, environment environment, processor text, transaction_id text, amount bigint,
       currency text, reason refund_reason, metadata jsonb, initiated_by initiated_by, api_key_id text, actor text,
-      status refund_status, event_id text, event_type text, event_detail jsonb, audit_id text,
+      status refund_status, event_id text, approval_event_id text, approval_policy text, audit_id text,
       idempotency_key text, fingerprint bytea, payment jsonb, limits jsonb, is_repeated boolean)
     -- All calls insert payments in the same order.
     ORDER BY a.organization_id, a.environment, a.processor, a.transaction_id, each.ordinality
@@ -111,8 +113,17 @@ BEGIN
       INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at, enqueued_at)
       VALUES (made.id, made.organization_id, made.environment, made.processor, moment, moment);
     END IF;
-    INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at)
-    VALUES (asked.event_id, made.id, 1, asked.event_type, asked.actor, made.status, asked.event_detail, moment);
+    INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at,
+      organization_id, environment, position)
+    VALUES (asked.event_id, made.id, 1, 'refund.created', asked.actor, made.status, '{}', moment,
+      made.organization_id, made.environment, nextval('refund_event_position'));
+    IF made.status = 'pending' THEN
+      INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at,
+        organization_id, environment, position)
+      VALUES (asked.approval_event_id, made.id, 2, 'refund.approval_required', asked.actor, made.status,
+        jsonb_build_object('policy', asked.approval_policy), moment,
+        made.organization_id, made.environment, nextval('refund_event_position'));
+    END IF;
     IF asked.audit_id IS NOT NULL THEN
       INSERT INTO audit_log (id, organization_id, actor, action, target, detail, created_at)
       VALUES (asked.audit_id, made.organization_id, asked.actor, 'refund.created', made.id,

@@ -8,7 +8,7 @@
 --
 -- moves: a JSON array of objects, others of whose columns are ignored:
 --   expected   the refund's status before
---   entries    [{event_id, type, to, detail}], in order; to is the status from then on. Without entries, nothing is done
+--   entries    [{event_id, type, to, detail}], in order, of which the public ones enter the event feed; to is the status from then on. Without entries, nothing is done
 --   change     columns by name; those left out stay. Without a change and a new status the row is not written
 --
 -- Returns the refunds as they are now. Those that were not in the expected status are unchanged and left out.
@@ -18,6 +18,7 @@ LANGUAGE plpgsql
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
 BEGIN
+  PERFORM announce_events();
   RETURN QUERY WITH asked AS MATERIALIZED (
     SELECT m.*, last.target, last.target <> m.expected OR m.change <> '{}' AS is_change
     FROM jsonb_to_recordset(moves) AS m(refund_id text, expected refund_status, entries jsonb, change jsonb)
@@ -51,15 +52,25 @@ BEGIN
     WHERE p.organization_id = ended.organization_id AND p.environment = ended.environment
       AND p.processor = ended.processor AND p.transaction_id = ended.transaction_id
   ), added AS (
-    INSERT INTO refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at)
-    SELECT e.event_id, moved.id, earlier.seq + e.place, e.type, mover,
-      nullif(lag(e."to", 1, expected) OVER (PARTITION BY moved.id ORDER BY e.place), e."to"), e."to",
-      coalesce(e.detail, '{}'), moment
-    FROM moved JOIN asked ON asked.refund_id = moved.id
-    CROSS JOIN LATERAL (SELECT coalesce(max(seq), 0) AS seq FROM refund_event WHERE refund_id = moved.id) AS earlier
-    CROSS JOIN LATERAL ROWS FROM (
-      jsonb_to_recordset(entries) AS (event_id text, type text, "to" refund_status, detail jsonb)
-    ) WITH ORDINALITY AS e(event_id, type, "to", detail, place)
+    INSERT INTO refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at,
+      organization_id, environment, position, external_refund_id, failure_code, failure_message)
+    SELECT entry.event_id, entry.refund_id, entry.seq, entry.type, mover, entry.previous_status, entry.status,
+      coalesce(entry.detail, '{}'), moment, shown.organization_id, shown.environment,
+      CASE WHEN shown.id IS NOT NULL THEN nextval('refund_event_position') END, shown.external_refund_id,
+      CASE WHEN entry.type = 'refund.failed' THEN shown.failure_code END,
+      CASE WHEN entry.type = 'refund.failed' THEN shown.failure_message END
+    FROM (
+      SELECT moved AS refund, moved.id AS refund_id, e.event_id, earlier.seq + e.place AS seq, e.type, e."to" AS status, e.detail,
+        nullif(lag(e."to", 1, expected) OVER (PARTITION BY moved.id ORDER BY e.place), e."to") AS previous_status
+      FROM moved JOIN asked ON asked.refund_id = moved.id
+      CROSS JOIN LATERAL (SELECT coalesce(max(seq), 0) AS seq FROM refund_event WHERE refund_id = moved.id) AS earlier
+      CROSS JOIN LATERAL ROWS FROM (
+        jsonb_to_recordset(entries) AS (event_id text, type text, "to" refund_status, detail jsonb)
+      ) WITH ORDINALITY AS e(event_id, type, "to", detail, place)
+      -- Positions are drawn in this order.
+      ORDER BY moved.id, e.place
+    ) AS entry
+    LEFT JOIN LATERAL (SELECT (entry.refund).* WHERE is_public_event(entry.type)) AS shown ON true
   )
   SELECT * FROM moved;
 END

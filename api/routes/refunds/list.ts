@@ -5,7 +5,8 @@ import { listRefunds } from '../../../shared/refunds/queries/find-refunds.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { refundSchema } from './refund-schema.ts';
 
-const wholeNumber = (description: string, least: number, greatest: number, fallback: number) =>
+/** A number in a query string; `fallback` when it is left out. */
+export const wholeNumber = (description: string, least: number, greatest: number, fallback: number) =>
   z
     .string({ error: 'must be given once' })
     .regex(/^\d{1,15}$/, { error: `must be a whole number from ${least} to ${greatest}` })

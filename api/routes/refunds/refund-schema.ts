@@ -3,7 +3,7 @@ import { isClientSecret } from '../../../shared/processors/contract/credentials.
 import { initiators, refundReasons } from '../../../shared/refunds/model/reasons.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 
-const exampleRefund = {
+export const exampleRefund = {
   id: 'ref_01kahw3v6me8fbw6r5k2jdz7qs',
   organizationId: 'org_01kahvzq3hfa8t8s1kxm1n0c4v',
   externalRefundId: 're_3QfX2eLkdIwHu7ix0b1Zp9aN',

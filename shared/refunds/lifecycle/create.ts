@@ -196,8 +196,8 @@ function itemOf(request: RefundRequest, processor: string, verdict: PolicyVerdic
     actor: request.actor,
     status: initialStatus(approvalRequired),
     event_id: newId('evt'),
-    event_type: approvalRequired ? 'refund.approval_required' : 'refund.created',
-    event_detail: approvalRequired ? { policy: verdict?.policyName ?? null } : {},
+    approval_event_id: approvalRequired ? newId('evt') : undefined,
+    approval_policy: approvalRequired ? verdict?.policyName : undefined,
     // Of a program the timeline tells.
     audit_id: request.actor.startsWith('user:') ? newId('aud') : undefined,
     idempotency_key: idempotency?.key,

@@ -46,7 +46,7 @@ export async function readRefund(
 ): Promise<ReadRefund> {
   const refund = isRefundId(id) ? await byId(id) : undefined;
   if (refund?.organizationId === organizationId && refund.environment === environment) return refund;
-  throw notFound();
+  throw refundNotFound();
 }
 
 /** Part of a list of refunds; what is undefined does not restrict. */
@@ -96,10 +96,11 @@ export async function findOwnRefund(
     ? await db.refund.findUnique({ where: { id }, include: { work: true } })
     : null;
   if (refund?.organizationId === organizationId && refund.environment === environment) return refund;
-  throw notFound();
+  throw refundNotFound();
 }
 
-function notFound(): ServiceError {
+/** 404, the same for every id that is not the caller's. */
+export function refundNotFound(): ServiceError {
   return new ServiceError('not_found', 'No such refund.');
 }
 

@@ -317,8 +317,6 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       actor: 'test',
       status: 'processing',
       event_id: newId('evt'),
-      event_type: 'refund.created',
-      event_detail: {},
     });
     expect(answer).toMatchObject({ outcome: 'refused', refund: null, payment: { currency: 'eur' } });
     const { reserved } = await deps.db.payment.findFirstOrThrow({ where: { transactionId } });

@@ -55,7 +55,7 @@ describe('a statement that concurrent requests share', () => {
     const poison = {
       ...{ organization_id: service.organization.id, environment: 'test', processor: 'stripe' },
       ...{ transaction_id: paymentAt(0), amount: 0, currency: 'usd', reason: 'other', initiated_by: 'api' },
-      ...{ status: 'processing', actor: 'test', event_type: 'refund.created', event_detail: {} },
+      ...{ status: 'processing', actor: 'test' },
     };
     const poisoned = Array.from({ length: 20 }, (_, index) =>
       create({ ...poison, id: `ref_poison${index}${run.slice(0, 8)}`, event_id: `evt_${run}${index}` }),

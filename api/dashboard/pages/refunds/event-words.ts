@@ -9,7 +9,7 @@ interface EventWords {
 
 const words: Readonly<Record<RefundEventType, EventWords>> = {
   'refund.created': { title: 'Asked for', tone: 'quiet' },
-  'refund.approval_required': { title: 'Asked for; waits for approval', tone: 'warn' },
+  'refund.approval_required': { title: 'Awaiting approval', tone: 'warn' },
   'refund.processing': { title: 'Approved', tone: 'wait' },
   'refund.completed': { title: 'Completed', tone: 'good' },
   'refund.failed': { title: 'Failed', tone: 'bad' },

@@ -1,0 +1,37 @@
+-- One page of an organization's event feed, oldest first, with the refunds.
+--
+-- after_id: the event to continue after; null begins with the first one. only_type: null for all types.
+--
+-- No row: there is no such event to continue after in this feed. Otherwise at least one row; when nothing follows, it has no
+-- event. read_to: nothing else follows up to this position.
+CREATE OR REPLACE FUNCTION read_events(
+  owner_id text, owner_environment environment, after_id text, only_type text, page_size int
+) RETURNS TABLE (event refund_event, refund refund, read_to bigint)
+LANGUAGE plpgsql VOLATILE
+-- Types are matched with the partial index of their own, and pages come from an index in its order.
+SET plan_cache_mode = force_custom_plan
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  after_position bigint := 0;
+BEGIN
+  IF after_id IS NOT NULL THEN
+    SELECT e.position INTO after_position FROM refund_event AS e
+    WHERE e.id = after_id AND e.position IS NOT NULL
+      AND e.organization_id = owner_id AND e.environment = owner_environment;
+    IF NOT FOUND THEN
+      RETURN;
+    END IF;
+  END IF;
+  read_to := settled_event_position();
+  -- A statement of its own: its snapshot is taken after the settled position was found.
+  RETURN QUERY SELECT e, r, e.position FROM refund_event AS e JOIN refund AS r ON r.id = e.refund_id
+    WHERE e.organization_id = owner_id AND e.environment = owner_environment
+      AND e.position > after_position AND e.position <= read_to AND (only_type IS NULL OR e.type = only_type)
+    ORDER BY e.position LIMIT page_size;
+  IF NOT FOUND THEN
+    read_to := greatest(after_position, read_to);
+    RETURN NEXT;
+  END IF;
+END
+$$;
