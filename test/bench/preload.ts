@@ -48,13 +48,17 @@ export async function preloadService(
   );
   await load(
     databaseUrl,
-    `insert into refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at)
+    `insert into refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at,
+       organization_id, environment, position, external_refund_id)
      select ${id('evt')} || seq, ${id('ref')}, seq, type, 'worker', previous::refund_status,
-       status::refund_status, '{}', ${createdAt(count)}
+       status::refund_status, '{}', ${createdAt(count)}, case when is_public then '${organizationId}' end,
+       case when is_public then 'test'::environment end, case when is_public then nextval('refund_event_position') end,
+       case when status = 'completed' then 're_' || md5('refund' || n) end
      from generate_series(1, ${count}) as n cross join (values
        (1, 'refund.created', null, 'processing'), (2, 'attempt.started', null, 'processing'),
        (3, 'attempt.accepted', null, 'processing'), (4, 'refund.completed', 'processing', 'completed')
-     ) as event (seq, type, previous, status)`,
+     ) as event (seq, type, previous, status), lateral (select is_public_event(type)) as shown (is_public)
+     order by n, seq`,
   );
   await query(databaseUrl, 'vacuum analyze');
 }

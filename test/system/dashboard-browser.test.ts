@@ -134,7 +134,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await page.getByRole('link', { name: '25.00 USD' }).click();
     await status(page, 'Waits for approval');
     expect(await page.getByText('Agent, key').count()).toBe(1);
-    expect(await timelineOf(service, refund.id)).toEqual(['refund.approval_required']);
+    expect(await timelineOf(service, refund.id)).toEqual(['refund.created', 'refund.approval_required']);
     await press(page, 'Approve');
     await page.getByRole('heading', { name: 'Approve this refund?' }).waitFor();
     await confirm(page, 'Approve');
@@ -160,7 +160,11 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await status(page, 'Cancelled');
     expect(await isMarked(page)).toBe(true);
     await page.getByText('The parcel has arrived.').waitFor();
-    expect(await timelineOf(service, refund.id)).toEqual(['refund.approval_required', 'refund.cancelled']);
+    expect(await timelineOf(service, refund.id)).toEqual([
+      'refund.created',
+      'refund.approval_required',
+      'refund.cancelled',
+    ]);
   });
 
   test('reads in a dialog what holds when it opens, and nothing else once it is open', async () => {

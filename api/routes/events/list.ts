@@ -6,6 +6,11 @@ import { errorResponses, jsonResponse, routePlugin } from '../../http/route.ts';
 import { wholeNumber } from '../refunds/list.ts';
 import { eventSchema, exampleEvent } from './event-schema.ts';
 
+const unknownParameter: z.core.$ZodErrorMap = ({ code, keys }) =>
+  code === 'unrecognized_keys'
+    ? `unknown parameter ${JSON.stringify(String(keys?.[0]).slice(0, 40))}`
+    : undefined;
+
 const listEventsQuerySchema = z.strictObject(
   {
     after: z
@@ -21,7 +26,7 @@ const listEventsQuerySchema = z.strictObject(
       .optional()
       .meta({ description: 'Only events of this type.' }),
   },
-  { error: ({ keys }) => `unknown parameter ${JSON.stringify(String(keys?.[0]).slice(0, 40))}` },
+  { error: unknownParameter },
 );
 
 const eventPageSchema = z.object({

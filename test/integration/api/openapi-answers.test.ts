@@ -88,6 +88,16 @@ test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>(
   ['getRefund', 200, async () => await service.call('GET', `/v1/refunds/${await created()}`)],
   ['getRefund', 401, async () => await service.call('GET', `/v1/refunds/${unknownRefundId}`, wrong)],
   ['getRefund', 404, async () => await service.call('GET', `/v1/refunds/${unknownRefundId}`)],
+  ['listRefundEvents', 200, async () => await service.call('GET', `/v1/refunds/${await created()}/events`)],
+  [
+    'listRefundEvents',
+    401,
+    async () => await service.call('GET', `/v1/refunds/${unknownRefundId}/events`, wrong),
+  ],
+  ['listRefundEvents', 404, async () => await service.call('GET', `/v1/refunds/${unknownRefundId}/events`)],
+  ['listEvents', 200, async () => await service.call('GET', '/v1/events', { headers: { prefer: 'wait=1' } })],
+  ['listEvents', 400, async () => await service.call('GET', '/v1/events?after=evt_1')],
+  ['listEvents', 401, async () => await service.call('GET', '/v1/events', wrong)],
   ['cancelRefund', 200, async () => await post(`/v1/refunds/${await created()}/cancel`)],
   [
     'cancelRefund',

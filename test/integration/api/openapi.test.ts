@@ -23,7 +23,7 @@ describe('the OpenAPI document', () => {
 
   test('names its schemas, and nothing that is not used', () => {
     const names = Object.keys(document.components.schemas).toSorted();
-    expect(names).toEqual(['CheckPolicy', 'CreateRefund', 'Error', 'PolicyCheck', 'Refund']);
+    expect(names).toEqual(['CheckPolicy', 'CreateRefund', 'Error', 'Event', 'PolicyCheck', 'Refund']);
     for (const kind of ['schemas', 'headers']) {
       for (const name of Object.keys(document.components[kind])) {
         expect(JSON.stringify(document)).toContain(`"#/components/${kind}/${name}"`);
@@ -94,6 +94,8 @@ describe('the OpenAPI document', () => {
       listRefunds: undefined,
       getRefund: undefined,
       cancelRefund: undefined,
+      listRefundEvents: undefined,
+      listEvents: undefined,
       checkPolicy: true,
     });
     for (const { path, operation } of served.operations) {

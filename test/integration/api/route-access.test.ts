@@ -26,6 +26,8 @@ const table: Record<string, Access> = {
   'POST /v1/refunds': { by: 'api key', body: { transactionId: 'ch_1', amount: 1, reason: 'other' } },
   'GET /v1/refunds/:id': { by: 'api key' },
   'POST /v1/refunds/:id/cancel': { by: 'api key' },
+  'GET /v1/refunds/:id/events': { by: 'api key' },
+  'GET /v1/events': { by: 'api key' },
   'POST /v1/policies/check': { by: 'api key', body: { transactionId: 'ch_1' } },
   'POST /webhooks/stripe/:accountId': { by: 'processor signature', processor: 'stripe' },
   'POST /webhooks/braintree/:accountId': { by: 'processor signature', processor: 'braintree' },

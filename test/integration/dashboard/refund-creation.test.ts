@@ -153,7 +153,10 @@ describe('a refund', () => {
     await confirm(fields, checked);
     const [refund] = await refundsOf(transactionId);
     expect(refund?.status).toBe('pending');
-    expect(await timelineOf(service, refund?.id ?? '')).toEqual(['refund.approval_required']);
+    expect(await timelineOf(service, refund?.id ?? '')).toEqual([
+      'refund.created',
+      'refund.approval_required',
+    ]);
   });
 });
 

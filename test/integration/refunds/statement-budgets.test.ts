@@ -122,6 +122,13 @@ describe('a request', () => {
     const list = async () => expect((await service.call('GET', '/v1/refunds')).status).toBe(200);
     expectAtMost(await statementsOf(list), 2);
   });
+
+  test.each(['a page of the feed', "a refund's events"])('that reads %s: 2', async (what) => {
+    const id = await created('stripe');
+    const url = what === 'a page of the feed' ? '/v1/events' : `/v1/refunds/${id}/events`;
+    const read = async () => expect((await service.call('GET', url)).body.data.length).toBeGreaterThan(0);
+    expectAtMost(await statementsOf(read), 2);
+  });
 });
 
 describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {

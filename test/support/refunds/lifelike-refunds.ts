@@ -132,9 +132,9 @@ const insertAttempts = `
 
 /** Each line: whose story it belongs to, what happens, who does it, from which status to which, what is told, and when. */
 const steps = `(values
-  (1, story in ('waiting', 'approved', 'rejected'), 'refund.approval_required', requester, null, 'pending', '{}'::jsonb,
-    interval '0'),
-  (2, story not in ('waiting', 'approved', 'rejected'), 'refund.created', requester, null, 'processing', '{}', interval '0'),
+  (1, true, 'refund.created', requester, null,
+    case when story in ('waiting', 'approved', 'rejected') then 'pending' else 'processing' end, '{}'::jsonb, interval '0'),
+  (2, story in ('waiting', 'approved', 'rejected'), 'refund.approval_required', requester, null, 'pending', '{}', interval '0'),
   (3, story = 'approved', 'refund.processing', decider, 'pending', 'processing', '{"approved": true}', took * 0.3),
   (4, story = 'rejected', 'refund.cancelled', decider, 'pending', 'cancelled',
     '{"approved": false, "sent": false, "reason": "The parcel has arrived after all."}', took),
@@ -160,7 +160,12 @@ const steps = `(values
 ) as step(place, applies, type, actor, previous, becomes, detail, after)`;
 
 const insertTimelines = `
-  insert into refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at)
+  insert into refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at, organization_id,
+    environment, position, external_refund_id, failure_code, failure_message)
   select 'evt_01' || substr(md5(drawn.id || place), 1, 24), drawn.id, row_number() over (partition by drawn.id order by place),
-    type, actor, previous::refund_status, becomes::refund_status, detail, created_at + after
+    type, actor, previous::refund_status, becomes::refund_status, detail, created_at + after,
+    case when is_public_event(type) then organization_id end, case when is_public_event(type) then environment end,
+    case when is_public_event(type) then nextval('refund_event_position') end,
+    case when becomes <> 'processing' and is_public_event(type) then external_refund_id end,
+    case when type = 'refund.failed' then failure_code end, case when type = 'refund.failed' then failure_message end
   from drawn cross join lateral ${steps} where applies`;

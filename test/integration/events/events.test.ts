@@ -1,0 +1,286 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { PublicEvent } from '../../../shared/events/event.ts';
+import { EventFeed } from '../../../shared/events/feed.ts';
+import type { Environment } from '../../../shared/platform/environment.ts';
+import { newId } from '../../../shared/platform/ids.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { moveRefund } from '../../../shared/refunds/lifecycle/move.ts';
+import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { rowOf, unknownRefundId } from '../../support/refunds/refund-records.ts';
+import type { TestOrganization } from '../../support/service.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+// No worker: refunds are advanced here.
+const service = useService({ workers: 0 });
+let owner: TestOrganization;
+beforeAll(() => {
+  owner = service.organization;
+});
+// The feed of an organization cannot be emptied.
+afterEach(async () => {
+  owner = await service.addOrganization('Another');
+});
+
+const get = async (url: string, { key = owner.keys.test.plaintext, headers = {} } = {}) =>
+  await service.call('GET', url, { key, headers });
+const read = async (query = '', options = {}) => {
+  const { status, body } = await get(`/v1/events${query}`, options);
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body;
+};
+
+/** Creates a refund and answers it as the response has it. */
+async function create(options: { key?: string; environment?: Environment; amount?: number } = {}) {
+  const { key = owner.keys.test.plaintext, environment = 'test', amount = 1_000 } = options;
+  const transactionId = await newPayment(service, { environment });
+  const { status, body } = await service.call('POST', '/v1/refunds', {
+    key,
+    body: { transactionId, amount, reason: 'other', metadata: { ticket: 'T-1' } },
+    headers: { prefer: 'respond-async' },
+  });
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body.data;
+}
+
+const cancel = async (id: string, key = owner.keys.test.plaintext) =>
+  expect((await service.call('POST', `/v1/refunds/${id}/cancel`, { key })).status).toBe(200);
+
+describe('events', () => {
+  test('show the refund as it was, also after it has changed again', async () => {
+    await service.sandbox.settings({ autoSettleMs: 0 });
+    const refund = await create();
+    await advanceRefund(service.deps, refund.id);
+    const completed = await rowOf(service, refund.id);
+    expect(completed.status).toBe('completed');
+    const failure = { failureCode: 'returned', failureMessage: 'The bank returned the money.' };
+    await service.deps.db.$transaction(async (tx) => {
+      const entry = { type: 'refund.failed', actor: 'test' } as const;
+      await moveRefund(tx, { refund, from: 'completed', to: 'failed', change: failure, entry });
+    });
+    const { body } = await get(`/v1/refunds/${refund.id}/events`);
+    const timeline = await service.deps.db.refundEvent.findMany({
+      where: { refundId: refund.id, position: { not: null } },
+      orderBy: { seq: 'asc' },
+    });
+    const [createdAt, completedAt, failedAt] = timeline.map((event) => event.createdAt.toISOString());
+    const { externalRefundId } = completed;
+    expect(externalRefundId).toMatch(/^re_/);
+    const event = (index: number) => ({
+      id: timeline[index]?.id,
+      seq: timeline[index]?.seq,
+      refundId: refund.id,
+    });
+    expect(body.data).toEqual([
+      {
+        ...event(0),
+        type: 'refund.created',
+        createdAt,
+        previousStatus: null,
+        failure: null,
+        data: { refund: { ...refund, externalRefundId: null, status: 'processing' } },
+      },
+      {
+        ...event(1),
+        type: 'refund.completed',
+        createdAt: completedAt,
+        previousStatus: 'processing',
+        failure: null,
+        data: { refund: { ...refund, externalRefundId, status: 'completed', updatedAt: completedAt } },
+      },
+      {
+        ...event(2),
+        type: 'refund.failed',
+        createdAt: failedAt,
+        previousStatus: 'completed',
+        failure: { code: 'returned', message: 'The bank returned the money.' },
+        data: { refund: { ...refund, externalRefundId, status: 'failed', updatedAt: failedAt } },
+      },
+    ]);
+    expect(createdAt).toBe(refund.createdAt);
+    // The feed has the same ones.
+    expect((await read()).data).toEqual(body.data);
+    const { body: now } = await get(`/v1/refunds/${refund.id}`);
+    expect(now.data).toEqual(body.data[2].data.refund);
+  });
+
+  test('of a refund that awaits approval begin with its creation', async () => {
+    const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 500 } }] };
+    await setPolicies(service.deps, { organizationId: owner.id, file, actor: 'test' });
+    const { id, status } = await create();
+    expect(status).toBe('pending');
+    const where = { organizationId: owner.id, environment: 'test' } as const;
+    await approveRefund(service.deps, await findOwnRefund(service.deps.db, where, id), 'user:usr_other');
+    const { data } = await read('?limit=3');
+    expect(
+      data.map(
+        ({
+          type,
+          seq,
+          previousStatus,
+          data: { refund },
+        }: Pick<PublicEvent, 'type' | 'seq' | 'previousStatus' | 'data'>) => [
+          type,
+          seq,
+          previousStatus,
+          refund.status,
+        ],
+      ),
+    ).toEqual([
+      ['refund.created', 1, null, 'pending'],
+      ['refund.approval_required', 2, null, 'pending'],
+      ['refund.processing', 3, 'pending', 'processing'],
+    ]);
+  });
+
+  test.each([unknownRefundId, 'ref_%00', 'nothing'])('of the refund %s are not found', async (id) => {
+    const { status, body } = await get(`/v1/refunds/${id}/events`);
+    expect([status, body.error.code]).toEqual([404, 'not_found']);
+  });
+});
+
+describe('a page of the feed', () => {
+  test('continues where the one before ended, also after the last event', async () => {
+    expect(await read()).toEqual({ data: [], nextAfter: null, hasMore: false });
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count += 1) ids.push((await create()).id);
+    const first = await read('?limit=2');
+    expect([first.data.length, first.nextAfter, first.hasMore]).toEqual([2, first.data[1].id, true]);
+    const second = await read(`?limit=2&after=${first.nextAfter}`);
+    expect([...first.data, ...second.data].map(({ refundId }) => refundId)).toEqual(ids);
+    expect(second.hasMore).toBe(false);
+    const third = await read(`?after=${second.nextAfter}`);
+    expect(third).toEqual({ data: [], nextAfter: second.nextAfter, hasMore: false });
+  });
+
+  test.each(['refund.cancelled', 'refund.created'])(
+    'has only events of the type asked for: %s',
+    async (type) => {
+      const made = [await create(), await create(), await create()];
+      for (const { id } of made.slice(1)) await cancel(id);
+      const asked = type === 'refund.created' ? made : made.slice(1);
+      const seen: string[] = [];
+      let after = '';
+      for (const refund of asked) {
+        const { data, nextAfter, hasMore } = await read(`?type=${type}&limit=1${after}`);
+        expect([data.length, data[0].type, hasMore]).toEqual([1, type, refund !== asked.at(-1)]);
+        seen.push(data[0].refundId);
+        after = `&after=${nextAfter}`;
+      }
+      expect(seen).toEqual(asked.map(({ id }) => id));
+      expect((await read(`?type=${type}${after}`)).data).toEqual([]);
+    },
+  );
+
+  test('holds the events of one organization and one environment', async () => {
+    const mine = await create();
+    const live = await create({ key: owner.keys.live.plaintext, environment: 'live' });
+    const them = await service.addOrganization('Them');
+    const theirs = await create({ key: them.keys.test.plaintext });
+    const owned: [string, { id: string }][] = [
+      [owner.keys.test.plaintext, mine],
+      [owner.keys.live.plaintext, live],
+      [them.keys.test.plaintext, theirs],
+    ];
+    for (const [key, refund] of owned) {
+      const { data } = await read('?type=refund.created', { key });
+      expect(data.map(({ refundId }: { refundId: string }) => refundId)).toEqual([refund.id]);
+      for (const [otherKey] of owned.filter(([other]) => other !== key)) {
+        const foreign = await get(`/v1/events?after=${data[0].id}`, { key: otherKey });
+        expect([foreign.status, foreign.body]).toEqual([400, unknownCursor]);
+        expect((await get(`/v1/refunds/${refund.id}/events`, { key: otherKey })).status).toBe(404);
+      }
+    }
+  });
+
+  test.each([
+    ['malformed', async () => 'nothing'],
+    ['empty', async () => ''],
+    ['the id of a refund', async () => unknownRefundId],
+    ['unknown', async () => newId('evt')],
+    ['an entry of the internal timeline', internalEntry],
+  ])('refuses a cursor that is %s', async (_what, cursorOf) => {
+    const { status, body } = await get(`/v1/events?after=${await cursorOf()}`);
+    expect([status, body]).toEqual([400, unknownCursor]);
+  });
+
+  test.each([
+    ['limit=0', 'limit: must be at least 1'],
+    ['limit=101', 'limit: must be at most 100'],
+    ['limit=two', 'limit: must be a whole number from 1 to 100'],
+    ['type=refund.lost', 'type: must be one of: refund.created, '],
+    ['type=attempt.started', 'type: must be one of: refund.created, '],
+    ['after=evt_1&after=evt_2', 'after: must be given once'],
+    ['offset=1', 'unknown parameter "offset"'],
+  ])('refuses the query %s', async (query, message) => {
+    const { status, body } = await get(`/v1/events?${query}`);
+    expect([status, body.error.code]).toEqual([400, 'validation_error']);
+    expect(body.error.message).toContain(message);
+  });
+});
+
+describe('a request that waits for events', () => {
+  const wait = (seconds: number) => ({ headers: { prefer: `wait=${seconds}` } });
+
+  test('is answered at once when there are some', async () => {
+    const { id } = await create();
+    const { headers, body } = await get('/v1/events?type=refund.created', wait(30));
+    expect(headers['preference-applied']).toBe('wait=30');
+    expect(body.data.map(({ refundId }: { refundId: string }) => refundId)).toEqual([id]);
+  });
+
+  test('is answered without events when the time is over', async () => {
+    const { status, body } = await get('/v1/events', wait(1));
+    expect([status, body]).toEqual([200, { data: [], nextAfter: null, hasMore: false }]);
+  });
+
+  test('is answered by the event that it asked for, and by no other', async () => {
+    const closing = new AbortController();
+    const feed = new EventFeed(service.deps.reads, closing.signal);
+    const me = { organizationId: owner.id, environment: 'test' } as const;
+    const them = await service.addOrganization('Them');
+    const ask = (type: 'refund.created' | 'refund.cancelled') =>
+      feed.read(me, { after: undefined, type, limit: 10 }, 60_000);
+    const [created, cancelled] = [ask('refund.created'), ask('refund.cancelled')];
+    await waitFor('both to wait', () => feed.waiting === 2);
+    const theirs = await create({ key: them.keys.test.plaintext });
+    await cancel(theirs.id, them.keys.test.plaintext);
+    await create({ key: owner.keys.live.plaintext, environment: 'live' });
+    const { id } = await create();
+    expect((await created).data.map(({ refundId }) => refundId)).toEqual([id]);
+    expect(feed.waiting).toBe(1);
+    await cancel(id);
+    expect((await cancelled).data.map(({ refundId }) => refundId)).toEqual([id]);
+    expect(feed.waiting).toBe(0);
+  });
+
+  test('is answered when the process closes', async () => {
+    const closing = new AbortController();
+    const feed = new EventFeed(service.deps.reads, closing.signal);
+    const me = { organizationId: owner.id, environment: 'test' } as const;
+    const asked = { after: undefined, type: undefined, limit: 10 };
+    const waiting = feed.read(me, asked, 60_000);
+    await waitFor('it to wait', () => feed.waiting === 1);
+    closing.abort();
+    const nothing = { data: [], nextAfter: null, hasMore: false };
+    expect(await waiting).toEqual(nothing);
+    expect(await feed.read(me, asked, 60_000)).toEqual(nothing);
+  });
+});
+
+const unknownCursor = {
+  error: {
+    message: 'after: unknown event. Omit it to begin with the first event.',
+    code: 'validation_error',
+  },
+};
+
+async function internalEntry(): Promise<string> {
+  const { id } = await create();
+  await advanceRefund(service.deps, id);
+  const where = { refundId: id, type: 'attempt.started' };
+  return (await service.deps.db.refundEvent.findFirstOrThrow({ where })).id;
+}
