@@ -174,14 +174,24 @@ describe('the feed', () => {
     await admin.query(
       `SELECT setval('refund_event_position', ((last_value >> 31) + 1 << 31) - 3) FROM refund_event_position`,
     );
-    const transactions = [await begin(), await begin(), await begin(), await begin()];
+    const transactions: pg.Client[] = [];
     const ids: string[] = [];
-    for (const client of transactions) ids.push(await createOn(client));
-    for (const [index, client] of transactions.toReversed().entries()) {
-      expect(await refundsInFeed(), `after ${index} commits`).toEqual([]);
-      await client.query('COMMIT');
+    for (let count = 0; count < 5; count += 1) {
+      const client = await begin();
+      ids.push(await createOn(client));
+      transactions.push(client);
     }
-    expect(await refundsInFeed()).toEqual(ids);
+    const steps = [
+      { commits: 0, shown: 1 },
+      { commits: 4, shown: 1 },
+      { commits: 1, shown: 2 },
+      { commits: 2, shown: 3 },
+      { commits: 3, shown: 5 },
+    ];
+    for (const { commits, shown } of steps) {
+      await transactions[commits]?.query('COMMIT');
+      expect(await refundsInFeed()).toEqual(ids.slice(0, shown));
+    }
   });
 
   test('is read once and in order by clients that poll or wait while 20 sessions write', async () => {
