@@ -23,10 +23,10 @@ export function currencyMismatch(currency: string): ServiceError {
   );
 }
 
-/** 502: nobody can be asked about the payment until the organization's account has other credentials. */
+/** 502: the processor cannot be called until the account has other credentials. */
 export function refusedCredentials(processor: string, { message }: ProcessorFailure): ServiceError {
   return new ServiceError(
     'processor_error',
-    `${processor} refuses the credentials of the organization's account; set new ones. It said: ${message}`,
+    `${processor} refuses the account's credentials. Replace them. Its answer: ${message}`,
   );
 }
