@@ -253,7 +253,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     await untilStatus(service, body.data.id, 'completed');
   });
 
-  test('gives up as failed when the processor could not be reached within the horizon', async () => {
+  test('gives up as failed when the processor could not be reached before the retry deadline', async () => {
     const transactionId = await payment('stripe');
     await service.sandbox.fault({
       processor: 'stripe',
