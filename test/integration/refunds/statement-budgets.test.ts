@@ -102,7 +102,7 @@ async function accepted(processor: string): Promise<RefundRecord> {
   return refund;
 }
 
-test('what is counted is every statement on both pools, with BEGIN and COMMIT', async () => {
+test('counts every statement on both pools, including BEGIN and COMMIT', async () => {
   const { db, reads } = service.deps;
   const counted = await statementsOf(async () => {
     await db.$transaction(async (tx) => await tx.$queryRaw`SELECT 1`);
@@ -127,7 +127,7 @@ describe('a request', () => {
 describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
   const payment = async () => await newPayment(service, { processor });
 
-  test('a creation for a payment that is on record: 4, and the processor is not asked', async () => {
+  test('a creation for a stored payment: 4, without a call to the processor', async () => {
     const transactionId = await payment();
     await create({ processor, transactionId });
     const calls = watchCalls();
@@ -139,14 +139,14 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expect(calls).toEqual([]);
   });
 
-  test('a creation for a new payment: 4, and one read at the processor', async () => {
+  test('a creation for a new payment: 4, with one read from the processor', async () => {
     const transactionId = await payment();
     const calls = watchCalls();
     expectAtMost(await statementsOf(() => create({ processor, transactionId })), 4);
     expect(calls).toEqual(['getTransaction']);
   });
 
-  test('sending: 3, with what became of it', async () => {
+  test('a submission and its outcome: 3', async () => {
     const id = await created(processor);
     const calls = watchCalls();
     expectAtMost(await statementsOf(() => advanceRefund(service.deps, id)), 3);
@@ -154,7 +154,7 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expect(await rowOf(service, id)).toMatchObject({ attemptCount: 1, attempts: [{ outcome: 'accepted' }] });
   });
 
-  test('looking whether a refund has settled: 2', async () => {
+  test('a settlement check: 2', async () => {
     const { id, externalRefundId } = await accepted(processor);
     const look = async () => await statementsOf(() => advanceRefund(service.deps, id));
     await makeDue(service, id);
@@ -167,7 +167,7 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expect((await rowOf(service, id)).status).toBe('completed');
   });
 
-  test('a webhook that says what is on record: 2, the processor is not asked, and nothing is enqueued', async () => {
+  test('a webhook that agrees with the record: 2, without a call or a job', async () => {
     const refund = await accepted(processor);
     const news = { ...newsOf(refund), processorStatus: refund.processorStatus ?? '' };
     const webhook = webhookAbout(processor, news);
@@ -181,7 +181,7 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expect((await webhooks.events()).at(-1)?.refundId).toBe(refund.id);
   });
 
-  test('a refund from its creation to its end, with its webhooks: 14', async () => {
+  test('a refund from creation to completion, with its webhooks: 14', async () => {
     // Braintree tells of the settlement of bank accounts alone.
     const paymentMethod = processor === 'stripe' ? 'card' : 'us_bank_account';
     const transactionId = await newPayment(service, { processor, paymentMethod });
