@@ -87,7 +87,7 @@ export function submitted(submission: RefundSubmission, refund: ProcessorRefund)
     return { kind: 'accepted', refund };
   }
   const message =
-    `Asked were ${submission.amount} minor units of ${submission.currency}, ` +
+    `Requested ${submission.amount} minor units of ${submission.currency}, but ` +
     `refund ${refund.id} is ${refund.amount} of ${refund.currency}.`;
   return { kind: 'mismatched', refund, failure: processorFailure('amount_mismatch', message) };
 }

@@ -101,11 +101,11 @@ function answered(response: IncomingMessage, text: string): HttpResponse {
     getHeaders: () => response.headers as Record<string, string>,
     getRawResponse: () => response,
     toStream: () => {
-      throw new TypeError('No call here asks for a stream');
+      throw new TypeError('Streams are not supported');
     },
     toJSON: async () => {
       const body: unknown = JSON.parse(text);
-      // The SDK takes every object without an error for a success, whatever the status.
+      // The SDK treats every object without an error as a success, regardless of the status.
       const isSuccess = response.statusCode !== undefined && response.statusCode < 300;
       if (isSuccess || (body !== null && typeof body === 'object' && 'error' in body)) return body;
       throw new Error(`Stripe answered ${response.statusCode} without an error.`);
@@ -116,12 +116,12 @@ function answered(response: IncomingMessage, text: string): HttpResponse {
 const paymentId = /^(ch|py|pi)_[A-Za-z0-9_]{1,250}$/;
 const refundId = /^(re|pyr)_[A-Za-z0-9_]{1,250}$/;
 
-/** Charges, payments by other methods than cards, and payment intents; nobody else's ids look like these. */
+/** The ids of charges, of payments by other methods than cards, and of payment intents. Only Stripe has such ids. */
 export function isPaymentId(id: string): boolean {
   return paymentId.test(id) && !isClientSecret(id);
 }
 
-/** Refunds; only such an id is put into a path. */
+/** Only such an id is sent as part of a path. */
 export function isRefundId(id: string): boolean {
   return refundId.test(id);
 }

@@ -236,7 +236,7 @@ function factsOf(found: PaymentFacts): object {
 const repeatMs = 3_000;
 
 /**
- * Stores the refund. When the connection breaks, the outcome is unknown; repeating the statement with the same id tells.
+ * Stores the refund. When the connection breaks, the outcome is unknown; repeating the statement with the same id resolves it.
  * @throws ServiceError internal_error when the outcome stays unknown; the database's error when nothing was done.
  */
 async function record(deps: RefundDependencies, item: object): Promise<Answer> {

@@ -64,9 +64,9 @@ export async function* auditedExport(
 
 /** The search text is free text and the audit log is kept, so secrets and card numbers are masked. */
 function asJson({ q, ...filter }: RefundFilter): Prisma.InputJsonObject {
-  const told = { ...filter, ...(q === undefined ? {} : { q: redact(q) }) };
+  const stored = { ...filter, ...(q === undefined ? {} : { q: redact(q) }) };
   return JSON.parse(
-    JSON.stringify(told, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
+    JSON.stringify(stored, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
   );
 }
 

@@ -75,12 +75,12 @@ function statusSql(statuses: readonly RefundStatus[]): Prisma.Sql {
   return each.length === 1 ? Prisma.sql`status = ${each[0]}` : Prisma.sql`status IN (${Prisma.join(each)})`;
 }
 
-/** What all ids are made of, ours and the processors'. */
+/** The characters of all ids, ours and the processors'. */
 const idPattern = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Each kind of id is looked up in its own index, before anything else is considered: an OR would leave the planner the
- * choice of going through the list. Naming every processor makes the leading columns of the two other indexes complete.
+ * Looks up each kind of id in its own index; with an OR the planner could scan the list. Naming every processor completes the
+ * leading columns of the other two indexes.
  */
 function namedSql(owner: RefundOwner, text: string): Prisma.Sql {
   if (!idPattern.test(text)) return Prisma.sql`FALSE`;
