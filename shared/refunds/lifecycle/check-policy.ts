@@ -11,28 +11,29 @@ import { refusedCredentials } from '../model/refusals.ts';
 import type { RefundDependencies } from './dependencies.ts';
 import { recordKnown } from './record-payment.ts';
 
-/** A possible refund, to be checked against the policies. */
+/** A question about a refund of a payment that somebody may ask for. */
 export interface PolicyQuestion {
   organizationId: string;
   environment: Environment;
   transactionId: string;
-  /** Undefined to detect it. */
+  /** Undefined to have it found out. */
   processor?: string | undefined;
   request: PolicyRequest;
 }
 
 export interface PaymentExamination {
-  /** Null when no account has it or it cannot be refunded. */
+  /** Null when no account has it, or its processor refunds nothing of it. */
   payment: KnownPayment | null;
-  /** Why it cannot be refunded at all; null otherwise. */
+  /** Why its processor refunds nothing of it; null otherwise. */
   unrefundable: ProcessorFailure | null;
   verdict: PolicyVerdict;
 }
 
 /**
- * Checks whether the policies allow a refund of a payment. A payment that is unknown or cannot be refunded is not eligible.
- * @throws ServiceError for a payment that is not stored: service_unavailable while the processor is unreachable,
- * processor_error when it refuses the credentials; also what `chooseAccount` throws.
+ * Answers whether a payment may be refunded; nothing is changed. An unknown payment, or one of which its processor
+ * refunds nothing, is not eligible.
+ * @throws ServiceError when nothing is stored: service_unavailable while the processor cannot be asked, and processor_error
+ * when it refuses the account's credentials; besides what `chooseAccount` throws.
  */
 export async function examinePayment(
   deps: RefundDependencies,
@@ -66,7 +67,7 @@ export async function examinePayment(
     case 'unreachable':
       throw new ServiceError(
         'service_unavailable',
-        `${processor} is unreachable, so the transaction cannot be checked. Retry in a few seconds. Last answer: ${found.failure.message}`,
+        `${processor} cannot be asked about this transaction; repeat in a few seconds. It last said: ${found.failure.message}`,
         { retryAfterSeconds: 5 },
       );
     case 'misconfigured':
