@@ -1,25 +1,23 @@
-/** Where the service takes its time from, so that tests can hold it. */
+/** The source of the time; tests replace it. */
 export interface Clock {
   now(): Date;
 }
 
-export const systemClock: Clock = { now: () => new Date() };
-
-/** Where a database clock takes its times from; tests put others in. */
+/** The time sources of a database clock; tests replace them. */
 export interface TimeSources {
   /** The database's time. */
   readDatabaseTime: () => Promise<Date>;
-  /** Milliseconds that only ever go forward, wherever they began. */
+  /** Milliseconds of a monotonic clock. */
   monotonicMs?: () => number;
-  /** Milliseconds since 1970 as this machine believes. */
+  /** This machine's milliseconds since 1970. */
   systemMs?: () => number;
 }
 
-/** What one look at the database's clock told. */
+/** One reading of the database's clock. */
 interface Measurement {
-  /** To be added to the monotonic milliseconds. */
+  /** Database time minus monotonic time. */
   offsetMs: number;
-  /** How wrong the offset can be: half of the round trip. */
+  /** The largest error of the offset: half of the round trip. */
   errorMs: number;
   /** On the monotonic clock. */
   takenAtMs: number;
@@ -27,23 +25,23 @@ interface Measurement {
 
 const remeasureMs = 30_000;
 
-/** How soon a database that has never answered is asked again: until then the time may be far off. */
+/** The pause before another try while there is no reading yet. */
 const firstRetryMs = 1_000;
 
-/** Looks in a row: the first one may have to connect, and the best one is kept. */
-const looksAtOnce = 3;
+/** Readings in a row, of which the best is kept: the first one may have to connect. */
+const readingsAtOnce = 3;
 
-/** What an oscillator may go wrong by: 100 parts in a million. */
+/** The largest drift of an oscillator: 100 parts per million. */
 const driftPerMs = 0.0001;
 
 /**
- * A clock that goes by the database's, so that all processes agree on what is due whatever their machines believe. It
- * runs on this machine's monotonic time, which nobody can set, plus an offset that is measured again and again. While
- * the database is gone the last offset stands; before the first measurement it is the system's time.
+ * Follows the database's clock, so that all processes agree on the time even if their machines' clocks differ. It is this
+ * machine's monotonic time plus an offset that is measured regularly. While the database is unreachable, the last offset is
+ * used; before the first measurement, the machine's time.
  */
 export class DatabaseClock implements Clock {
   readonly #sources: Required<TimeSources>;
-  /** Resolves after the first try to measure, whatever came of it; never rejects. */
+  /** Resolves after the first attempt to measure, also when it failed; never rejects. */
   readonly started: Promise<void>;
   #best: Measurement | null = null;
   readonly #systemOffsetMs: number;
@@ -60,14 +58,14 @@ export class DatabaseClock implements Clock {
     return new Date(this.#sources.monotonicMs() + (this.#best?.offsetMs ?? this.#systemOffsetMs));
   }
 
-  /** Stops measuring; the time goes on with the last offset. */
+  /** Stops measuring; `now` goes on with the last offset. */
   close(): void {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
   async #follow(): Promise<void> {
-    for (let look = 0; look < looksAtOnce && !this.#closed; look += 1) {
+    for (let count = 0; count < readingsAtOnce && !this.#closed; count += 1) {
       const measured = await this.#measure().catch(() => null);
       if (measured === null) break;
       this.#best = better(this.#best, measured);
@@ -77,7 +75,7 @@ export class DatabaseClock implements Clock {
     this.#timer.unref();
   }
 
-  /** Between the question and its answer the database looked at its clock; the middle is the best guess when. */
+  /** The database read its clock between request and reply; the middle is the best estimate. */
   async #measure(): Promise<Measurement> {
     const askedAtMs = this.#sources.monotonicMs();
     const databaseMs = (await this.#sources.readDatabaseTime()).getTime();
@@ -88,8 +86,8 @@ export class DatabaseClock implements Clock {
 }
 
 /**
- * The one to go by. A long round trip says little, so it replaces an older measurement only when that one has become
- * as vague through drift, or when both cannot be true: the machine was asleep, or the database's clock was set.
+ * The better measurement. One with a longer round trip replaces an older one only when drift has made that one as inaccurate,
+ * or when they contradict each other: the machine was suspended, or the database's clock was set.
  */
 function better(known: Measurement | null, fresh: Measurement): Measurement {
   if (known === null) return fresh;

@@ -1,7 +1,4 @@
-/**
- * Writes a JSON value with its keys in order, so that two writings of the same value are the same text.
- * The caller has bounded the depth.
- */
+/** JSON with sorted keys: the same text for equal values. The caller limits the depth. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => {
     if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
@@ -10,18 +7,15 @@ export function canonicalJson(value: unknown): string {
   });
 }
 
-/** What is wrong with a text that PostgreSQL cannot hold, for whoever sent it. */
+/** The error message for text that PostgreSQL cannot store. */
 export const unstorableMessage = 'must not hold a NUL character or half a surrogate pair; leave it out';
 
-/** False for a text that PostgreSQL refuses, in its JSON or at all: one with NUL, or with half a surrogate pair. */
+/** False for text that PostgreSQL refuses: with NUL or half a surrogate pair. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
-/**
- * True when every text in a value, keys of objects included, can be stored. It walks with a list of its own, so that nesting
- * cannot exhaust the stack; bytes hold no text yet.
- */
+/** True when every string in a value can be stored, including keys. Iterative, so deep nesting cannot exhaust the stack. */
 export function holdsStorableTexts(value: unknown): boolean {
   const open: unknown[] = [value];
   while (open.length > 0) {

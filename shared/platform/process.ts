@@ -2,7 +2,7 @@ import { ConfigError } from './config.ts';
 import type { Logger } from './log.ts';
 import { redact } from './log.ts';
 
-/** Runs a process's main function; what stops it from starting is told in plain lines on stderr, with exit code 1. */
+/** Runs a process's main function. An error at the start is printed on stderr, with exit code 1. */
 export function runMain(main: () => Promise<void>): void {
   main().catch((error: unknown) => {
     process.stderr.write(`${redact(describe(error))}\n`);
@@ -13,14 +13,14 @@ export function runMain(main: () => Promise<void>): void {
 function describe(error: unknown): string {
   if (error instanceof ConfigError) return error.message;
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return `${error.message}: something else listens there. Stop it, or set PORT.`;
+    return `${error.message}: the port is in use. Stop the other process, or set PORT.`;
   }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /**
- * Ends the process in order on SIGTERM and SIGINT: `close` finishes what runs; a second signal, or running over the
- * time limit, ends it at once. Whatever is cut off then is picked up from the database by others.
+ * Closes the process on SIGTERM and SIGINT: `close` finishes what is running. A second signal or the time limit ends the
+ * process at once; other workers then continue from the database.
  */
 export function closeOnSignal(log: Logger, timeoutMs: number, close: () => Promise<void>): void {
   let closing = false;
@@ -32,7 +32,7 @@ export function closeOnSignal(log: Logger, timeoutMs: number, close: () => Promi
     close().then(
       () => process.exit(0),
       (error: unknown) => {
-        log.error({ err: error }, 'could not close in order');
+        log.error({ err: error }, 'closing failed');
         process.exit(1);
       },
     );

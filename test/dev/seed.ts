@@ -3,7 +3,6 @@ import { createApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { HashingTurns } from '../../shared/people/hashing-turns.ts';
 import { createUser } from '../../shared/people/users.ts';
-import { systemClock } from '../../shared/platform/clock.ts';
 import { openDatabase } from '../../shared/platform/database.ts';
 import type { Environment } from '../../shared/platform/environment.ts';
 import { SecretBox } from '../../shared/platform/secrets.ts';
@@ -31,7 +30,7 @@ export async function seed(options: SeedOptions): Promise<Seed> {
   const db = openDatabase(databaseUrl, { poolSize: 2 });
   const deps = {
     db,
-    clock: systemClock,
+    clock: { now: () => new Date() },
     secrets: new SecretBox([encryptionKey]),
     hashingTurns: new HashingTurns(),
   };

@@ -18,7 +18,7 @@ import type { RefundStatus } from '../../shared/refunds/model/states.ts';
 import { describe, mismatchOf, retryPause } from './outcomes.ts';
 import type { StepContext } from './steps.ts';
 
-/** A review is not urgent: while the processor cannot be asked, it is repeated after the pause of this many retries. */
+/** A review is not urgent: while the processor is unreachable, it is repeated after the pause of this many failures. */
 const retryAttempt = 6;
 
 /**
@@ -39,7 +39,7 @@ export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
       if (await isAnothers(deps.db, refund, answer.value)) return await endAbsent(context);
       return await recordReview(context, answer.value);
     case 'not-found':
-    // Without its payment the processor cannot be asked for the refund, however often, and contradicts nothing.
+    // Without the payment the processor cannot have the refund under it, which contradicts nothing.
     case 'payment-not-found':
       return await endAbsent(context);
     case 'unavailable': {
@@ -86,7 +86,7 @@ async function endAbsent(context: StepContext): Promise<StepOutcome> {
   return await endReview(context, absence(context), null);
 }
 
-/** The money came back: the client must not believe in it any longer, and it can be refunded again. */
+/** The money came back: the refund fails, and its amount can be refunded again. */
 function reverse(found: ProcessorRefund): StepOutcome {
   const failure: ProcessorFailure = found.failure ?? {
     code: 'reversed',

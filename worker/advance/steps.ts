@@ -98,7 +98,7 @@ async function rejected(context: StepContext, failure: ProcessorFailure): Promis
   return { ...failed(failure, 'rejected'), isPaymentStale: true };
 }
 
-/** Looks up an attempt of unknown outcome. It never becomes failed by itself. */
+/** Looks up an attempt of unknown outcome. An unknown outcome never becomes failed without a person. */
 export async function lookUpRefund(context: StepContext): Promise<StepOutcome> {
   const { claim, processor, settings } = context;
   const timeoutMs = settings.PROCESSOR_TIMEOUT_MS;

@@ -39,7 +39,7 @@ const refusedTransaction = z.object({ ...declineFields, status: z.string() });
 
 const validationErrors = z.array(z.object({ code: z.string(), message: z.string() }));
 
-/** What the SDK hands over instead of an exception when Braintree refuses a request. */
+/** What the SDK returns when Braintree refuses a request. */
 export interface BraintreeRefusal {
   message: string;
   errors: z.infer<typeof validationErrors>;
@@ -51,7 +51,7 @@ const resultReply = z.discriminatedUnion('success', [
   z.object({
     success: z.literal(false),
     message: z.string(),
-    // A method that needs its object, so that object is kept as it is.
+    // A method that needs its object, so the object is not copied.
     errors: z.custom<{ deepErrors(): unknown }>(hasDeepErrors),
     transaction: refusedTransaction.nullish(),
   }),
@@ -67,7 +67,7 @@ export function readTransaction(reply: unknown): BraintreeTransaction {
   }
 }
 
-/** The reply to a refund or void: the transaction, or why not. */
+/** The reply to a refund or void: the transaction, or the refusal. */
 export function readResult(reply: unknown): BraintreeTransaction | BraintreeRefusal {
   const result = readAnswer(resultReply, reply);
   if (result.success) return readTransaction(result.transaction);
@@ -75,7 +75,6 @@ export function readResult(reply: unknown): BraintreeTransaction | BraintreeRefu
   return { message: result.message, errors, transaction: result.transaction ?? null };
 }
 
-/** Tells the two kinds of results apart. */
 export function isRefusal(result: BraintreeTransaction | BraintreeRefusal): result is BraintreeRefusal {
   return 'errors' in result;
 }
@@ -84,7 +83,7 @@ const searchReply = z.object({ searchResults: z.object({ ids: z.array(z.string()
 
 const pageReply = z.object({
   creditCardTransactions: z.object({
-    // The SDK's reader of XML makes an object of a single one, and nothing of none.
+    // The SDK's XML parser returns an object for a single transaction, and nothing for none.
     transaction: z.union([z.array(z.unknown()), z.looseObject({}).transform((one) => [one])]).optional(),
   }),
 });
@@ -111,17 +110,14 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
     currency: credit.currencyIsoCode,
     state,
     processorStatus: credit.status,
-    // Credits that others make carry any order id, mostly the sale's.
+    // Credits made elsewhere have any order id, mostly the sale's.
     refundId: credit.orderId != null && isId('ref', credit.orderId) ? credit.orderId : null,
     failure:
       state === 'failed' ? declineOf(credit, `Braintree reports the refund as ${credit.status}.`) : null,
   };
 }
 
-/**
- * A voided sale as the refund that it amounts to: the customer has all of the money back. Braintree makes no credit
- * for it, so it goes by the sale's id.
- */
+/** A voided sale, as a full refund. Braintree makes no credit for it, so it has the sale's id. */
 export function voidAsRefund(sale: BraintreeTransaction, refundId: string | null): ProcessorRefund {
   return {
     id: sale.id,
@@ -135,12 +131,12 @@ export function voidAsRefund(sale: BraintreeTransaction, refundId: string | null
 }
 
 /**
- * Why a refund was declined, in the code and words that belong to its status.
- * @param fallback the message when Braintree gives no words.
+ * Why a refund was declined: the code and message that belong to its status.
+ * @param fallback the message when Braintree gives none.
  */
 export function declineOf(refund: z.infer<typeof refusedTransaction>, fallback: string): ProcessorFailure {
   const { status, processorResponseCode, processorResponseText } = refund;
-  // A code that starts with 1 is an approval, which came before what went wrong.
+  // A code that starts with 1 is an approval, from before the failure.
   const processor = processorResponseCode?.startsWith('1')
     ? []
     : [processorResponseCode, processorResponseText];
@@ -170,28 +166,28 @@ const refundStates: ReadonlyMap<string, ProcessorRefundState> = new Map([
   ['settling', 'open'],
   ['settlement_pending', 'open'],
   ['settlement_confirmed', 'open'],
-  // The bank may still return the money; then it becomes settlement_declined.
+  // The bank may still return the money; the status is settlement_declined then.
   ['settled', 'completed'],
   ['processor_declined', 'failed'],
   ['gateway_rejected', 'failed'],
   ['failed', 'failed'],
   ['settlement_declined', 'failed'],
   ['authorization_expired', 'failed'],
-  // Taken back before it had settled.
+  // Cancelled before it had settled.
   ['voided', 'cancelled'],
 ]);
 
-/** What the status of a credit, Braintree's word for a refund, means. */
+/** The meaning of a credit's status. A credit is Braintree's term for a refund. */
 export function mapStatus(status: string): ProcessorRefundState {
   return refundStates.get(status) ?? 'open';
 }
 
 /**
- * What can be done to give the money of a sale back.
- * - `refund`: it has settled, or is about to.
- * - `void`: not yet settled, so it can be undone, as a whole and without a credit.
- * - `voided`: that has been done.
- * - `unpaid`: it never took place.
+ * How a sale can be refunded.
+ * - `refund`: it has settled, or is settling.
+ * - `void`: not settled yet: it can only be voided, in full.
+ * - `voided`: it has been voided.
+ * - `unpaid`: it was never paid.
  */
 export type SaleStage = 'refund' | 'void' | 'voided' | 'unpaid';
 
@@ -208,7 +204,7 @@ const saleStages: ReadonlyMap<string, SaleStage> = new Map([
   ['authorization_expired', 'unpaid'],
 ]);
 
-/** The stage of a sale by its status; for a status nobody knows, Braintree decides about the refund. */
+/** The stage of a sale by its status. For an unknown status, Braintree decides about the refund. */
 export function saleStage(status: string): SaleStage {
   return saleStages.get(status) ?? 'refund';
 }

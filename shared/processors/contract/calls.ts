@@ -1,6 +1,6 @@
 import type { CallAnswer, CallOptions, Processor, ReadResult, RefundPage } from './processor.ts';
 
-/** The total time of one call to an adapter, however many requests it takes. */
+/** The time limit of one call to an adapter, over all of its requests. */
 export class Deadline {
   readonly #endsAt: number;
 
@@ -9,8 +9,8 @@ export class Deadline {
   }
 
   /**
-   * Whole milliseconds that are left.
-   * @throws DeadlineExceededError when there are none.
+   * @returns whole milliseconds.
+   * @throws DeadlineExceededError when none are left.
    */
   remainingMs(): number {
     const remainingMs = Math.floor(this.#endsAt - performance.now());
@@ -19,10 +19,10 @@ export class Deadline {
   }
 
   /**
-   * Does not wait for work beyond the deadline.
-   * @param options.abandon is called when time is up, to stop what can be stopped.
-   * @param options.leaveMs is kept back for what has to follow.
-   * @throws DeadlineExceededError when time is up.
+   * Waits for work until the deadline.
+   * @param options.abandon called at the deadline, to stop the work.
+   * @param options.leaveMs time before the deadline that is kept for the next request.
+   * @throws DeadlineExceededError at the deadline.
    */
   async guard<T>(
     work: () => Promise<T>,
@@ -38,7 +38,7 @@ export class Deadline {
       }, waitMs);
     });
     try {
-      // The race keeps listening to the loser, so that an answer after the deadline is dropped and crashes nothing.
+      // Promise.race also handles the loser, so a late rejection does not end the process.
       return await Promise.race([work(), expiry]);
     } finally {
       clearTimeout(timer);
@@ -46,7 +46,7 @@ export class Deadline {
   }
 }
 
-/** Time was up before the processor had answered. */
+/** The processor did not answer before the deadline. */
 export class DeadlineExceededError extends Error {
   override readonly name = 'DeadlineExceededError';
 
@@ -55,14 +55,14 @@ export class DeadlineExceededError extends Error {
   }
 }
 
-/** Does something around a call: makes it, or answers in its place. */
+/** Wraps a call: makes it, or answers in its place. */
 type Around = <Answer extends CallAnswer>(call: () => Promise<Answer>) => Promise<Answer>;
 
-/** The same processor with `around` around everything that asks it something over the wire. */
+/** The same processor with `around` applied to every call over the network. */
 export function aroundCalls(processor: Processor, around: Around): Processor {
   const page = (read: () => Promise<ReadResult<RefundPage>>) => async (): Promise<ReadResult<RefundPage>> => {
     const answer = await around(read);
-    // A page of a list brings the way to the next one.
+    // A page reads the next one, which has to be wrapped as well.
     if (answer.kind !== 'found' || answer.value.next === null) return answer;
     const { next } = answer.value;
     return { kind: 'found', value: { ...answer.value, next: (options) => page(() => next(options))() } };
@@ -75,18 +75,17 @@ export function aroundCalls(processor: Processor, around: Around): Processor {
     listRefunds: (...call) => page(() => processor.listRefunds(...call))(),
     cancelRefund: (...call) => around(() => processor.cancelRefund(...call)),
     verifyWebhook: (request) => processor.verifyWebhook(request),
-    // Proves to the processor whose account it is, with what the processor knows.
     answerChallenge: (challenge) => processor.answerChallenge(challenge),
   };
 }
 
-/** A shorter one is a common word, and would be masked where it means nothing. */
+/** A shorter secret may be a common word, which would be masked everywhere. */
 const leastLength = 8;
 
 /**
- * The same processor, without its account's secrets in anything that it answers: an error may repeat the credentials
- * that came with the request, and answers go on record and into the log.
- * @param secrets in every form in which they go over the wire.
+ * The same processor, with its account's secrets masked in every answer: an error may repeat the credentials of the request,
+ * and answers are stored and logged.
+ * @param secrets in every form in which they are sent.
  */
 export function maskSecrets(processor: Processor, secrets: readonly string[]): Processor {
   const hidden = secrets.filter(({ length }) => length >= leastLength);
@@ -96,7 +95,7 @@ export function maskSecrets(processor: Processor, secrets: readonly string[]): P
   };
 }
 
-/** Answers are made of objects, lists, texts, numbers, dates and functions. */
+/** Answers consist of objects, arrays, strings, numbers, dates and functions. */
 function maskIn<T>(part: T, secrets: readonly string[]): T {
   if (typeof part === 'string') {
     return secrets.reduce<string>((text, secret) => text.replaceAll(secret, '[secret]'), part) as T;

@@ -4,16 +4,16 @@ import { createRequire } from 'node:module';
 import type Stripe from 'stripe';
 import { isClientSecret } from '../contract/credentials.ts';
 
-/** What a person supplies for a Stripe account, checked. */
+/** The validated credentials of a Stripe account. */
 export interface StripeCredentials {
   secretKey: string;
   /** Scheme, host and port. */
   apiBase: string;
-  /** The signing secret of the webhook endpoint; without it every webhook is refused. */
+  /** The signing secret of the webhook endpoint. Without it every webhook is refused. */
   webhookSecret?: string;
 }
 
-/** A client for which one call is one HTTP request, with a deadline for the whole of it. */
+/** A client that makes one HTTP request per call, within one time limit. */
 export function stripeClient({ secretKey, apiBase }: StripeCredentials): Stripe {
   const { protocol, hostname, port } = new URL(apiBase);
   const scheme = protocol === 'https:' ? 'https' : 'http';
@@ -30,23 +30,23 @@ export function stripeClient({ secretKey, apiBase }: StripeCredentials): Stripe 
 
 const require = createRequire(import.meta.url);
 
-/** Stripe's SDK. It is loaded with the first account, because it would hold up the start of every process. */
+/** Stripe's SDK, loaded with the first account, because it loads slowly. */
 export const stripeSdk = (): typeof Stripe => require('stripe');
 
 type HttpClient = NonNullable<NonNullable<ConstructorParameters<typeof Stripe>[1]>['httpClient']>;
 type HttpResponse = Awaited<ReturnType<HttpClient['makeRequest']>>;
 
-/** Shorter than servers usually keep an idle connection: a request on one that they are closing would be lost. */
+/** Shorter than servers keep an idle connection: a request on a connection that is being closed would be lost. */
 const keepIdleMs = 4_000;
 
 /** Characters; a page of a hundred refunds takes some 200,000. */
 const longestAnswer = 8_000_000;
 
 /**
- * The HTTP client of a Stripe client for which one call is one HTTP request, with a deadline for the whole of it.
- * The SDK's default client repeats a request after a closed connection even when retries are off, which hides what became
- * of the first, and its timeout starts anew with every byte. The SDK's fetch client does neither, at four times the
- * processor time. Redirects are not followed: that would send a refund twice, and to another server.
+ * An HTTP client that makes one request per call, within one time limit. The SDK's default client repeats a request after a
+ * closed connection even when retries are off, which hides the outcome of the first one, and its timeout restarts with every
+ * byte. Its fetch client does neither, and takes four times the CPU time. Redirects are not followed: that would send a refund
+ * twice, and to another server.
  */
 function singleRequestClient(protocol: 'http' | 'https'): HttpClient {
   const connections = { keepAlive: true, timeout: keepIdleMs };
@@ -101,11 +101,11 @@ function answered(response: IncomingMessage, text: string): HttpResponse {
     getHeaders: () => response.headers as Record<string, string>,
     getRawResponse: () => response,
     toStream: () => {
-      throw new TypeError('No call here asks for a stream');
+      throw new TypeError('Streams are not supported');
     },
     toJSON: async () => {
       const body: unknown = JSON.parse(text);
-      // The SDK takes every object without an error for a success, whatever the status.
+      // The SDK treats every object without an error as a success, regardless of the status.
       const isSuccess = response.statusCode !== undefined && response.statusCode < 300;
       if (isSuccess || (body !== null && typeof body === 'object' && 'error' in body)) return body;
       throw new Error(`Stripe answered ${response.statusCode} without an error.`);
@@ -116,12 +116,12 @@ function answered(response: IncomingMessage, text: string): HttpResponse {
 const paymentId = /^(ch|py|pi)_[A-Za-z0-9_]{1,250}$/;
 const refundId = /^(re|pyr)_[A-Za-z0-9_]{1,250}$/;
 
-/** Charges, payments by other methods than cards, and payment intents; nobody else's ids look like these. */
+/** The ids of charges, of payments by other methods than cards, and of payment intents. Only Stripe has such ids. */
 export function isPaymentId(id: string): boolean {
   return paymentId.test(id) && !isClientSecret(id);
 }
 
-/** Refunds; only such an id is put into a path. */
+/** Only such an id is sent as part of a path. */
 export function isRefundId(id: string): boolean {
   return refundId.test(id);
 }

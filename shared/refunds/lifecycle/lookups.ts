@@ -7,16 +7,13 @@ import { shareRead } from '../../platform/shared-statement.ts';
 import { type Policy, policyFromRow, type StoredPolicy } from '../../policies/policy.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 
-/** What an organization has set up for one environment. */
+/** An organization's setup of one environment. */
 export interface SetUp {
   accounts: readonly AccountName[];
   policies: readonly Policy[];
 }
 
-/**
- * What nearly every request reads. Nothing is kept: each is read afresh, and requests that ask at the same moment share the
- * statement.
- */
+/** What nearly every request reads. Nothing is cached; concurrent requests share a statement. */
 export interface Lookups {
   setUp(owner: { organizationId: string; environment: Environment }): Promise<SetUp>;
   payment(key: PaymentKey): Promise<StoredPayment>;
@@ -30,7 +27,7 @@ export function openLookups(reads: Reads): Lookups {
       (await setUps(JSON.stringify([organizationId, environment]))) ?? { accounts: [], policies: [] },
     async payment({ organizationId, environment, processor, transactionId }) {
       const stored = await payments(JSON.stringify([organizationId, environment, processor, transactionId]));
-      if (stored === undefined) throw new Error('The database did not answer about a payment');
+      if (stored === undefined) throw new Error('A payment is missing in the result');
       return stored;
     },
   };

@@ -5,8 +5,8 @@ import type { WebhookEvent } from '../../processors/contract/processor.ts';
 import type { RefundDependencies } from './dependencies.ts';
 
 /**
- * Has a refund read again from its processor as soon as a worker can; prisma/functions/request_resync.sql says how.
- * @param tx the caller's database transaction; the caller wakes a worker after its commit.
+ * Requests that a worker reads a refund again from its processor; see prisma/functions/request_resync.sql.
+ * @param tx the caller's database transaction; the caller enqueues the refund after the commit.
  * @returns false for a refund that awaits approval: it has never been at the processor.
  */
 export async function requestResync(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<boolean> {
@@ -15,18 +15,16 @@ export async function requestResync(tx: DatabaseTransaction, { id }: Pick<Refund
 }
 
 /**
- * What became of an event.
- * - `recorded`: it is on record, and what it is about is read again unless it says what is on record.
- * - `duplicate`: it was on record already.
- * - `unconcerned`: it is about no refund; nothing of it is kept.
- * - `other-environment`: the account is not of the environment that it happened in; nothing of it is kept.
+ * - `recorded`: the event is stored, and its refund or payment is read again unless the event agrees with the record.
+ * - `duplicate`: the event was stored before.
+ * - `unconcerned`: it is not about a refund; nothing is stored.
+ * - `other-environment`: it belongs to the other environment of the account; nothing is stored.
  */
 export type EventOutcome = 'recorded' | 'duplicate' | 'unconcerned' | 'other-environment';
 
 /**
- * Takes what a processor told by itself, once; prisma/functions/receive_processor_events.sql says what follows from it.
- * @throws what the database throws when it cannot be worked with. The event may be on record then; it is once, whichever it
- * was, when the processor sends it again.
+ * Stores a verified event of a processor, once; see prisma/functions/receive_processor_events.sql.
+ * @throws when the database is unavailable. The event may be stored then; when it is sent again, it is stored once.
  */
 export async function recordEvent(
   deps: Pick<RefundDependencies, 'statements' | 'queues'>,
@@ -36,7 +34,7 @@ export async function recordEvent(
   const { subject, externalEventId, type, payload } = event;
   if (event.environment !== null && event.environment !== account.environment) return 'other-environment';
   if (subject === null) return 'unconcerned';
-  const { outcome, woken = [] } = await deps.statements.receive({
+  const { outcome, to_resync: refundIds = [] } = await deps.statements.receive({
     id: newId('pev'),
     account_id: account.id,
     external_event_id: externalEventId,
@@ -48,6 +46,6 @@ export async function recordEvent(
     refunded_amount: subject.refundedAmount,
     transaction_ids: subject.transactionIds,
   });
-  for (const id of woken) deps.queues.enqueue({ id, processor: account.processor });
+  for (const id of refundIds) deps.queues.enqueue({ id, processor: account.processor });
   return outcome as EventOutcome;
 }

@@ -1,13 +1,13 @@
-/** How fast a series of fruitless actions slows down. */
+/** In milliseconds: the first pause and the longest one. */
 export interface BackoffSettings {
   baseMs: number;
   capMs: number;
 }
 
 /**
- * The pause before the next attempt, in milliseconds: exponential with full jitter, so that refunds which failed
- * together do not come back together. A Retry-After of the processor is a lower bound, itself capped at one day.
- * @param consecutiveFailures attempts since the last one that brought news, 1 for the first failure.
+ * The pause before the next attempt, in milliseconds: exponential with jitter, so that refunds that failed together do not
+ * retry together. The processor's Retry-After is a lower bound, capped at one day.
+ * @param consecutiveFailures 1 for the first failure.
  * @param random uniform in [0, 1).
  */
 export function retryDelayMs(
@@ -23,8 +23,8 @@ export function retryDelayMs(
 }
 
 /**
- * The pause before settlement is asked for again, in milliseconds: short at first, because most refunds settle soon,
- * then growing. A tenth of jitter is enough, since refunds are not accepted all at once.
+ * The pause before settlement is checked again, in milliseconds: short at first, because most refunds settle soon. A tenth of
+ * jitter is enough, because refunds are not accepted all at once.
  */
 export function settlementDelayMs(
   consecutiveFailures: number,

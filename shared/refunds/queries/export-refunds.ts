@@ -8,26 +8,26 @@ import type { RefundFilter } from './refund-filter.ts';
 import type { RefundCursor } from './search-refunds.ts';
 import { findFrom, loadRefunds } from './search-refunds.ts';
 
-/** An export that somebody has asked for. */
+/** A request to export refunds. */
 export interface ExportRequest {
   owner: RefundOwner;
   filter: RefundFilter;
   actor: string;
-  /** Called before the refunds of each batch are loaded: it throws once whoever asked may read no more, which breaks the export off. */
+  /** Called before each batch. It throws when the caller has lost the permission to read, which ends the export. */
   confirm?: (() => Promise<unknown>) | undefined;
 }
 
-/** Whoever follows an export from outside. */
+/** Follows an export. */
 export interface ExportObserver {
-  /** More refunds are about to be handed on. */
+  /** Called before each batch. */
   onRows(rowCount: number): void;
-  /** It is over; not complete when it was broken off, by whoever reads it or by a fault. */
+  /** Not complete when the reader or an error ended the export. */
   onEnd(isComplete: boolean): void;
 }
 
 /**
- * Refunds as CSV, as `exportRefunds` has them, with two entries in the audit log: one before the first piece, so that no data
- * leaves unseen, and one at the end, however it ends, with the number of refunds that were handed on.
+ * Exports refunds as `exportRefunds` does, with two entries in the audit log: one before the first data leaves, and one at the
+ * end, in any case, with the number of exported refunds.
  */
 export async function* auditedExport(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
@@ -57,23 +57,23 @@ export async function* auditedExport(
   } finally {
     observer.onEnd(isComplete);
     const ended = audit('refunds.exported', { rowCount, isComplete });
-    // What went wrong first is what has to be told, also where the entry cannot be written for the same reason.
+    // The first error is the one to report; the entry often fails for the same reason.
     await (hasFailed ? ended.catch(() => undefined) : ended);
   }
 }
 
-/** What was searched for is free text, and kept for good: somebody may have pasted what does not belong there. */
+/** The search text is free text and the audit log is kept, so secrets and card numbers are masked. */
 function asJson({ q, ...filter }: RefundFilter): Prisma.InputJsonObject {
-  const told = { ...filter, ...(q === undefined ? {} : { q: redact(q) }) };
+  const stored = { ...filter, ...(q === undefined ? {} : { q: redact(q) }) };
   return JSON.parse(
-    JSON.stringify(told, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
+    JSON.stringify(stored, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
   );
 }
 
-/** Refunds that are in memory at a time. */
+/** Refunds in memory at a time. */
 const batchSize = 500;
 
-/** The columns in their order: `amount` in minor units, `amountDecimal` in those of the currency, times in UTC. */
+/** The columns in order: `amount` in minor units, `amountDecimal` in major units, times in UTC. */
 const columns: Readonly<Record<string, (refund: Refund) => string | null>> = {
   id: ({ id }) => id,
   organizationId: ({ organizationId }) => organizationId,
@@ -96,11 +96,11 @@ const columns: Readonly<Record<string, (refund: Refund) => string | null>> = {
 };
 
 /**
- * An organization's refunds as CSV (RFC 4180), newest first, piece by piece: the header, then whole lines, a batch at a time.
- * No refund is in it twice, and one that is created meanwhile is not in it. Each is as it was when its batch was read.
- * @param options.onRows told how many refunds a piece holds, before it is handed on.
- * @param options.confirm called before each piece is read; what it throws ends the export.
- * @throws ServiceError validation_error, at the first piece, for a filter that cannot be meant.
+ * An organization's refunds as CSV (RFC 4180), newest first: the header, then a batch of lines at a time. No refund is repeated,
+ * and refunds created meanwhile are left out. Each is as it was when its batch was read.
+ * @param options.onRows called with the number of refunds of a batch, before the batch is yielded.
+ * @param options.confirm called before each batch is read; an error ends the export.
+ * @throws ServiceError validation_error for an invalid filter, before the header.
  */
 export async function* exportRefunds(
   db: Database,
@@ -132,7 +132,7 @@ function quote(field: string): string {
   return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
 }
 
-/** A spreadsheet would calculate what begins like a formula; after an apostrophe it is text. */
+/** Spreadsheets run text that starts like a formula. An apostrophe before it prevents that. */
 function disarm(field: string): string {
   return /^[=+\-@\t\r]/.test(field) ? `'${field}` : field;
 }

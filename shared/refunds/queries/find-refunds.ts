@@ -12,10 +12,9 @@ import {
 } from '../model/refund.ts';
 import type { RefundStatus } from '../model/states.ts';
 
-/** A refund with the environment that it belongs to. */
 type OwnedRefund = ReadRefund & Pick<Refund, 'environment'>;
 
-/** What clients read, shared by requests that ask at the same moment. */
+/** The reads of the API. Concurrent requests share a statement. */
 export interface RefundReads {
   byId: SharedStatement<string, OwnedRefund | undefined>;
   list: SharedStatement<string, ReadRefund[]>;
@@ -24,7 +23,7 @@ export interface RefundReads {
 export function openRefundReads(reads: Reads): RefundReads {
   return {
     byId: shareRead(async (ids) => {
-      // By the ids alone, whose index can never be the wrong one; their owner is checked by who asks.
+      // By id alone, so that the planner can only use the primary key. The caller checks the owner.
       const rows = await reads.query<OwnedRefund>(
         `SELECT ${refundColumns}, r.environment FROM refund AS r WHERE r.id = ANY ($1)`,
         [ids],
@@ -49,7 +48,7 @@ export async function readRefund(
   throw refundNotFound();
 }
 
-/** Part of a list of refunds; what is undefined does not restrict. */
+/** A page of a list of refunds. */
 export interface RefundListing {
   status: RefundStatus | undefined;
   processor: string | undefined;
@@ -104,7 +103,7 @@ export function refundNotFound(): ServiceError {
   return new ServiceError('not_found', 'No such refund.');
 }
 
-/** In which environment an organization's refunds are, by id; ids that are none of its refunds are left out. */
+/** The environments of an organization's refunds, by id. Other ids are left out. */
 export async function findRefundEnvironments(
   db: Database,
   organizationId: string,
@@ -120,9 +119,9 @@ export async function findRefundEnvironments(
 }
 
 /**
- * Says in words who asked for each of these refunds, in two queries.
- * @param refunds all of one organization.
- * @returns by the refund's id; one without a timeline has no entry.
+ * The names of those who requested the refunds.
+ * @param refunds of one organization.
+ * @returns by the refund's id.
  */
 export async function nameRequesters(
   db: Database,

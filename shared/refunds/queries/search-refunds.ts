@@ -4,10 +4,10 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { RefundOwner, RefundWithWork } from '../model/refund.ts';
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
-/** Refunds that a page shows at most. */
+/** The most refunds of a page. */
 const longestPage = 100;
 
-/** A page of refunds, newest first; `next` leads to older ones, `previous` to newer ones, null where there are none. */
+/** A page of refunds, newest first. `next` is the cursor of older ones, `previous` of newer ones; null where there are none. */
 export interface RefundPage {
   refunds: RefundWithWork[];
   next: string | null;
@@ -15,9 +15,9 @@ export interface RefundPage {
 }
 
 /**
- * A page of an organization's refunds in one environment. It costs the same wherever it is in the list.
+ * A page of refunds. It costs the same anywhere in the list.
  * @param page `cursor` from an earlier page of the same filter, null for the first one; `limit` from 1 to 100.
- * @throws ServiceError validation_error for a malformed cursor, a limit out of bounds, or a filter that cannot be meant.
+ * @throws ServiceError validation_error for an invalid cursor, limit or filter.
  */
 export async function searchRefunds(
   db: Database,
@@ -44,16 +44,16 @@ export async function searchRefunds(
   };
 }
 
-/** How many there are, up to a cap. */
+/** A count up to a cap. */
 export interface CappedCount {
   count: number;
-  /** True when there are more, so that `count` has to be read as "at least". */
+  /** True when there are more than `count`. */
   atLeast: boolean;
 }
 
 /**
- * Counts the refunds of a filter, and stops at the cap: the cost of a long list is that of its beginning.
- * @throws ServiceError validation_error for a filter that cannot be meant.
+ * Counts matching refunds and stops at the cap.
+ * @throws ServiceError validation_error for an invalid filter.
  */
 export async function countRefunds(
   db: Database,
@@ -61,7 +61,7 @@ export async function countRefunds(
   filter: RefundFilter,
   cap: number,
 ): Promise<CappedCount> {
-  // In the order of the list, without which the planner is tempted to read the table for a filter that many refunds pass.
+  // Without the order of the list, the planner may read the table for a filter that many refunds match.
   const [row] = await db.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
       SELECT FROM refund WHERE ${conditionOf(owner, filter)}
@@ -69,14 +69,14 @@ export async function countRefunds(
   return capped(row?.count ?? 0, cap);
 }
 
-/** What a count that stopped one beyond the cap says. */
+/** @param counted up to one more than the cap. */
 export function capped(counted: number, cap: number): CappedCount {
   return { count: Math.min(counted, cap), atLeast: counted > cap };
 }
 
 /**
- * The places of the refunds that follow a cursor, in its direction; from the newest without one. Only columns of the index
- * are read here, so that refunds which do not match are never fetched; those that do are loaded by `loadRefunds`.
+ * The positions of the refunds after a cursor, in its direction; without a cursor, from the newest. Reads only columns of the
+ * index, so that refunds that do not match are never loaded; `loadRefunds` loads the others.
  */
 export async function findFrom(
   db: Database,
@@ -101,7 +101,7 @@ function placeSql({ position: { createdAt, id } }: RefundCursor): Prisma.Sql {
   return Prisma.sql`(${createdAt}::timestamptz, ${id}::text)`;
 }
 
-/** The refunds at these places, newest first. */
+/** The refunds at these positions, newest first. */
 export async function loadRefunds(
   db: Database,
   { organizationId, environment }: RefundOwner,
@@ -115,10 +115,10 @@ export async function loadRefunds(
   });
 }
 
-/** Where a refund stands in the list: neither ever changes. */
+/** The position of a refund in the list. It never changes. */
 export type RefundPosition = Pick<Refund, 'createdAt' | 'id'>;
 
-/** Where a page begins, and in which direction it goes on from there; the refund there is not a part of it. */
+/** The start of a page, exclusive, and its direction. */
 export interface RefundCursor {
   direction: 'older' | 'newer';
   position: RefundPosition;
@@ -127,20 +127,19 @@ export interface RefundCursor {
 const shape = /^(older|newer)\.(\d{1,14})\.(ref_[a-z0-9]{1,64})$/;
 
 /**
- * A cursor as text for a URL. It holds a place in time and nothing else: whose refunds are listed from there is never
- * taken from it.
+ * A cursor as text for a URL. It holds only a position: the owner of the refunds is never taken from it.
  */
 export function encodeCursor({ direction, position: { createdAt, id } }: RefundCursor): string {
   return Buffer.from(`${direction}.${createdAt.getTime()}.${id}`).toString('base64url');
 }
 
-/** @throws ServiceError validation_error for a text that is no cursor. */
+/** @throws ServiceError validation_error for an invalid cursor. */
 function decodeCursor(text: string): RefundCursor {
   const [, direction, time, id] = shape.exec(Buffer.from(text, 'base64url').toString()) ?? [];
   if ((direction === 'older' || direction === 'newer') && id !== undefined) {
     const cursor: RefundCursor = { direction, position: { createdAt: new Date(Number(time)), id } };
-    // Decoding overlooks letters that do not belong, and one place has one name only.
+    // Decoding ignores invalid characters; a position has only one valid text.
     if (encodeCursor(cursor) === text) return cursor;
   }
-  throw new ServiceError('validation_error', 'cursor: unknown; begin again without it.');
+  throw new ServiceError('validation_error', 'cursor: invalid. Start again without it.');
 }

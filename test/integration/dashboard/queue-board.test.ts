@@ -214,11 +214,9 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     expect(await flags()).toEqual([
       [false, true],
       [false, true],
-      [false, true],
     ]);
     board.setAccess('read');
     expect(await flags()).toEqual([
-      [true, false],
       [true, false],
       [true, false],
     ]);

@@ -256,7 +256,7 @@ describe('a CHECK constraint', () => {
     }
   });
 
-  test('is tried here, whichever it is', async () => {
+  test('has a case here, each of them', async () => {
     const { rows } = await client.query<{ conname: string }>(
       `select conname from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace`,
     );
@@ -265,7 +265,7 @@ describe('a CHECK constraint', () => {
   });
 });
 
-test('an address has one open invitation per organization at most', async () => {
+test('refuses a second open invitation of an address in an organization', async () => {
   const second = { ...examples.invitation, email: 'ada@example.com' };
   await expect(insertRow(client, 'invitation', second)).rejects.toMatchObject({
     code: '23505',
@@ -356,10 +356,10 @@ describe('a refund in processing', () => {
     ]);
   const failed = { to: 'failed', event_id: 'evt_2', type: 'refund.failed', detail: {} };
 
-  test('is never left without a time at which it is looked at again', async () => {
+  test('cannot be left without a due time', async () => {
     const held = { ...work, refund_id: 'ref_2', leased_until: new Date('2100-01-01'), lease_token: 7 };
     await insertRow(client, 'refund_work', held);
-    const forgets = 'Refund ref_2 is processing and would never be looked at again';
+    const forgets = 'Refund ref_2 is processing and would never be due again';
     await expect(record({})).rejects.toThrow(forgets);
     await expect(record({ flag: { reason: 'Look' } })).rejects.toThrow(forgets);
     const { rows } = await client.query(
@@ -368,7 +368,7 @@ describe('a refund in processing', () => {
     expect(rows).toEqual([{ due_at: now, lease_token: '7' }]);
   });
 
-  test('goes on with a time, and ends without one', async () => {
+  test('continues with a due time and ends without one', async () => {
     expect((await record({ due_in_ms: 1_000 })).rows).toEqual([{ outcome: 'recorded' }]);
     await client.query(`update payment set reserved = 40 where transaction_id = 'ch_1'`);
     // The lease ended with what was recorded.
@@ -400,7 +400,7 @@ describe('a cancellation', () => {
     return rows[0].outcome;
   };
 
-  test('binds the key of the first request for good', async () => {
+  test('keeps the key of the first request', async () => {
     await insertRow(client, 'refund_work', { ...work, ...leased });
     expect([await cancel('first'), await cancel('second'), await cancel('first')]).toEqual([
       'requested',
@@ -409,7 +409,7 @@ describe('a cancellation', () => {
     ]);
   });
 
-  test('that arrives during a lease is taken up when it ends, also when there is news of the refund meanwhile', async () => {
+  test('that is requested during a lease is due when the lease ends, also with a resync', async () => {
     await client.query(`select request_resync('ref_1', 're_1 pending')`);
     await client.query('select record_refunds($1)', [
       JSON.stringify([

@@ -59,7 +59,7 @@ test('runs in a worker soon after its start', async () => {
   await worker.close();
 });
 
-test('a notification of Braintree that is repeated after its time is one more reading, and moves nothing', async () => {
+test('reads the refund again for a Braintree notification that is repeated after its event was deleted', async () => {
   await service.sandbox.settings({ autoSettleMs: 0 });
   const transactionId = await newPayment(service, { processor: 'braintree' });
   const { body } = await service.call('POST', '/v1/refunds', {

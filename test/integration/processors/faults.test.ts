@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../sandbox/server.ts';
 import { connect, processorVariants, useProcessor } from '../../support/processors/processor-variants.ts';
-import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-records.ts';
 
 const options = { timeoutMs: 5_000 };
 /** For calls that are to run out of time; the sandbox holds them longer than that. */
@@ -35,7 +35,7 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
     ['delay', { kind: 'accepted' }, true],
   ];
 
-  test.each(submissions)('%s during a submission is told as %o', async (kind, result, moves) => {
+  test.each(submissions)('classifies %s during a submission as %o', async (kind, result, moves) => {
     const id = await payment();
     const submission = submissionFor(id);
     await arm('refund.create', kind);
@@ -91,7 +91,7 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
     ['reset-after-apply', { kind: 'unknown', replied: false }, true],
     ['malformed', { kind: 'unknown', replied: true }, true],
     ['delay', { kind: 'cancelled' }, true],
-  ])('%s during a cancellation is told as %o', async (kind, result, cancels) => {
+  ])('classifies %s during a cancellation as %o', async (kind, result, cancels) => {
     const submission = submissionFor(await payment(variant.cancellable));
     const reference = referenceOf(submission);
     const accepted = await processor.createRefund(submission, options);
@@ -104,7 +104,7 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
     });
   });
 
-  test('a connection that is refused is unavailable, for a submission too', async () => {
+  test('classifies a refused connection as unavailable, also for a submission', async () => {
     const gone = await startSandbox({ port: 0 });
     await gone.close();
     const stranger = connect(variant.name, variant.credentials, gone.url);
@@ -120,7 +120,7 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
     expect(answers.map(({ kind }) => kind)).toEqual(Array(5).fill('unavailable'));
   });
 
-  test('a host that has no address is unavailable', async () => {
+  test('classifies a host without an address as unavailable', async () => {
     const stranger = connect(variant.name, variant.credentials, 'http://nowhere.invalid:80');
     const id = isStripe ? 'ch_123' : 'sale123';
     expect(await stranger.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'unavailable' });

@@ -8,8 +8,7 @@ import { leftToRefund } from '../../support/processors/reconciliation.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
-import { readPayment } from '../../support/refunds/read-payment.ts';
+import { newPayment, readPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
@@ -33,7 +32,7 @@ afterEach(async () => {
   await service.sandbox.settings({ latencyMs: 0 });
 });
 
-describe('a payment that nobody could read when its refunds were accepted', () => {
+describe('a payment that was unreachable when its refunds were accepted', () => {
   /** Refunds of 60.00 each, of one payment of 100.00 that cannot be read now. */
   async function unverified(processor: string, count: number): Promise<Refund[]> {
     const transactionId = await newPayment(service, { processor });
@@ -92,7 +91,7 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     },
   );
 
-  test('does not fail one whose fate is unknown, and leaves it what it has reserved', async () => {
+  test('keeps a refund of unknown outcome and its reservation', async () => {
     const [doubtful, other] = (await unverified('stripe', 2)) as [Refund, Refund];
     const { transactionId } = doubtful;
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 5_000 });
@@ -104,7 +103,7 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n, refundedOutside: 4_000n });
   });
 
-  test('is not read in a loop while more is reserved than was paid', async () => {
+  test('is not read in a loop while the reservations exceed it', async () => {
     const [first, second] = (await unverified('stripe', 2)) as [Refund, Refund];
     await completeByHand(first, null);
     await service.sandbox.settings({ latencyMs: 500 });
@@ -119,7 +118,7 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     expect(await timelineOf(service, second.id)).toEqual(['refund.created']);
   });
 
-  test('has nothing left when people completed more of it than was paid', async () => {
+  test('has nothing left when more than the payment was completed by hand', async () => {
     const refunds = await unverified('stripe', 2);
     for (const refund of refunds) await completeByHand(refund, null);
     const transactionId = refunds[0]?.transactionId ?? '';
@@ -157,7 +156,7 @@ describe('a payment at Stripe is worth what was captured of it', () => {
     expect(moved).toMatchObject([{ amount: captured, key: body.data.id }]);
   });
 
-  test('and a later capture makes it worth more', async () => {
+  test('counts a later capture', async () => {
     const transactionId = await newPayment(service, { status: 'uncaptured', capturedAmount: 2_000 });
     await create(transactionId, 2_000);
     expect(await eligible(transactionId)).toMatchObject({ eligible: false, maxAmount: 0 });
@@ -166,7 +165,7 @@ describe('a payment at Stripe is worth what was captured of it', () => {
     expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 7_000 });
   });
 
-  test('less what was refunded of it elsewhere', async () => {
+  test('subtracts refunds that were made elsewhere', async () => {
     const transactionId = await newPayment(service, { capturedAmount: 6_000 });
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 1_000 });
     expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 5_000 });
@@ -198,7 +197,7 @@ test.each(['stripe', 'braintree'] as const)(
 );
 
 test.each(['stripe', 'braintree'] as const)(
-  'a reading that began before news of a refund made elsewhere does not pass for one that came after it (%s)',
+  'does not count a read that began before a webhook about another refund as fresh (%s)',
   async (processor) => {
     const { organizationId, environment, transactionId } = await createdRefund(service, processor);
     const key = { organizationId, environment, processor, transactionId };

@@ -21,7 +21,7 @@ function brokenWorker(): Dependencies {
   return { ...service.deps, connections };
 }
 
-test('a step that fails on our side is counted, tried again later and flagged, and nothing is taken for known', async () => {
+test('counts, retries and flags a step that fails on our side, and keeps its outcome unknown', async () => {
   const { id } = await createdRefund(service, 'stripe');
   await advanceRefund(brokenWorker(), id);
   const { work } = await rowOf(service, id);

@@ -11,12 +11,12 @@ import {
   toRefund,
 } from '../../../shared/processors/braintree/replies.ts';
 import { UnexpectedAnswerError } from '../../../shared/processors/contract/outcome.ts';
-import { submissionFor } from '../../support/refunds/refund-submissions.ts';
+import { submissionFor } from '../../support/refunds/refund-records.ts';
 
 /** The SDK's exceptions are plain errors with a type. */
 const sdkError = (type: string, message = 'Words') => Object.assign(new Error(message), { type, name: type });
 
-describe('what a Braintree exception means', () => {
+describe('the outcome of a Braintree exception', () => {
   test.each([
     ['authenticationError', { kind: 'misconfigured' }],
     ['authorizationError', { kind: 'misconfigured' }],
@@ -49,14 +49,14 @@ describe('what a Braintree exception means', () => {
     expect(outcomeOf(sdkError('unexpectedError', message))).toMatchObject({ kind });
   });
 
-  test('an error without a type comes from reading a reply, so there was one', () => {
+  test('is unknown, with a reply, for an error without a type', () => {
     for (const error of [new TypeError('x'), new Error('x'), 'text', new UnexpectedAnswerError('x')]) {
       expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', replied: true });
     }
   });
 });
 
-describe('what a refused request means', () => {
+describe('the outcome of a refused request', () => {
   const refusal = (codes: string[], transaction: BraintreeRefusal['transaction'] = null) =>
     outcomeOfRefusal({
       message: 'In total.',
@@ -86,7 +86,7 @@ describe('what a refused request means', () => {
     expect(refusal(codes)).toMatchObject(outcome);
   });
 
-  test('the codes are those that the SDK knows', () => {
+  test('uses the codes of the SDK', () => {
     // The published types lack them.
     const { ValidationErrorCodes } = braintree as unknown as {
       ValidationErrorCodes: { Transaction: Record<string, unknown> };
@@ -98,7 +98,7 @@ describe('what a refused request means', () => {
     for (const code of ['915231', '915232', '915233', '915234', '915235']) expect(known).toContain(code);
   });
 
-  test('a decline without validation errors is told in the words of the bank', () => {
+  test('has the code and message of the bank for a decline without validation errors', () => {
     expect(
       outcomeOfRefusal({
         message: 'Declined',
@@ -119,7 +119,7 @@ describe('what a refused request means', () => {
     ['settlement_declined', { code: '4004', message: 'Already Refunded' }],
     ['gateway_rejected', { code: 'fraud', message: 'In total.' }],
     ['failed', { code: 'failed', message: 'In total.' }],
-  ])('a refusal that carries a refund %s is not told in the words of its approval', (status, failure) => {
+  ])('does not use the approval of a refused refund that is %s', (status, failure) => {
     const approved = { processorResponseCode: '1002', processorResponseText: 'Processed' };
     const declined = {
       processorSettlementResponseCode: '4004',
@@ -129,7 +129,7 @@ describe('what a refused request means', () => {
     expect(refusal([], { status, ...approved, ...declined })).toMatchObject({ kind: 'refused', failure });
   });
 
-  test('a refusal that carries a refund under way is unknown', () => {
+  test('is unknown for a refusal with an open refund', () => {
     expect(refusal([], { status: 'submitted_for_settlement' })).toMatchObject({
       kind: 'unknown',
       replied: true,
@@ -137,7 +137,7 @@ describe('what a refused request means', () => {
   });
 });
 
-describe('what statuses mean', () => {
+describe('the meaning of a status', () => {
   const states = {
     authorizing: ['open', 'refund'],
     authorized: ['open', 'void'],
@@ -159,7 +159,7 @@ describe('what statuses mean', () => {
     expect(saleStage(status)).toBe(sale);
   });
 
-  test('every status of the SDK has been thought of, and a new one is open', () => {
+  test('covers every status of the SDK; a new one is open', () => {
     const known = Object.values(braintree.Transaction.Status).filter((status) => typeof status === 'string');
     expect(Object.keys(states)).toEqual(expect.arrayContaining(known));
     expect(mapStatus('a word to come')).toBe('open');
@@ -176,7 +176,7 @@ const reply = (changes: Record<string, unknown> = {}) => ({
   ...changes,
 });
 
-describe('how a payment is given back', () => {
+describe('the plan of a refund', () => {
   const whole = submissionFor('sale1', { amount: 5_000n });
   const plan = (changes: Record<string, unknown>, submission = whole) =>
     planRefund(submission, readTransaction(reply(changes)));
@@ -205,7 +205,7 @@ describe('how a payment is given back', () => {
 });
 
 describe('replies', () => {
-  test('a failed refund is explained with the code that belongs to its status', () => {
+  test('explain a failed refund with the code of its status', () => {
     const words = {
       processorResponseCode: '2046',
       processorResponseText: 'Declined',
@@ -229,7 +229,7 @@ describe('replies', () => {
     expect(failureOf('settled')).toBeNull();
   });
 
-  test('an order id that is not ours is nobody’s refund', () => {
+  test('ignore an order id that is not in our format', () => {
     const refundIdOf = (orderId: string | null) =>
       toRefund(readTransaction(reply({ type: 'credit', refundedTransactionId: 'sale1', orderId })), 'sale1')
         .refundId;

@@ -57,23 +57,3 @@ test('waits at the end for a task that runs, tells it to stop, and starts none',
   await closing;
   expect(run).toHaveBeenCalledOnce();
 });
-
-test('spreads the first runs over the interval, and pauses for the interval with a quarter of jitter', async () => {
-  vi.useFakeTimers();
-  try {
-    const run = vi.fn(async () => {});
-    const tasks = [{ name: 'task', intervalMs: 800, run }];
-    const { close } = startSchedule({ ...deps, random: () => 0.5 }, tasks);
-    await vi.advanceTimersByTimeAsync(399);
-    expect(run).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(1);
-    expect(run).toHaveBeenCalledTimes(1);
-    await vi.advanceTimersByTimeAsync(799);
-    expect(run).toHaveBeenCalledTimes(1);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(run).toHaveBeenCalledTimes(2);
-    await close();
-  } finally {
-    vi.useRealTimers();
-  }
-});
