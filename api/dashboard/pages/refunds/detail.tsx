@@ -63,18 +63,18 @@ export function Detail({ context, detail, notice = null, unfinished = null }: De
   );
 }
 
-/** After these the amount that moved is uncertain, until the processor's record agrees again. */
-const uncertainEvents: ReadonlySet<string> = new Set<RefundEventType>([
+/** After these it is not certain any more what has moved for a refund, until the processor agrees. */
+const doubtingEvents: ReadonlySet<string> = new Set<RefundEventType>([
   'review.flagged',
   'review.kept',
   'reconciliation.flagged',
 ]);
 
-/** @param events oldest first. */
-function isUncertain(events: RefundDetail['events']): boolean {
+/** @param events in their order. */
+function isDoubtedIn(events: RefundDetail['events']): boolean {
   const agreement: RefundEventType = 'review.agreed';
   const agreedAt = events.findLastIndex(({ type }) => type === agreement);
-  return events.slice(agreedAt + 1).some(({ type }) => uncertainEvents.has(type));
+  return events.slice(agreedAt + 1).some(({ type }) => doubtingEvents.has(type));
 }
 
 interface StateProps {
@@ -87,11 +87,11 @@ function State({ context, detail, unfinished }: StateProps) {
   const { refund, payment, events, names } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
-  const isDoubted = refund.work?.flaggedAt != null || isUncertain(events);
-  // A refund that has ended can change while a recheck is due.
-  const isOpen = !isTerminal(refund.status) || refund.work?.dueAt != null;
+  const isDoubted = refund.work?.flaggedAt != null || isDoubtedIn(events);
+  // One that has ended moves again when it is to be read once more.
+  const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
-    <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isOpen ? 2 : null}>
+    <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
         <Alerts refund={refund} isDoubted={isDoubted} />
         <Decisions
@@ -103,7 +103,7 @@ function State({ context, detail, unfinished }: StateProps) {
         <div class="columns">
           <RefundFacts refund={refund} who={who} />
           <PaymentFacts payment={payment}>
-            {/* What is left is uncertain as well. */}
+            {/* While it is not known what has moved, it is not known what is left either. */}
             {isDoubted ? null : <RefundMore context={context} payment={payment} />}
           </PaymentFacts>
         </div>
