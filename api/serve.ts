@@ -7,7 +7,7 @@ import {
 import type { ServiceSettings } from '../shared/platform/config.ts';
 import { type Database, openDatabase } from '../shared/platform/database.ts';
 import type { Logger } from '../shared/platform/log.ts';
-import { closeOnSignal } from '../shared/platform/shutdown.ts';
+import { closeOnSignal } from '../shared/platform/process.ts';
 import { RefundWatcher } from '../shared/refunds/lifecycle/refund-watcher.ts';
 import { buildApp } from './app.ts';
 import type { SecondApp } from './http/hand-over.ts';

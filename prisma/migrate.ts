@@ -8,24 +8,23 @@ export class MigrationError extends Error {
 }
 
 export interface MigrateOptions {
-  /** Receives a line when another process is migrating the database; silent by default. */
+  /** Called when another process is migrating the database. */
   log?: (line: string) => void;
-  /** Where `migrations/` and `functions/` are; the project's own by default. */
+  /** The folder of `migrations/` and `functions/`; the project's own by default. */
   folder?: string;
 }
 
-/** Any constant that nothing else locks; Prisma itself uses 72707369. */
+/** An arbitrary constant; Prisma itself uses 72707369. */
 const lockKey = 724_366_101;
 
 /**
- * Applies the migrations that the database has not seen, then creates or replaces every function. Several processes may
- * call it at the same time: one works, the others wait for it and find nothing left to do.
+ * Applies the missing migrations, then creates or replaces every function. Several processes may call it at the same time: one
+ * works, the others wait for it.
  *
- * Every migration is one transaction that also adds its row to Prisma's history, so it is applied as a whole or not at
- * all. Hence no migration may contain what PostgreSQL refuses inside a transaction, such as CREATE INDEX CONCURRENTLY.
+ * Every migration is one transaction that also adds its row to Prisma's history, so it is applied completely or not at all. It
+ * cannot contain what PostgreSQL refuses inside a transaction, such as CREATE INDEX CONCURRENTLY.
  *
- * @param databaseUrl postgresql://...
- * @returns names of the migrations that were applied now, oldest first.
+ * @returns the names of the applied migrations, oldest first.
  * @throws MigrationError when the database cannot be opened, a script fails, or a migration was edited after it was applied.
  */
 export async function migrate(
@@ -43,7 +42,7 @@ export async function migrate(
     await apply(client, functions);
     return missing.map(({ name }) => name);
   } finally {
-    // Closing the connection also gives back the lock.
+    // Closing the connection also releases the lock.
     await client.end().catch(() => {});
   }
 }
@@ -56,7 +55,7 @@ async function connect(databaseUrl: string): Promise<pg.Client> {
       connectionTimeoutMillis: 10_000,
       application_name: 'migrate',
     });
-    // A connection that breaks while idle is noticed by the next query; unheard, the event would end the process.
+    // The next query reports a connection that broke while idle. An unhandled event would end the process.
     client.on('error', () => {});
     await client.connect();
     return client;
@@ -82,7 +81,7 @@ async function lock(client: pg.Client, log: (line: string) => void): Promise<voi
   await client.query('RESET lock_timeout');
 }
 
-/** The table is Prisma's own, so that `prisma migrate deploy` understands the history. */
+/** Prisma's own table, so that `prisma migrate deploy` understands the history. */
 async function openHistory(client: pg.Client): Promise<void> {
   const { rows } = await client.query(
     `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS has_history,

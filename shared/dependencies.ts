@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiKeyLookup, openApiKeyLookup } from './organizations/api-keys.ts';
 import { HashingTurns } from './people/hashing-turns.ts';
 import type { PasswordDependencies } from './people/passwords.ts';
+import { DatabaseClock } from './platform/clock.ts';
 import type { ServiceSettings } from './platform/config.ts';
 import { openDatabase, openReads, serviceTime } from './platform/database.ts';
-import { DatabaseClock } from './platform/database-clock.ts';
 import type { Logger } from './platform/log.ts';
 import { RefundQueues } from './platform/queues.ts';
 import { SecretBox } from './platform/secrets.ts';
@@ -16,13 +16,13 @@ import { openLookups } from './refunds/lifecycle/lookups.ts';
 import { openRefundStatements } from './refunds/lifecycle/statements.ts';
 import { openRefundReads, type RefundReads } from './refunds/queries/find-refunds.ts';
 
-/** Everything that the code of a process works with; built once in its main, and by tests. */
+/** The dependencies of a process; built once in its main, and by tests. */
 export interface Dependencies extends RefundDependencies, PasswordDependencies {
   apiKeys: ApiKeyLookup;
   refundReads: RefundReads;
 }
 
-/** Builds the dependencies of a process; nothing waits for a store, and none has to be there. */
+/** Builds the dependencies of a process. No store has to be reachable yet. */
 export function openDependencies(
   settings: ServiceSettings,
   log: Logger,
@@ -53,15 +53,15 @@ export function openDependencies(
   };
 }
 
-/** Reads that arrive together share a statement, so that a few connections are enough. */
+/** Concurrent reads share statements, so a few connections are enough. */
 const readConnections = 4;
 
-/** How long a process that starts waits for the database to tell the time. */
+/** How long a process that starts waits for the database's time. */
 const clockStartWaitMs = 2_000;
 
 /**
- * Waits for the first look at the database's clock, so that a process whose own clock is wrong dates nothing by it. A
- * database that is gone is not waited for, and one that hangs not for long.
+ * Waits for the first reading of the database's clock, so that a wrong clock of this machine is never used. Does not wait for
+ * an unreachable database.
  */
 export async function untilClockStarted({ clock }: Pick<Dependencies, 'clock'>): Promise<void> {
   if (!(clock instanceof DatabaseClock)) return;

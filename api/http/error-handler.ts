@@ -4,8 +4,7 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { isDatabaseUnavailable } from '../../shared/platform/database.ts';
 import { type ErrorCode, ServiceError } from '../../shared/platform/errors.ts';
 import { newRequestId } from '../../shared/platform/ids.ts';
-import { type Logger, warnSparingly } from '../../shared/platform/log.ts';
-import { redact } from '../../shared/platform/redact.ts';
+import { type Logger, redact, warnSparingly } from '../../shared/platform/log.ts';
 import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
 import { OverloadError } from './overload.ts';
 

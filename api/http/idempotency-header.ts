@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { canonicalJson } from '../../shared/platform/canonical-json.ts';
 import { ServiceError } from '../../shared/platform/errors.ts';
+import { canonicalJson } from '../../shared/platform/json.ts';
 
 /**
  * The Idempotency-Key of a request; null without one.

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { ServiceError } from '../../shared/platform/errors.ts';
-import { holdsStorableTexts, isStorable, unstorableMessage } from '../../shared/platform/storable-text.ts';
+import { holdsStorableTexts, isStorable, unstorableMessage } from '../../shared/platform/json.ts';
 
 /**
  * Refuses what PostgreSQL could not store or look for, wherever it stands in a query or a body, on every route of this

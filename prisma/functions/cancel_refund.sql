@@ -1,17 +1,18 @@
--- Cancels a refund that is surely not at its processor, or asks for that. Never waits for another session.
+-- Cancels a refund that cannot be at its processor, or requests its cancellation. Never waits for another session.
 --
--- asked: {refund_id, organization_id, environment, actor, key, event_id, audit_id}. key: the request's idempotency key, of
--- which a refund keeps the first one for good. refund_id: null when the id of the request is none. audit_id: null for API
--- keys, of whose requests the timeline tells.
+-- asked: {refund_id, organization_id, environment, actor, key, event_id, audit_id}
+--   key        the request's idempotency key; a refund keeps the first one
+--   refund_id  null when the id of the request is malformed
+--   audit_id   null for API keys, whose requests are in the timeline only
 --
 -- outcome:
---   cancelled  done now, the processor never hears of it
---   asked      the processor has it or may have it: a worker finds out
---   refused    it has ended already
---   replayed   the key cancelled it, or asked for that, before
+--   cancelled  done; nothing was sent to the processor
+--   requested  the processor has the refund or may have it: a worker goes on
+--   refused    the refund has ended
+--   replayed   an earlier request with this key cancelled it or requested that
 --   reused     the key belongs to another request
 --   missing    no such refund of this organization and environment
---   locked     nothing was done; ask again
+--   locked     nothing was done; call again
 CREATE OR REPLACE FUNCTION cancel_refund(asked jsonb, OUT outcome text, OUT refund jsonb)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -55,13 +56,13 @@ BEGIN
       outcome := 'locked'; RETURN;
     END IF;
   END IF;
-  -- Again under the lock, because it may have moved meanwhile.
+  -- Read again under the lock: it may have moved.
   SELECT * INTO held FROM refund AS r WHERE r.id = held.id AND r.status = held.status;
   IF NOT FOUND THEN
     outcome := 'locked'; RETURN;
   END IF;
 
-  -- An attempt writes unknown_since before it starts, so a running one shows here, whatever became of its worker.
+  -- An attempt writes unknown_since before it starts, so a running one shows here even if its worker died.
   IF held.external_refund_id IS NULL AND work.unknown_since IS NULL AND work.resync_requested_at IS NULL THEN
     SELECT * INTO held FROM move_refunds(jsonb_build_array(jsonb_build_object(
       'refund_id', held.id, 'expected', held.status,
@@ -75,7 +76,7 @@ BEGIN
       'refund_id', held.id, 'is_known', true, 'ends_cancel', true, 'flag', '{}'::jsonb)), moment);
     outcome := 'cancelled';
   ELSE
-    outcome := 'asked';
+    outcome := 'requested';
     IF asked->>'key' IS NOT NULL AND held.cancel_key IS NULL THEN
       UPDATE refund AS r SET cancel_key = asked->>'key' WHERE r.id = held.id RETURNING * INTO held;
     END IF;

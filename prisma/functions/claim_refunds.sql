@@ -1,25 +1,24 @@
--- Claims due refunds for one call to their processor each: takes the lease and answers with everything that the next step
--- needs. A refund that is not due, that another worker holds or claims at this moment, or whose account is
--- throttled is left out.
+-- Claims due refunds for one call to their processor each: takes the lease and returns everything that the next step needs.
+-- Leaves out a refund that is not due, that another worker holds, or whose account is throttled.
 --
--- A claim to send writes the attempt down, and that its outcome is unknown, before the caller makes the call: a worker that
--- dies in the middle of it leaves the truth behind. A request to read the refund again is answered by what the holder does
--- next; for a refund that is not known to be at the processor it casts doubt on that, until a lookup has found out.
+-- A claim to send records the attempt and its unknown outcome before the caller makes the call, so that a worker may die at
+-- any point. A claim also takes over a requested resync: the next step reads the refund. If the refund is not known to be at
+-- the processor, its outcome is unknown from then on, until a lookup settles it.
 --
 -- items: a JSON array of {refund_id, event_id}. lease_ms: longer than any call to a processor can last.
 --
--- step, from what is on record alone:
---   verify               read the payment, which was unreachable when the refund was created
---   send                 surely not at the processor: submit it
---   look_up              perhaps at the processor: look before anything else
+-- step, decided from the stored rows alone:
+--   verify               the payment is not known yet: read it
+--   send                 not at the processor: submit the refund
+--   look_up              may be at the processor: look it up first
 --   settle               at the processor: read whether it has settled
---   cancel_at_processor  at the processor, and to be cancelled
---   cancel               surely not at the processor, and to be cancelled
+--   cancel_at_processor  at the processor, cancellation requested
+--   cancel               not at the processor, cancellation requested
 --   review               ended here: read whether the processor agrees
 CREATE OR REPLACE FUNCTION claim_refunds(items jsonb, lease_ms int)
 RETURNS TABLE (refund_id text, claim json)
 LANGUAGE plpgsql
--- Rows are found by their keys, whatever the statistics of a young database say.
+-- Read rows by key, also while the planner has no statistics yet.
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
 #variable_conflict use_column
@@ -34,7 +33,7 @@ BEGIN
     ORDER BY w.refund_id FOR UPDATE SKIP LOCKED
   ) AS locked;
 
-  -- A statement of its own, so that it sees everything that was recorded before the rows were locked.
+  -- A separate statement, because it must see what was committed before the rows were locked.
   RETURN QUERY WITH known AS MATERIALIZED (
     SELECT w.refund_id, r, last_attempt, a.account, a.throttled_until, i.event_id,
       next_refund_step(r, w, p.amount IS NOT NULL) AS step
@@ -57,20 +56,20 @@ BEGIN
     LEFT JOIN LATERAL (
       SELECT * FROM refund_attempt AS each WHERE each.refund_id = h.refund_id ORDER BY each.number DESC LIMIT 1
     ) AS last_attempt ON true
-  ), rested AS (
-    -- Refunds that wait for the same moment come back over half a second.
+  ), postponed AS (
+    -- Spread over half a second, because all of them wait for the same moment.
     UPDATE refund_work AS w
     SET due_at = known.throttled_until + random() * interval '500 milliseconds', enqueued_at = NULL
     FROM known WHERE w.refund_id = known.refund_id AND known.step <> 'cancel' AND known.throttled_until > moment
   ), taken AS MATERIALIZED (
     SELECT * FROM known WHERE known.step = 'cancel' OR known.throttled_until IS NULL OR known.throttled_until <= moment
   ), attempted AS (
-    INSERT INTO refund_attempt (refund_id, number, key_version, started_at)
+    INSERT INTO refund_attempt (refund_id, number, idempotency_key_version, started_at)
     SELECT refund_id, coalesce((last_attempt).number, 0) + 1,
-      coalesce((last_attempt).key_version + (last_attempt).key_spent::int, 1), moment
+      coalesce((last_attempt).idempotency_key_version + (last_attempt).key_spent::int, 1), moment
     FROM taken WHERE step = 'send'
     RETURNING *
-  ), told AS (
+  ), entry AS (
     INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at)
     SELECT taken.event_id, refund_id,
       1 + (SELECT coalesce(max(e.seq), 0) FROM refund_event AS e WHERE e.refund_id = taken.refund_id),
@@ -82,7 +81,7 @@ BEGIN
       lease_token = nextval('lease_token'),
       enqueued_at = NULL,
       resync_requested_at = NULL,
-      resync_news = NULL,
+      reported_state = NULL,
       unknown_since = CASE
         WHEN step = 'send' THEN moment
         WHEN step = 'look_up' AND w.resync_requested_at IS NOT NULL THEN moment

@@ -1,22 +1,21 @@
--- Ends leases and says what is left to do. Work that leads nowhere any more is deleted: the refund has ended, no flag is
--- raised and no news arrived meanwhile. A flag with extra_refund_id is about another refund at the processor: only a person
--- ends it. The caller holds the work.
+-- Ends leases and sets when work is due next. Deletes work that is done: not due, not flagged and no resync requested. A flag
+-- with extra_refund_id is about another refund at the processor: only a person ends it. The caller holds the work.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below; record_refunds.sql says what they mean.
 CREATE OR REPLACE FUNCTION continue_refund_works(items jsonb, moment timestamptz) RETURNS void
 LANGUAGE plpgsql
--- Rows are found by their keys, whatever the statistics of a young database say.
+-- Read rows by key, also while the planner has no statistics yet.
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
 DECLARE
-  forgotten text;
+  stuck_id text;
 BEGIN
   WITH next AS MATERIALIZED (
-    SELECT i.*, keeps_flag, is_news,
+    SELECT i.*, keeps_flag, needs_resync,
       CASE WHEN keeps_flag THEN w.flagged_at WHEN i.flag ? 'reason' THEN moment END AS flagged_at,
       CASE
         -- A request to cancel that arrived during the lease has set enqueued_at.
-        WHEN is_news OR (r.status = 'processing' AND w.enqueued_at IS NOT NULL) THEN moment
+        WHEN needs_resync OR (r.status = 'processing' AND w.enqueued_at IS NOT NULL) THEN moment
         ELSE moment + i.due_in_ms * interval '1 millisecond'
       END AS due_at
     FROM jsonb_to_recordset(items) AS i(
@@ -26,9 +25,9 @@ BEGIN
     JOIN refund AS r ON r.id = i.refund_id
     CROSS JOIN LATERAL (
       SELECT i.flag IS NULL OR w.extra_refund_id IS NOT NULL AS keeps_flag,
-        -- What was read in this lease may be older than the news, unless the news say no more.
+        -- What was read in this lease may be older than the report, unless the record says the same by now.
         w.resync_requested_at IS NOT NULL
-          AND w.resync_news IS DISTINCT FROM concat_ws(' ', r.external_refund_id, r.processor_status) AS is_news
+          AND w.reported_state IS DISTINCT FROM concat_ws(' ', r.external_refund_id, r.processor_status) AS needs_resync
     ) AS judged
   ), ended AS (
     DELETE FROM refund_work AS w USING next
@@ -39,8 +38,8 @@ BEGIN
     enqueued_at = NULL,
     leased_until = NULL,
     lease_token = NULL,
-    resync_requested_at = CASE WHEN is_news THEN w.resync_requested_at END,
-    resync_news = CASE WHEN is_news THEN w.resync_news END,
+    resync_requested_at = CASE WHEN needs_resync THEN w.resync_requested_at END,
+    reported_state = CASE WHEN needs_resync THEN w.reported_state END,
     unknown_since = CASE WHEN is_known THEN NULL ELSE w.unknown_since END,
     cancel_requested_at = CASE WHEN ends_cancel THEN NULL ELSE w.cancel_requested_at END,
     retrying_since = CASE WHEN retrying THEN coalesce(w.retrying_since, moment)
@@ -51,13 +50,13 @@ BEGIN
   FROM next
   WHERE w.refund_id = next.refund_id AND (next.due_at IS NOT NULL OR next.flagged_at IS NOT NULL);
 
-  SELECT r.id INTO forgotten
+  SELECT r.id INTO stuck_id
   FROM jsonb_to_recordset(items) AS i(refund_id text)
   JOIN refund AS r ON r.id = i.refund_id AND r.status = 'processing'
   LEFT JOIN refund_work AS w ON w.refund_id = i.refund_id
   WHERE w.due_at IS NULL;
   IF FOUND THEN
-    RAISE EXCEPTION 'Refund % is processing and would never be looked at again', forgotten;
+    RAISE EXCEPTION 'Refund % is processing and would never be due again', stuck_id;
   END IF;
 END
 $$;

@@ -1,22 +1,22 @@
--- Puts refunds on record, each as a whole or not at all: replays its idempotency key, or reserves its amount and inserts the
--- refund, its work and the first entry of its timeline. Requests that arrive together share one call, so an item never
--- waits for another session: when another session holds what it needs, the outcome is 'locked' and the caller asks again. The
--- one exception is a payment that another session is just putting on record: its commit is waited for.
+-- Creates refunds, each completely or not at all: replays the idempotency key, or reserves the amount and inserts the refund,
+-- its work and the first entry of its timeline. Concurrent requests share a call, so an item does not wait for another
+-- session: when a row it needs is locked, the outcome is 'locked' and the caller repeats. The one exception is a payment that
+-- another session is inserting: its commit is waited for.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below.
 --   status            'processing', or 'pending' for a refund that awaits approval
---   payment           the facts as just read from the processor, '{}' when it could not be asked, null when the row exists
---   limits            bounds of an enforced policy that concurrent refunds could pass together; null without any
---   is_repeated       true when the outcome of an earlier call with this very item is not known
+--   payment           the facts just read from the processor, '{}' when it was unreachable, null when the row exists
+--   limits            limits of an enforced policy that concurrent refunds could exceed together; null for none
+--   is_repeated       true when the outcome of an earlier call with this item is unknown
 --
 -- outcome, one row per item:
---   created           the refund is on record
---   replayed          the key made this refund before, with the same request
---   reused            the key made or cancelled another refund
---   refused           the payment does not allow it; payment says what it is now
---   limited           a limit was passed meanwhile
---   unread            the payment was put on record meanwhile, without the facts that were read of it: read it again
---   locked            nothing was done; ask again
+--   created           the refund is stored
+--   replayed          an earlier request with this key and the same content created this refund
+--   reused            the key created or cancelled another refund
+--   refused           the payment does not allow it; payment holds its current row
+--   limited           a concurrent refund used up a limit
+--   unread            a concurrent request stored the payment without its facts: read it again
+--   locked            nothing was done; call again
 CREATE OR REPLACE FUNCTION create_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text, refund json, payment json)
 LANGUAGE plpgsql AS $$
@@ -35,7 +35,7 @@ BEGIN
       currency text, reason refund_reason, metadata jsonb, initiated_by initiated_by, api_key_id text, actor text,
       status refund_status, event_id text, event_type text, event_detail jsonb, audit_id text,
       idempotency_key text, fingerprint bytea, payment jsonb, limits jsonb, is_repeated boolean)
-    -- One order for all calls, in which payments are inserted.
+    -- All calls insert payments in the same order.
     ORDER BY a.organization_id, a.environment, a.processor, a.transaction_id, each.ordinality
   LOOP
     item := asked.item;
@@ -88,7 +88,7 @@ BEGIN
     IF paid.amount IS NULL AND asked.payment->>'amount' IS NOT NULL THEN
       outcome := 'unread'; RETURN NEXT; CONTINUE;
     END IF;
-    -- Without the payment's amount there is no limit yet: it is read before anything is sent.
+    -- An unknown amount does not limit yet: the payment is read before anything is sent.
     IF paid.currency <> asked.currency OR paid.reserved + paid.refunded_outside + asked.amount > paid.amount THEN
       outcome := 'refused'; payment := to_json(paid); RETURN NEXT; CONTINUE;
     END IF;

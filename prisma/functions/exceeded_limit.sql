@@ -1,9 +1,9 @@
--- Whether one more refund of a payment passes a bound of an enforced policy; the caller holds the payment's row. Refunds of
--- the organization are counted behind a lock of their own, one creation after the other.
+-- Whether one more refund of a payment exceeds a limit of an enforced policy. The caller holds the payment's row. Refunds of
+-- the organization are counted under a lock, one creation at a time.
 --
 -- limits: max_taken (minor units of the payment, all refunds together), max_refunds (of the payment), day_count and
 -- day_amount (of the organization in 24 hours, the amount in the payment's currency); what is left out does not limit.
--- Answers with 'limited', with 'locked' when it cannot be counted now, or with NULL.
+-- Returns 'limited', 'locked' when another session is counting, or NULL.
 CREATE OR REPLACE FUNCTION exceeded_limit(
   limits jsonb, paid payment, asked_amount bigint, asked_currency text, moment timestamptz
 ) RETURNS text

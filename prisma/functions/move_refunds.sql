@@ -1,20 +1,20 @@
--- Moves refunds from one status to another (or to the same, for entries that leave it): one guarded UPDATE, the entries in
--- their timelines and, for those that fail or are cancelled, the reservation given back. The only place that writes a
--- refund's status. Which moves exist is decided by the caller, from the state table in shared/refunds/model/states.ts.
+-- Moves refunds from one status to another, or adds entries that leave the status: one guarded UPDATE, the timeline entries
+-- and, for those that fail or are cancelled, the release of the reservation. The only place that writes a refund's status. The
+-- caller checks the move against the state table in shared/refunds/model/states.ts.
 --
--- The caller holds the payment's row when the reservation is given back, and then the refund's work row, or the refund's own
--- row where there is no work; locks are always taken in this order. So one session at a time writes to a timeline, and its
+-- The caller holds the payment's row when a reservation is released, and then the refund's work row, or the refund's own
+-- row where there is no work. Locks are always taken in this order, so one session at a time writes to a timeline, and its
 -- numbers have no gaps and no repeats.
 --
 -- moves: a JSON array of objects, others of whose columns are ignored:
 --   expected   the refund's status before
---   entries    [{event_id, type, to, detail}], in order; to is the status from then on. Without any, nothing is done
---   change     columns by their names; those left out stay as they are. Entries that change nothing leave the row alone
+--   entries    [{event_id, type, to, detail}], in order; to is the status from then on. Without entries, nothing is done
+--   change     columns by name; those left out stay. Without a change and a new status the row is not written
 --
--- Answers with the refunds as they are now, without those that were not in the expected status: nothing of them was changed.
+-- Returns the refunds as they are now. Those that were not in the expected status are unchanged and left out.
 CREATE OR REPLACE FUNCTION move_refunds(moves jsonb, mover text, moment timestamptz) RETURNS SETOF refund
 LANGUAGE plpgsql
--- Rows are found by their keys, whatever the statistics of a young database say.
+-- Read rows by key, also while the planner has no statistics yet.
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
 BEGIN
@@ -40,7 +40,7 @@ BEGIN
     SELECT * FROM changed
     UNION ALL
     SELECT r.* FROM asked JOIN refund AS r ON r.id = asked.refund_id AND r.status = expected WHERE NOT is_change
-  ), given_back AS (
+  ), released AS (
     UPDATE payment AS p SET reserved = p.reserved - ended.amount
     FROM (
       SELECT organization_id, environment, processor, transaction_id, sum(amount)::bigint AS amount
@@ -50,7 +50,7 @@ BEGIN
     ) AS ended
     WHERE p.organization_id = ended.organization_id AND p.environment = ended.environment
       AND p.processor = ended.processor AND p.transaction_id = ended.transaction_id
-  ), told AS (
+  ), added AS (
     INSERT INTO refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at)
     SELECT e.event_id, moved.id, earlier.seq + e.place, e.type, mover,
       nullif(lag(e."to", 1, expected) OVER (PARTITION BY moved.id ORDER BY e.place), e."to"), e."to",

@@ -1,31 +1,29 @@
--- Takes what processors told by themselves, each event once, however often and in whatever order it arrives. Nothing is
--- believed: an event that says what is on record needs no work, any other has its refund read again, and a payment of which
--- something else was refunded is read before it is next used. An item waits for another session only while that commits a
--- change of its refund's work.
+-- Stores verified events of processors, each once, however often and in whatever order they arrive. An event is only a hint:
+-- one that agrees with the record needs no work, any other has its refund read again, and a payment of which something else
+-- was refunded becomes stale. An item waits for another session only while that commits a change of its refund's work.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below.
---   refund_id, external_refund_id   of the refund that the event names, as far as it does
---   processor_status                the state that it says the refund is in
---   refunded_amount                 what it says was refunded of the payment in all, for an event about the payment alone
---   transaction_ids                 every id by which the payment may be on record
+--   refund_id, external_refund_id   of the refund, as far as the event names them
+--   processor_status                the refund's status according to the event
+--   refunded_amount                 the total refunded of the payment, in an event that names only the payment
+--   transaction_ids                 every id under which the payment may be stored
 --
--- outcome: 'recorded', 'duplicate' or 'locked'; woken: the refunds that a worker is to look at.
+-- outcome: 'recorded', 'duplicate' or 'locked'; to_resync: the refunds to enqueue.
 CREATE OR REPLACE FUNCTION receive_processor_events(items jsonb)
-RETURNS TABLE (item int, outcome text, woken text[])
+RETURNS TABLE (item int, outcome text, to_resync text[])
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   moment timestamptz := service_time();
-  told record;
+  event record;
   about refund;
   concerned text[];
   is_ours boolean;
-  is_news boolean;
   payment_count int;
   locked_count int;
-  news jsonb := '[]';
+  reports jsonb := '[]';
 BEGIN
-  FOR told IN
+  FOR event IN
     SELECT each.ordinality::int - 1 AS item, t.*, a.organization_id, a.environment, a.processor
     FROM jsonb_array_elements(items) WITH ORDINALITY AS each(value, ordinality)
     CROSS JOIN LATERAL jsonb_to_record(each.value) AS t(
@@ -34,72 +32,71 @@ BEGIN
     JOIN processor_account AS a ON a.id = t.account_id
     ORDER BY t.account_id, t.external_event_id
   LOOP
-    item := told.item;
-    woken := '{}';
+    item := event.item;
+    to_resync := '{}';
     concerned := '{}';
     is_ours := false;
     IF NOT pg_try_advisory_xact_lock(
-      hashtextextended(concat_ws('/', 'event', told.account_id, told.external_event_id), 0)) THEN
+      hashtextextended(concat_ws('/', 'event', event.account_id, event.external_event_id), 0)) THEN
       outcome := 'locked'; RETURN NEXT; CONTINUE;
     END IF;
     IF EXISTS (SELECT FROM processor_event AS e
-      WHERE e.account_id = told.account_id AND e.external_event_id = told.external_event_id) THEN
+      WHERE e.account_id = event.account_id AND e.external_event_id = event.external_event_id) THEN
       outcome := 'duplicate'; RETURN NEXT; CONTINUE;
     END IF;
 
     FOR about IN
-      SELECT r.* FROM refund AS r WHERE r.id = told.refund_id AND r.organization_id = told.organization_id
-        AND r.environment = told.environment AND r.processor = told.processor
+      SELECT r.* FROM refund AS r WHERE r.id = event.refund_id AND r.organization_id = event.organization_id
+        AND r.environment = event.environment AND r.processor = event.processor
       UNION
-      SELECT r.* FROM refund AS r WHERE r.organization_id = told.organization_id AND r.environment = told.environment
-        AND r.processor = told.processor AND r.external_refund_id = told.external_refund_id
+      SELECT r.* FROM refund AS r WHERE r.organization_id = event.organization_id AND r.environment = event.environment
+        AND r.processor = event.processor AND r.external_refund_id = event.external_refund_id
       ORDER BY 1
     LOOP
       concerned := concerned || about.id;
-      -- One that only carries our id was made elsewhere: ours has another id there, or was never sent.
+      -- A refund that only carries our id was made elsewhere: ours has another id there, or was never sent.
       is_ours := is_ours OR (about.status <> 'pending'
-        AND coalesce(about.external_refund_id, told.external_refund_id) IS NOT DISTINCT FROM told.external_refund_id);
-      is_news := about.external_refund_id IS DISTINCT FROM told.external_refund_id
-        OR about.processor_status IS DISTINCT FROM told.processor_status;
-      IF is_news AND about.status <> 'pending' THEN
-        woken := woken || about.id;
+        AND coalesce(about.external_refund_id, event.external_refund_id) IS NOT DISTINCT FROM event.external_refund_id);
+      IF about.status <> 'pending' AND (about.external_refund_id IS DISTINCT FROM event.external_refund_id
+        OR about.processor_status IS DISTINCT FROM event.processor_status) THEN
+        to_resync := to_resync || about.id;
       END IF;
     END LOOP;
 
     IF NOT is_ours THEN
       WITH locked AS (
         SELECT p.transaction_id, p.reserved + p.refunded_outside AS accounted FROM payment AS p
-        WHERE p.organization_id = told.organization_id AND p.environment = told.environment
-          AND p.processor = told.processor AND p.transaction_id = ANY (told.transaction_ids)
+        WHERE p.organization_id = event.organization_id AND p.environment = event.environment
+          AND p.processor = event.processor AND p.transaction_id = ANY (event.transaction_ids)
         ORDER BY p.transaction_id FOR UPDATE SKIP LOCKED
-      ), doubted AS (
+      ), marked AS (
         -- An event that names no refund agrees as long as what it counts is accounted for.
-        UPDATE payment AS p SET fetched_at = NULL, doubted_at = moment FROM locked
-        WHERE p.organization_id = told.organization_id AND p.environment = told.environment
-          AND p.processor = told.processor AND p.transaction_id = locked.transaction_id
-          AND (told.refunded_amount IS NULL OR told.refunded_amount > locked.accounted)
+        UPDATE payment AS p SET fetched_at = NULL, stale_since = moment FROM locked
+        WHERE p.organization_id = event.organization_id AND p.environment = event.environment
+          AND p.processor = event.processor AND p.transaction_id = locked.transaction_id
+          AND (event.refunded_amount IS NULL OR event.refunded_amount > locked.accounted)
       )
       SELECT count(*) INTO locked_count FROM locked;
       SELECT count(*) INTO payment_count FROM payment AS p
-      WHERE p.organization_id = told.organization_id AND p.environment = told.environment
-        AND p.processor = told.processor AND p.transaction_id = ANY (told.transaction_ids);
+      WHERE p.organization_id = event.organization_id AND p.environment = event.environment
+        AND p.processor = event.processor AND p.transaction_id = ANY (event.transaction_ids);
       IF locked_count < payment_count THEN
-        outcome := 'locked'; woken := '{}'; RETURN NEXT; CONTINUE;
+        outcome := 'locked'; to_resync := '{}'; RETURN NEXT; CONTINUE;
       END IF;
     END IF;
     INSERT INTO processor_event (id, account_id, external_event_id, type, payload, refund_id, external_refund_id,
       transaction_id, received_at)
-    VALUES (told.id, told.account_id, told.external_event_id, told.type, told.payload, concerned[1],
-      told.external_refund_id, told.transaction_ids[1], moment);
-    FOR i IN 1 .. cardinality(woken) LOOP
-      news := news || jsonb_build_object('refund_id', woken[i],
-        'news', concat_ws(' ', told.external_refund_id, told.processor_status));
+    VALUES (event.id, event.account_id, event.external_event_id, event.type, event.payload, concerned[1],
+      event.external_refund_id, event.transaction_ids[1], moment);
+    FOR i IN 1 .. cardinality(to_resync) LOOP
+      reports := reports || jsonb_build_object('refund_id', to_resync[i],
+        'reported', concat_ws(' ', event.external_refund_id, event.processor_status));
     END LOOP;
     outcome := 'recorded';
     RETURN NEXT;
   END LOOP;
-  -- In the order in which every statement locks refunds, so that there is no deadlock.
-  PERFORM request_resync(refund_id, each.news)
-  FROM (SELECT * FROM jsonb_to_recordset(news) AS n(refund_id text, news text) ORDER BY refund_id) AS each;
+  -- Every statement locks refunds in this order, so there is no deadlock.
+  PERFORM request_resync(refund_id, each.reported)
+  FROM (SELECT * FROM jsonb_to_recordset(reports) AS r(refund_id text, reported text) ORDER BY refund_id) AS each;
 END
 $$;

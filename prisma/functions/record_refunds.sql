@@ -1,25 +1,25 @@
--- Records what workers learnt about refunds that they hold: the end of the attempt, the transition with its entries in the
--- timeline, and when to look again, all of it or nothing. What arrives after the lease was lost is not believed any more,
--- and not forgotten either: the refund is read again. An item never waits for another session: when another
--- session holds what it needs, the outcome is 'locked' and the caller asks again.
+-- Records the results of steps on refunds that workers hold: the end of the attempt, the transition with its timeline
+-- entries, and when the refund is due next, all of it or nothing. A result that arrives after the lease was lost is not
+-- recorded; the refund is read again instead. An item never waits for another session: when a row it needs is locked, the
+-- outcome is 'locked' and the caller repeats.
 --
 -- items: a JSON array of objects:
 --   refund_id, lease_token   the claim
---   expected, entries, change    what the timeline tells and what it changes, as move_refunds takes them
+--   expected, entries, change    as move_refunds takes them
 --   attempt_outcome, key_spent   how the attempt ended, when this is its end
---   due_in_ms         when to look again; null when nothing is left to do for a worker
---   retrying          true starts the retry deadline unless it runs already, false ends it, null leaves it
+--   due_in_ms              null when nothing is left to do for a worker
+--   retrying               true starts the time to the retry deadline unless it runs, false ends it, null leaves it
 --   consecutive_failures   null leaves them
---   is_known          true once it is known whether the processor has the refund
---   ends_cancel       true when a request to cancel it is over
---   flag              {reason}: a person has to look at it; {} ends a flag; null leaves it
---   unless_resync     true to record nothing when a resync was requested meanwhile
+--   is_known               true once it is known whether the processor has the refund
+--   ends_cancel            true when the requested cancellation is over
+--   flag                   {reason} flags the refund, {} ends its flag, null leaves it
+--   unless_resync          true to record nothing when a resync has been requested
 --
--- outcome, one row per item: 'recorded', 'lost', 'news' (only with unless_resync) or 'locked'.
+-- outcome, one row per item: 'recorded', 'lost', 'resync' (only with unless_resync) or 'locked'.
 CREATE OR REPLACE FUNCTION record_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text)
 LANGUAGE plpgsql
--- Rows are found by their keys, whatever the statistics of a young database say.
+-- Read rows by key, also while the planner has no statistics yet.
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
 #variable_conflict use_column
@@ -27,12 +27,12 @@ DECLARE
   moment timestamptz := service_time();
   paid text[];
   held text[];
-  finding record;
+  result record;
   recorded jsonb[] := '{}';
   kept jsonb;
   moved text[];
 BEGIN
-  -- The payments before the work, in the order in which every statement locks.
+  -- Payments before work: every statement locks in this order.
   SELECT array_agg(locked.refund_id) INTO paid FROM (
     SELECT r.id AS refund_id FROM jsonb_to_recordset(items) AS i(refund_id text, entries jsonb)
     JOIN refund AS r ON r.id = i.refund_id
@@ -46,12 +46,12 @@ BEGIN
     ORDER BY w.refund_id FOR UPDATE OF w SKIP LOCKED
   ) AS locked;
 
-  FOR finding IN
+  FOR result IN
     SELECT each.ordinality::int - 1 AS item, each.value, i.refund_id, i.entries, CASE
       WHEN i.entries->-1->>'to' IN ('failed', 'cancelled') AND NOT i.refund_id = ANY (coalesce(paid, '{}')) THEN 'locked'
       WHEN w.refund_id IS NOT NULL AND NOT i.refund_id = ANY (coalesce(held, '{}')) THEN 'locked'
       WHEN w.lease_token IS DISTINCT FROM i.lease_token THEN 'lost'
-      WHEN i.unless_resync AND w.resync_requested_at IS NOT NULL THEN 'news'
+      WHEN i.unless_resync AND w.resync_requested_at IS NOT NULL THEN 'resync'
       ELSE 'recorded' END AS outcome
     FROM jsonb_array_elements(items) WITH ORDINALITY AS each(value, ordinality)
     CROSS JOIN LATERAL jsonb_to_record(each.value) AS i(
@@ -59,20 +59,20 @@ BEGIN
     LEFT JOIN refund_work AS w ON w.refund_id = i.refund_id
     ORDER BY i.refund_id
   LOOP
-    CASE finding.outcome
+    CASE result.outcome
       WHEN 'recorded' THEN
-        recorded := recorded || finding.value;
+        recorded := recorded || result.value;
       WHEN 'lost' THEN
-        -- Without entries the finding only says when to look again.
-        IF finding.entries <> '[]' THEN
-          PERFORM request_resync(finding.refund_id);
+        -- A result without entries only says when the refund is due next.
+        IF result.entries <> '[]' THEN
+          PERFORM request_resync(result.refund_id);
         END IF;
-      WHEN 'news' THEN
-        UPDATE refund_work AS w SET leased_until = NULL, due_at = moment WHERE w.refund_id = finding.refund_id;
+      WHEN 'resync' THEN
+        UPDATE refund_work AS w SET leased_until = NULL, due_at = moment WHERE w.refund_id = result.refund_id;
       ELSE NULL;
     END CASE;
-    item := finding.item;
-    outcome := finding.outcome;
+    item := result.item;
+    outcome := result.outcome;
     RETURN NEXT;
   END LOOP;
 

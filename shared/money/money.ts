@@ -1,15 +1,14 @@
 import { currencyExponents } from './currencies.ts';
 
-/** The lowercase ISO 4217 codes that the service knows, in their order. */
+/** The supported currencies, as lowercase ISO 4217 codes in alphabetical order. */
 export const currencies: readonly string[] = Object.keys(currencyExponents).toSorted();
 
-/** Lowercase ISO 4217 codes that the service knows. */
 export function isCurrency(code: string): boolean {
   return Object.hasOwn(currencyExponents, code);
 }
 
 /**
- * The number of decimals of a currency's minor unit: 2 for usd, 0 for jpy, 3 for kwd.
+ * The decimals of a currency's minor unit: 2 for usd, 0 for jpy, 3 for kwd.
  * @throws RangeError for a code that is not in ISO 4217.
  */
 export function exponentOf(currency: string): number {

@@ -1,15 +1,15 @@
 import { type DatabaseTransaction, type Payment, Prisma } from '../platform/database.ts';
 
-/** Names one payment: the same transaction id at another processor, organization or environment is another payment. */
+/** The key of a payment. The same transaction id at another processor, organization or environment is another payment. */
 export type PaymentKey = Pick<Payment, 'organizationId' | 'environment' | 'processor' | 'transactionId'>;
 
-/** A payment whose facts are on record. */
+/** A payment whose amount, currency and time are stored. */
 export type KnownPayment = Known<Payment>;
 
 type Facts = Pick<Payment, 'amount' | 'currency' | 'chargedAt'>;
 type Known<Row extends Facts> = Row & { amount: bigint; currency: string; chargedAt: Date };
 
-/** The payment, or the columns of it that were read, when its facts are on record; else null. */
+/** The payment, if its amount, currency and time are stored; else null. */
 export function asKnown<Row extends Facts>(payment: Row | null): Known<Row> | null {
   if (payment === null) return null;
   const { amount, currency, chargedAt } = payment;
@@ -17,13 +17,13 @@ export function asKnown<Row extends Facts>(payment: Row | null): Known<Row> | nu
   return { ...payment, amount, currency, chargedAt };
 }
 
-/** The four columns that name a payment, out of any row that has them. */
+/** The key of the payment in any row that has it. */
 export function paymentKeyOf(row: PaymentKey): PaymentKey {
   const { organizationId, environment, processor, transactionId } = row;
   return { organizationId, environment, processor, transactionId };
 }
 
-/** What can still be refunded of a payment, in minor units; null while its amount is not known. */
+/** What can still be refunded, in minor units; null while the amount is unknown. */
 export function remainingOf(
   payment: Pick<Payment, 'amount' | 'reserved' | 'refundedOutside'>,
 ): bigint | null {
@@ -31,14 +31,14 @@ export function remainingOf(
   return payment.amount - payment.reserved - payment.refundedOutside;
 }
 
-/** Takes the row lock of a payment, behind which its reservations change. */
+/** Locks a payment's row, which every change of its reservations needs. */
 export async function lockPayment(tx: DatabaseTransaction, key: PaymentKey): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM payment WHERE ${isPayment(key)} FOR UPDATE`;
 }
 
 /**
- * Counts what moved without a reservation, as far as the payment allows, until the payment is read again. The caller
- * sees to it that it is: `doubtPayments`.
+ * Counts money that moved without a reservation, as far as the payment allows, until the payment is read again. The caller also
+ * calls `markPaymentsStale`.
  * @param amount minor units.
  */
 export async function countRefundedOutside(
@@ -52,22 +52,22 @@ export async function countRefundedOutside(
 }
 
 /**
- * Has payments read again from their processor before they are next used, because there is news of them. A read that is
- * under way does not count as that.
- * @param ids every id that the payment may be on record under.
+ * Marks payments as stale: they are read again from their processor before their next use. A read that has begun before does
+ * not end that.
+ * @param ids every id under which the payment may be stored.
  */
-export async function doubtPayments(
+export async function markPaymentsStale(
   tx: DatabaseTransaction,
   { organizationId, environment, processor }: Omit<PaymentKey, 'transactionId'>,
   ids: readonly string[],
 ): Promise<void> {
   await tx.$executeRaw`
-    UPDATE payment SET fetched_at = NULL, doubted_at = service_time()
+    UPDATE payment SET fetched_at = NULL, stale_since = service_time()
     WHERE organization_id = ${organizationId} AND environment = ${environment}::environment
       AND processor = ${processor} AND transaction_id = ANY (${[...ids]})`;
 }
 
-/** Prisma's form of the condition that selects one payment. */
+/** Selects one payment, for Prisma. */
 export function wherePayment(key: PaymentKey) {
   return { organizationId_environment_processor_transactionId: paymentKeyOf(key) };
 }

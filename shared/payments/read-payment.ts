@@ -3,7 +3,7 @@ import type { AccountDependencies, AccountName } from '../processors/accounts/co
 import type { ProcessorFailure, ProcessorTransaction } from '../processors/contract/processor.ts';
 import { asKnown, type KnownPayment } from './payment.ts';
 
-/** A payment as it is on record, and when that was looked at. */
+/** The stored payment, if any, and when it was read. */
 export interface StoredPayment {
   payment: Payment | null;
   /** In the database's time. */
@@ -11,20 +11,19 @@ export interface StoredPayment {
 }
 
 /**
- * What the processor says of a payment, or what is on record of it.
- * - `stored`: on record, and fresh enough, or the processor cannot be asked.
- * - `read`: just read from the processor; nothing of it is on record yet.
- * - `not-found`: the processor does not have it.
- * - `unrefundable`: the processor has it and refunds nothing of it; nothing of that is stored.
- * - `unreachable`: the processor could not be asked and nothing is stored.
- * - `misconfigured`: the processor refuses the account's credentials and nothing is stored.
+ * - `stored`: the stored payment is fresh, or the processor is unreachable.
+ * - `read`: just read from the processor, not stored yet.
+ * - `not-found`: the processor does not have the payment.
+ * - `unrefundable`: the payment cannot be refunded at all.
+ * - `unreachable`: the processor is unreachable, and nothing is stored.
+ * - `misconfigured`: the processor refuses the credentials, and nothing is stored.
  */
 export type PaymentFacts =
   | { kind: 'stored'; payment: KnownPayment }
   | { kind: 'read'; facts: ProcessorTransaction; readAt: Date }
   | { kind: 'not-found' | 'unrefundable' | 'unreachable' | 'misconfigured'; failure: ProcessorFailure };
 
-/** Reads a payment: from the record while that is fresh, else from the processor with a short deadline. */
+/** The stored payment while it is fresh, else a read from the processor with a short time limit. */
 export async function readFacts(
   deps: Pick<AccountDependencies, 'connections' | 'settings'>,
   account: AccountName,

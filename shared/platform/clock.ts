@@ -1,6 +1,99 @@
-/** Where the service takes its time from, so that tests can hold it. */
+/** The source of the time; tests replace it. */
 export interface Clock {
   now(): Date;
 }
 
 export const systemClock: Clock = { now: () => new Date() };
+
+/** The time sources of a database clock; tests replace them. */
+export interface TimeSources {
+  /** The database's time. */
+  readDatabaseTime: () => Promise<Date>;
+  /** Milliseconds of a monotonic clock. */
+  monotonicMs?: () => number;
+  /** This machine's milliseconds since 1970. */
+  systemMs?: () => number;
+}
+
+/** One reading of the database's clock. */
+interface Measurement {
+  /** Database time minus monotonic time. */
+  offsetMs: number;
+  /** The largest error of the offset: half of the round trip. */
+  errorMs: number;
+  /** On the monotonic clock. */
+  takenAtMs: number;
+}
+
+const remeasureMs = 30_000;
+
+/** The pause before another try while there is no reading yet. */
+const firstRetryMs = 1_000;
+
+/** Readings in a row, of which the best is kept: the first one may have to connect. */
+const readingsAtOnce = 3;
+
+/** The largest drift of an oscillator: 100 parts per million. */
+const driftPerMs = 0.0001;
+
+/**
+ * Follows the database's clock, so that all processes agree on the time even if their machines' clocks differ. It is this
+ * machine's monotonic time plus an offset that is measured regularly. While the database is unreachable, the last offset is
+ * used; before the first measurement, the machine's time.
+ */
+export class DatabaseClock implements Clock {
+  readonly #sources: Required<TimeSources>;
+  /** Resolves after the first attempt to measure, also when it failed; never rejects. */
+  readonly started: Promise<void>;
+  #best: Measurement | null = null;
+  readonly #systemOffsetMs: number;
+  #timer: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(sources: TimeSources) {
+    this.#sources = { monotonicMs: () => performance.now(), systemMs: () => Date.now(), ...sources };
+    this.#systemOffsetMs = this.#sources.systemMs() - this.#sources.monotonicMs();
+    this.started = this.#follow();
+  }
+
+  now(): Date {
+    return new Date(this.#sources.monotonicMs() + (this.#best?.offsetMs ?? this.#systemOffsetMs));
+  }
+
+  /** Stops measuring; `now` goes on with the last offset. */
+  close(): void {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  async #follow(): Promise<void> {
+    for (let count = 0; count < readingsAtOnce && !this.#closed; count += 1) {
+      const measured = await this.#measure().catch(() => null);
+      if (measured === null) break;
+      this.#best = better(this.#best, measured);
+    }
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => void this.#follow(), this.#best === null ? firstRetryMs : remeasureMs);
+    this.#timer.unref();
+  }
+
+  /** The database read its clock between request and reply; the middle is the best estimate. */
+  async #measure(): Promise<Measurement> {
+    const askedAtMs = this.#sources.monotonicMs();
+    const databaseMs = (await this.#sources.readDatabaseTime()).getTime();
+    const takenAtMs = this.#sources.monotonicMs();
+    const errorMs = (takenAtMs - askedAtMs) / 2;
+    return { offsetMs: databaseMs - (askedAtMs + errorMs), errorMs, takenAtMs };
+  }
+}
+
+/**
+ * The better measurement. One with a longer round trip replaces an older one only when drift has made that one as inaccurate,
+ * or when they contradict each other: the machine was suspended, or the database's clock was set.
+ */
+function better(known: Measurement | null, fresh: Measurement): Measurement {
+  if (known === null) return fresh;
+  const knownErrorMs = known.errorMs + (fresh.takenAtMs - known.takenAtMs) * driftPerMs;
+  const contradicts = Math.abs(fresh.offsetMs - known.offsetMs) > knownErrorMs + fresh.errorMs + 1;
+  return contradicts || fresh.errorMs <= knownErrorMs ? fresh : known;
+}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Configuration that cannot be used. `message` has one line per problem, and never a value. */
+/** Invalid configuration. `message` has one line per problem and no values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -71,8 +71,8 @@ const settingsSchema = z.object({
   MISCONFIGURED_RETRY_MS: count(5 * 60 * 1000),
   SETTLEMENT_BASE_MS: count(1_000),
   SETTLEMENT_CAP_MS: count(60 * 60 * 1000),
-  UNAVAILABLE_HORIZON_MS: milliseconds(3 * day),
-  UNKNOWN_HORIZON_MS: milliseconds(day),
+  RETRY_DEADLINE_MS: milliseconds(3 * day),
+  FLAG_UNKNOWN_AFTER_MS: milliseconds(day),
   RECONCILIATION_INTERVAL_MS: milliseconds(day),
   RECONCILIATION_LOOKBACK_MS: lookbackMs,
   SHUTDOWN_TIMEOUT_MS: count(25_000),
@@ -83,18 +83,18 @@ export const settingNames: readonly string[] = Object.keys(settingsSchema.shape)
 
 export type Settings = z.infer<typeof settingsSchema>;
 
-/** Settings of a process that works on the database. */
+/** The settings of a process that uses the database. */
 export type DatabaseSettings = Settings & { DATABASE_URL: string };
 
-/** Settings of a process that also reads processor credentials: the API, the worker and the administration. */
+/** The settings of a process that also reads processor credentials: API, worker and administration. */
 export type ServiceSettings = DatabaseSettings & { ENCRYPTION_KEY: string };
 
 /**
- * Reads the settings; nothing is required. For the development commands, which bring what is missing.
- * @throws ConfigError naming every setting that is not valid.
+ * Reads the settings; none is required. For the development commands, which supply what is missing.
+ * @throws ConfigError naming every invalid setting.
  */
 export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
-  // An empty value, as env files and compose files leave behind, means the same as none; never a zero.
+  // An empty value, as in env files and compose files, counts as missing, not as zero.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = settingsSchema.safeParse(given);
   if (parsed.success) return parsed.data;
@@ -105,8 +105,8 @@ export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
 }
 
 /**
- * Reads the settings of a process that only works on the database, such as the migration.
- * @throws ConfigError when DATABASE_URL is missing or a setting is not valid.
+ * Reads the settings of a process that only uses the database, such as the migration.
+ * @throws ConfigError when DATABASE_URL is missing or a setting is invalid.
  */
 export function loadDatabaseSettings(env: NodeJS.ProcessEnv = process.env): DatabaseSettings {
   const settings = loadSettings(env);
@@ -124,7 +124,7 @@ export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): Servi
   const { DATABASE_URL, ENCRYPTION_KEY } = settings;
   if (settings.NODE_ENV === 'production' && settings.LOOKUP_SETTLE_DELAY_MS !== undefined) {
     throw new ConfigError(
-      'LOOKUP_SETTLE_DELAY_MS is for tests: in production it could refund twice. Leave it out.',
+      'LOOKUP_SETTLE_DELAY_MS is for tests: in production it could cause double refunds. Remove it.',
     );
   }
   if (DATABASE_URL !== null && ENCRYPTION_KEY !== null) return { ...settings, DATABASE_URL, ENCRYPTION_KEY };
@@ -136,9 +136,9 @@ export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): Servi
 }
 
 const missing = {
-  // The angle brackets keep the example from being masked as if it had a password.
+  // The angle brackets keep the example from being redacted as a password.
   DATABASE_URL:
-    'DATABASE_URL is required: the PostgreSQL to work on, such as postgresql://<user>:<password>@host:5432/refunds',
+    'DATABASE_URL is required: the PostgreSQL database, such as postgresql://<user>:<password>@host:5432/refunds',
   ENCRYPTION_KEY:
     'ENCRYPTION_KEY is required: 32 random bytes in base64 that encrypt processor credentials (openssl rand -base64 32)',
 };

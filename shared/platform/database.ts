@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { Prisma, PrismaClient } from '../../prisma/generated/client.ts';
-import { StrictClient } from './strict-client.ts';
 
 export type {
   ApiKey,
@@ -31,18 +30,17 @@ export type Database = PrismaClient;
 /** One open database transaction. */
 export type DatabaseTransaction = Prisma.TransactionClient;
 
-/** Where to find PostgreSQL, and how to use it. */
 export interface DatabaseOptions {
-  /** Connections at most. */
+  /** The most connections. */
   poolSize: number;
-  /** False where a pooler in front of PostgreSQL hands every statement to another connection. */
+  /** False behind a pooler that may run each statement on another connection. */
   preparesStatements?: boolean;
 }
 
-/** Opens a pool on PostgreSQL; connections are made when they are first needed. */
+/** Opens a connection pool; connections are made on first use. */
 export function openDatabase(databaseUrl: string, options: DatabaseOptions): Database {
   const adapter = new PrismaPg(poolConfig(databaseUrl, options), {
-    // Without names every statement is parsed and planned anew.
+    // Without names every statement is parsed and planned again.
     ...((options.preparesStatements ?? true) ? { statementNameGenerator: ({ sql }) => nameOf(sql) } : {}),
   });
   return new PrismaClient({
@@ -52,9 +50,9 @@ export function openDatabase(databaseUrl: string, options: DatabaseOptions): Dat
   });
 }
 
-/** Statements that are read often: past the ORM, whose own time is many times that of the statement. */
+/** Frequent reads without the ORM, which would cost many times more CPU than the statement. */
 export interface Reads {
-  /** @returns the rows, with columns named as the statement names them; `bigint` and `timestamptz` are read as such. */
+  /** @returns the rows, with `bigint` columns as bigint and `timestamptz` columns as Date. */
   query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -74,13 +72,13 @@ export function openReads(databaseUrl: string, options: DatabaseOptions): Reads 
   };
 }
 
-/** 64-bit integers as bigint; everything else as the driver reads it. */
+/** 64-bit integers as bigint, everything else as the driver parses it. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(oid, format as 'text'),
 };
 
-/** A prepared statement is known by its text, and by this name on the connection. */
+/** The name of the prepared statement with this text. */
 function nameOf(text: string): string {
   let name = names.get(text);
   if (name === undefined) {
@@ -93,7 +91,7 @@ function nameOf(text: string): string {
 const names = new Map<string, string>();
 const mostNames = 1_000;
 
-/** The timeouts turn a server that is gone or frozen into an error while the caller still waits. */
+/** The timeouts turn an unreachable or hanging server into an error while the caller is still waiting. */
 function poolConfig(databaseUrl: string, { poolSize }: DatabaseOptions): pg.PoolConfig {
   return {
     connectionString: databaseUrl,
@@ -104,16 +102,15 @@ function poolConfig(databaseUrl: string, { poolSize }: DatabaseOptions): pg.Pool
     statement_timeout: 9_000,
     idle_in_transaction_session_timeout: 15_000,
     keepAlive: true,
-    // The driver writes and reads times without their offset, and means UTC: in a database, or for a role, whose time zone
-    // is another one, every time would be shifted by it, and by another hour in summer.
+    // The driver sends and reads times in UTC without an offset, so another time zone of the database or role would shift them.
     options: '-c TimeZone=UTC',
     Client: StrictClient,
   };
 }
 
-/** Codes of Prisma, PostgreSQL and the network that mean: the database could not be worked with just now. */
+/** Codes of Prisma, PostgreSQL and the network for a database that is temporarily unavailable. */
 const unavailableCodes = new Set([
-  // The tables are not there yet: the migration has to run first.
+  // The tables do not exist yet: the migration has not run.
   ...['P2021', '42P01'],
   ...['P1000', 'P1001', 'P1002', 'P1008', 'P1010', 'P1011', 'P1017', 'P2024', 'P2028', 'P2037'],
   ...[
@@ -129,7 +126,7 @@ const unavailableCodes = new Set([
     '08003',
     '08006',
     '25P03',
-    // Deadlocks, serialization failures and locks that could not be had: the transaction was rolled back as a whole.
+    // Deadlocks, serialization failures and lock timeouts: the transaction was rolled back.
     ...['40P01', '40001', '55P03'],
   ],
   ...[
@@ -154,7 +151,7 @@ const unavailableKinds = new Set([
 const unavailableMessages =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|can't reach database|server has closed the connection|not queryable|transaction (already closed|not found)|unable to start a transaction/i;
 
-/** True when an error says that the database is gone, full or too slow, rather than that the statement was wrong. */
+/** True when the database is unreachable, full or too slow; false when the statement was wrong. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (const link of chainOf(error)) {
     if (typeof link.code === 'string' && unavailableCodes.has(link.code)) return true;
@@ -165,20 +162,20 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** True when PostgreSQL has rolled a statement back for another session's sake, so that it may simply be repeated. */
+/** True when PostgreSQL rolled a statement back because of another session, so that it may be repeated. */
 export function isDeadlock(error: unknown): boolean {
   return chainOf(error).some(({ code, originalCode }) =>
     [code, originalCode].some((each) => each === '40P01' || each === '40001'),
   );
 }
 
-/** Codes of connections that were not made, and of statements that PostgreSQL itself has turned down and rolled back. */
+/** Codes of connections that were not made, and of statements that PostgreSQL refused and rolled back. */
 const nothingDoneCodes = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', '57P03', '53300'],
   ...['P2021', '42P01', '53100', '53200', '57014', '40P01', '40001', '55P03'],
 ]);
 
-/** True when an error says that nothing was done; false when the connection broke and the outcome is unknown. */
+/** True when nothing was changed; false when the connection broke and the outcome is unknown. */
 export function isNothingDone(error: unknown): boolean {
   return chainOf(error).some(
     ({ code, originalCode, kind, message }) =>
@@ -190,14 +187,14 @@ export function isNothingDone(error: unknown): boolean {
   );
 }
 
-/** The database's time, by which everything about refunds is dated. */
+/** The database's time, which all times of refunds use. */
 export async function serviceTime(db: DatabaseTransaction): Promise<Date> {
   const [row] = await db.$queryRaw<{ now: Date }[]>`SELECT service_time() AS now`;
-  if (row === undefined) throw new Error('The database did not tell the time');
+  if (row === undefined) throw new Error('service_time() returned no row');
   return row.now;
 }
 
-/** True when the error is PostgreSQL's refusal of a duplicate. */
+/** True for a violated unique constraint. */
 export function isUniqueViolation(error: unknown): boolean {
   return chainOf(error).some((link) => link.code === 'P2002' || link.originalCode === '23505');
 }
@@ -209,7 +206,7 @@ interface ErrorLink {
   message?: unknown;
 }
 
-/** An error with its causes, also those that Prisma keeps in `meta.driverAdapterError`; eight levels at most. */
+/** An error and its causes, including Prisma's `meta.driverAdapterError`; eight levels at most. */
 function chainOf(error: unknown): ErrorLink[] {
   const links: ErrorLink[] = [];
   let current: unknown = error;
@@ -219,4 +216,31 @@ function chainOf(error: unknown): ErrorLink[] {
     current = cause ?? meta?.driverAdapterError;
   }
   return links;
+}
+
+/**
+ * A PostgreSQL connection that is closed when a statement exceeds `query_timeout`. The pg package would keep it: the next
+ * statement, usually a ROLLBACK, would wait behind the lost one, and the pool could hand out a connection with an open
+ * transaction.
+ *
+ * A connection that PostgreSQL closes fails the next statement instead of ending the process.
+ */
+export class StrictClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config);
+    // The pool handles errors of idle connections and Prisma those of connections in use. Between the two, an unhandled error
+    // would end the process.
+    this.on('error', () => {});
+    const query = this.query.bind(this) as (...args: unknown[]) => unknown;
+    this.query = ((...args: unknown[]) => {
+      const answer = query(...args);
+      // With a callback the caller is the pool, which closes the connection itself.
+      if (answer instanceof Promise) answer.catch((error: unknown) => this.#giveUpAfter(error));
+      return answer;
+    }) as typeof this.query;
+  }
+
+  #giveUpAfter(error: unknown): void {
+    if (error instanceof Error && error.message === 'Query read timeout') void this.end().catch(() => {});
+  }
 }

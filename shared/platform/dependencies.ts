@@ -5,15 +5,15 @@ import type { Logger } from './log.ts';
 import type { RefundQueues } from './queues.ts';
 import type { SecretBox } from './secrets.ts';
 
-/** What every part of the service may use. A room that needs more extends it; shared/dependencies.ts builds it all. */
+/** The dependencies that every folder may use. Others extend it; shared/dependencies.ts builds them. */
 export interface PlatformDependencies {
   settings: ServiceSettings;
   log: Logger;
   clock: Clock;
-  /** Uniform in [0, 1); jitter comes from it. */
+  /** Uniform in [0, 1), for jitter. */
   random: () => number;
   db: Database;
-  /** Connections of their own for frequent reads. */
+  /** Frequent reads, with their own connections. */
   reads: Reads;
   queues: RefundQueues;
   secrets: SecretBox;

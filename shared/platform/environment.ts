@@ -1,4 +1,4 @@
-/** Live moves real money, test never does; nothing of the one is visible from the other. */
+/** `live` moves real money, `test` never does. Neither sees the other's data. */
 export const environments = ['live', 'test'] as const;
 
 export type Environment = (typeof environments)[number];

@@ -1,7 +1,4 @@
-/**
- * The catalogue of everything an API client can be answered instead of data. Responses, the OpenAPI document and
- * docs/errors.md come from it.
- */
+/** The errors of the API. Responses, the OpenAPI document and docs/errors.md are made from it. */
 export const errorCatalogue = {
   validation_error: {
     status: 400,
@@ -89,7 +86,7 @@ export const errorCatalogue = {
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
-/** An answer for the caller. `message` is public: it says what to do next and carries nothing internal. */
+/** An error for the caller. `message` is public: what is wrong and what to do, nothing internal. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;

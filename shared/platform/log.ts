@@ -1,9 +1,8 @@
 import { type DestinationStream, type Logger, pino, type SerializedError, stdSerializers } from 'pino';
-import { redact } from './redact.ts';
 
 export type { Logger };
 
-/** Names of fields whose values are never written, wherever they stand. */
+/** Fields whose values are never logged. */
 const secretFields = [
   'authorization',
   'credentials',
@@ -16,8 +15,8 @@ const secretFields = [
 ];
 
 /**
- * The process's log: one JSON object per line. Secret fields are left out by name and, because errors and processor
- * messages are free text, every finished line is masked by pattern as well.
+ * The process's log: one JSON object per line. Secret fields are redacted by name, and every line by pattern, because errors
+ * and processor messages are free text.
  */
 export function openLog(
   level: string,
@@ -36,7 +35,7 @@ export function openLog(
   );
 }
 
-/** A warning that is written every ten seconds at most: a store that is gone is noticed many times a second. */
+/** Logs a warning every ten seconds at most: an unreachable store causes many errors a second. */
 export function warnSparingly(log: Logger, message: string): (error: unknown) => void {
   let lastAt = Number.NEGATIVE_INFINITY;
   return (error) => {
@@ -46,26 +45,88 @@ export function warnSparingly(log: Logger, message: string): (error: unknown) =>
   };
 }
 
-/**
- * What is told of an error, its causes' words and stacks included. Libraries hang more on their errors, such as the command
- * with which a password was sent to Redis.
- */
+/** Only these fields of an error are logged. Libraries add others, such as the Redis command that contained a password. */
 function describeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return typeof error === 'object' ? 'something that is no error' : error;
+  if (!(error instanceof Error)) return typeof error === 'object' ? 'not an Error' : error;
   const { type, message, stack, code } = stdSerializers.err(error) as SerializedError & { code?: unknown };
   return { type, message, stack, code };
 }
 
-/** What every text has that `redact` changes; most lines have none of it. */
+/** Matches every text that `redact` changes, and few others. */
 const suspicious = /svc_|[sr]k_|whsec_|_secret_|invite_|basic|bearer|:\/\/|\d[\d +%-]{12}/i;
 
-/** Only texts are masked: a number, such as a duration with its many decimals, would leave the line no JSON. */
+/** Only strings are redacted: a redacted number would make the line invalid JSON. */
 function redactLine(line: string): string {
   if (!suspicious.test(line)) return line;
   return line.replace(/"(?:[^"\\]|\\.)*"/g, redactToken);
 }
 
-/** An escape such as \n ends in a letter, which would hide where the word behind it begins. */
+/** Escapes are decoded first: the letter of an escape such as \n would hide the start of the next word. */
 function redactToken(token: string): string {
   return token.includes('\\') ? JSON.stringify(redact(JSON.parse(token))) : redact(token);
+}
+
+const patterns: readonly (readonly [RegExp, string])[] = [
+  // Without a word boundary in front, because in a URL a letter or digit may precede it.
+  [/svc_(live|test)_[A-Za-z0-9]+/g, 'svc_$1_[redacted]'],
+  // Stripe repeats a wrong key with asterisks in the middle; its last characters are secret, too.
+  [/([sr]k)_(live|test)_[\w*]+/g, '$1_$2_[redacted]'],
+  [/whsec_[A-Za-z0-9+/_=-]+/g, 'whsec_[redacted]'],
+  // Client secrets of Stripe: pi_..._secret_...
+  [/_secret_[\w%]+/g, '_secret_[redacted]'],
+  [/invite_[\w-]{20,}/g, 'invite_[redacted]'],
+  [/\b(Basic|Bearer) +[A-Za-z0-9+/._~=-]{16,}/gi, '$1 [redacted]'],
+];
+
+/** From a scheme to the end of the word. */
+const url = /\b([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s"'<>]*)/gi;
+
+/** 13 digits or more, also in groups. */
+const digits = /(?<!\d)\d(?:(?:[ +-]|%20|%2B|%2D)?\d){12,}/gi;
+
+/**
+ * Redacts secrets in a text: API keys, processors' keys, webhook and client secrets, invitation tokens, HTTP credentials,
+ * passwords in URLs, and card numbers. Other numbers stay.
+ */
+export function redact(text: string): string {
+  return patterns
+    .reduce(
+      (masked, [pattern, replacement]) => masked.replace(pattern, replacement),
+      text.replace(url, maskUserInfo),
+    )
+    .replace(digits, (run, at: number, whole: string) => {
+      // After a percent sign, the first two digits belong to an escape.
+      const isEscaped = whole[at - 1] === '%';
+      return holdsCardNumber(run) || (isEscaped && holdsCardNumber(run.slice(2))) ? '[digits redacted]' : run;
+    });
+}
+
+/** True when consecutive groups of digits form a card number. A group that is longer than any card number may contain one. */
+function holdsCardNumber(run: string): boolean {
+  const groups = run.split(/[ +-]|%20|%2B|%2D/i);
+  return groups.some((group, first) => {
+    if (group.length > 19) return true;
+    let number = '';
+    for (const next of groups.slice(first, first + 19)) {
+      number += next;
+      if (number.length > 19) return false;
+      if (number.length >= 13 && passesLuhn(number)) return true;
+    }
+    return false;
+  });
+}
+
+/** The Luhn checksum. */
+function passesLuhn(number: string): boolean {
+  const sum = [...number].reverse().reduce((total, digit, at) => {
+    const value = Number(digit) * (at % 2 === 0 ? 1 : 2);
+    return total + (value > 9 ? value - 9 : value);
+  }, 0);
+  return sum % 10 === 0;
+}
+
+/** Up to the last @, because a password may contain one. */
+function maskUserInfo(_url: string, scheme: string, rest: string): string {
+  const at = rest.lastIndexOf('@');
+  return at === -1 ? `${scheme}${rest}` : `${scheme}[redacted]${rest.slice(at)}`;
 }

@@ -9,8 +9,7 @@ export async function findOrganization(db: DatabaseTransaction, id: string): Pro
 }
 
 /**
- * Lets one change of an organization's setup happen after the other. Rows that only refer to the organization can be
- * written meanwhile.
+ * Serializes changes of an organization's setup. Rows that refer to the organization can still be written.
  * @throws ServiceError not_found for an unknown id.
  */
 export async function lockOrganization(tx: DatabaseTransaction, id: string): Promise<void> {

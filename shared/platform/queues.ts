@@ -2,21 +2,21 @@ import { createRequire } from 'node:module';
 import type { createPostgresBackend, Job, JobsOptions, Queue, QueueOptions, WorkerOptions } from 'bullmq';
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Settings } from './config.ts';
+import { isDatabaseUnavailable, StrictClient } from './database.ts';
 import { type Logger, warnSparingly } from './log.ts';
 import { type SharedStatement, shareStatement } from './shared-statement.ts';
-import { StrictClient } from './strict-client.ts';
 
 const require = createRequire(import.meta.url);
 
-/** BullMQ takes long to load, so a process that starts loads it with the first queue that it uses. */
+/** BullMQ loads slowly, so it is loaded with the first queue that is used. */
 const bullmq = (): typeof import('bullmq') => require('bullmq');
 
-/** Loaded where there is a Redis. */
+/** Loaded only with Redis. */
 const ioredis = (): typeof import('ioredis') => require('ioredis');
 
 /**
- * The queues carry wake-up calls and nothing else: a job says "look at this refund". Postgres is the truth, so a
- * job may be lost, late or doubled, and the sweep makes new ones from the database.
+ * A job is a wake-up call: it names a refund that has a step due, and carries nothing else. PostgreSQL is the truth, so a job
+ * may be lost, late or repeated, and the sweep makes new ones from the database.
  */
 export interface RefundJob {
   refundId: string;
@@ -24,29 +24,19 @@ export interface RefundJob {
 
 type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_PREFIX'>;
 
-/** One queue per processor, so that an outage of the one does not hold up the other. */
+/** One queue per processor, so that an outage of one does not delay the others. */
 export function refundQueueName(processor: string): string {
   return `refunds-${processor}`;
 }
 
-/** The queue of what is done on a schedule rather than for one refund. */
-export const maintenanceQueueName = 'maintenance';
-
-/** Jobs of the maintenance queue. */
-export type MaintenanceJob =
-  | 'expire-events'
-  | 'expire-reconciliations'
-  | 'expire-sessions'
-  | 'expire-invitations';
-
-/** What is kept of finished jobs: nothing of the good ones, the last failures for people to look at. */
+/** Completed jobs are removed; the last failed ones are kept for inspection. */
 const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 500 } };
 
-/** Wake-up calls that may be under way at once; further ones are left to the sweep, so that memory is bounded. */
-const maxPendingWakes = 2_000;
+/** Jobs that may be on their way to the queue at once. Further ones are left to the sweep, which bounds the memory. */
+const maxPending = 2_000;
 
-/** Calls with wake-ups that may be under way at the same time. */
-const wakeLanes = 2;
+/** Calls to the queue that may be under way at once. */
+const enqueueLanes = 2;
 
 /** The producing side: used by the API and by the sweep. */
 export class RefundQueues {
@@ -54,104 +44,85 @@ export class RefundQueues {
   readonly #processors: readonly string[];
   readonly #log: Logger;
   readonly #warn: (error: unknown) => void;
-  readonly #wakes = new Map<string, SharedStatement<string, void>>();
+  readonly #enqueueing = new Map<string, SharedStatement<string, void>>();
   #opened: OpenQueues | null = null;
-  #pendingWakes = 0;
+  #pending = 0;
 
-  /** The queues are opened when the first of them is used. */
+  /** The queues are opened with the first use. */
   constructor(settings: QueueSettings, processors: readonly string[], log: Logger) {
     this.#settings = settings;
     this.#processors = processors;
     this.#log = log;
-    this.#warn = warnSparingly(log, 'the queue is not reachable; the sweep will pick refunds up');
+    this.#warn = warnSparingly(log, 'the queue is unreachable; the sweep enqueues the refunds later');
   }
 
   /**
-   * Asks for a worker's attention to a refund, soon. It neither waits nor fails: while the queue is gone the sweep
-   * takes over, and no client has to know.
+   * Enqueues a refund for a worker. It neither waits nor fails: while the queue is unreachable, the sweep enqueues what is due.
    */
-  wake({ id, processor }: { id: string; processor: string }): void {
-    if (this.#pendingWakes >= maxPendingWakes) return;
-    this.#pendingWakes += 1;
-    this.#wakeOne(processor, id)
+  enqueue({ id, processor }: { id: string; processor: string }): void {
+    if (this.#pending >= maxPending) return;
+    this.#pending += 1;
+    this.#enqueueShared(processor, id)
       .catch(this.#warn)
       .finally(() => {
-        this.#pendingWakes -= 1;
+        this.#pending -= 1;
       });
   }
 
-  /** Wake-ups of requests that arrive together go out together. */
-  async #wakeOne(processor: string, refundId: string): Promise<void> {
-    let wake = this.#wakes.get(processor);
-    if (wake === undefined) {
-      wake = shareStatement(async (refundIds) => {
-        await this.wakeAll(processor, refundIds);
+  /** Jobs of concurrent requests go out in one call. */
+  async #enqueueShared(processor: string, refundId: string): Promise<void> {
+    let enqueue = this.#enqueueing.get(processor);
+    if (enqueue === undefined) {
+      enqueue = shareStatement(async (refundIds) => {
+        await this.enqueueAll(processor, refundIds);
         return refundIds.map(() => undefined);
-      }, wakeLanes);
-      this.#wakes.set(processor, wake);
+      }, enqueueLanes);
+      this.#enqueueing.set(processor, enqueue);
     }
-    await wake(refundId);
+    await enqueue(refundId);
   }
 
   /**
-   * The same for many refunds of one processor.
-   * @throws when the queue does not take the jobs.
+   * Enqueues refunds of one processor.
+   * @throws when the queue does not accept the jobs.
    */
-  async wakeAll(processor: string, refundIds: readonly string[]): Promise<void> {
+  async enqueueAll(processor: string, refundIds: readonly string[]): Promise<void> {
     const queue = this.#open().refunds.get(processor);
     if (queue === undefined) throw new RangeError(`No queue for processor ${processor}`);
     await queue.addBulk(
       refundIds.map((refundId) => ({
         name: 'advance-refund',
         data: { refundId } satisfies RefundJob,
-        // One job per refund waits at a time, and one that arrives while another runs is run after it. A custom job id would
-        // swallow new jobs while old ones are kept.
+        // One job per refund waits at a time; one that arrives while another runs is run after it. With a custom job id, new
+        // jobs would be dropped while old ones are kept.
         opts: { ...jobOptions, deduplication: { id: refundId, keepLastIfActive: true } },
       })),
     );
   }
 
-  /** Makes sure that a job runs every `intervalMs`, however often this is called and whatever the queue forgot. */
-  async schedule(name: MaintenanceJob, intervalMs: number): Promise<void> {
-    const opts = { ...jobOptions, removeOnFail: { count: 5 } };
-    await this.#open().maintenance.upsertJobScheduler(name, { every: intervalMs }, { name, opts });
-  }
-
-  /** Ends a schedule, whoever put it in place. */
-  async unschedule(name: string): Promise<void> {
-    await this.#open().maintenance.removeJobScheduler(name);
-  }
-
-  /** Answers when the queue's store does; for readiness. */
+  /** Resolves when the queue's store responds; for readiness. */
   async ping(): Promise<void> {
-    await this.#open().maintenance.getJobCountByTypes('waiting');
+    const [queue] = this.#open().refunds.values();
+    await queue?.getJobCountByTypes('waiting');
   }
 
-  /**
-   * Hands BullMQ's own object of every queue to `use`, for a board that shows what is in them. They hold the jobs of
-   * all organizations together.
-   */
+  /** Passes BullMQ's object of every queue to `use`, for the queue board. They hold the jobs of all organizations. */
   map<Result>(use: (queue: Queue) => Result): Result[] {
-    const { refunds, maintenance } = this.#open();
-    return [...refunds.values(), maintenance].map(use);
+    return [...this.#open().refunds.values()].map(use);
   }
 
   async close(): Promise<void> {
     if (this.#opened === null) return;
-    const { refunds, maintenance, connection } = this.#opened;
-    await Promise.allSettled([...refunds.values(), maintenance].map((queue) => queue.close()));
+    const { refunds, connection } = this.#opened;
+    await Promise.allSettled([...refunds.values()].map((queue) => queue.close()));
     connection.close();
   }
 
   #open(): OpenQueues {
     if (this.#opened !== null) return this.#opened;
     const connection = openConnection(this.#settings, 'producer', this.#log);
-    const open = (name: string) => this.#openQueue(name, connection);
-    this.#opened = {
-      refunds: new Map(this.#processors.map((name) => [name, open(refundQueueName(name))])),
-      maintenance: open(maintenanceQueueName),
-      connection,
-    };
+    const open = (name: string) => this.#openQueue(refundQueueName(name), connection);
+    this.#opened = { refunds: new Map(this.#processors.map((name) => [name, open(name)])), connection };
     return this.#opened;
   }
 
@@ -171,24 +142,23 @@ export class RefundQueues {
 interface OpenQueues {
   /** By processor. */
   refunds: ReadonlyMap<string, Queue>;
-  maintenance: Queue;
   connection: QueueConnection;
 }
 
-/** The consuming side: one queue, `handle` called once per job. `close` waits for running jobs. */
+/** The consuming side of one queue. `close` waits for running jobs. */
 export interface QueueWorker {
   close(): Promise<void>;
 }
 
 /**
- * Starts working on a queue. A worker that dies gives its jobs back after at most lock duration plus stalled
- * interval, and a job that died with many workers is still retaken.
+ * Starts a worker on a queue: `handle` is called once per job. The jobs of a worker that died are retaken after the lock
+ * duration and the stalled interval at most.
  */
-export function openWorker<Data>(
+export function openWorker(
   settings: QueueSettings,
   name: string,
   concurrency: number,
-  handle: (data: Data, name: string) => Promise<void>,
+  handle: (job: RefundJob) => Promise<void>,
   log: Logger,
 ): QueueWorker {
   const connection = openConnection(settings, 'worker', log);
@@ -199,20 +169,20 @@ export function openWorker<Data>(
     lockDuration: 15_000,
     stalledInterval: 5_000,
     maxStalledCount: 1_000,
-    // Otherwise a worker that met a PostgreSQL that was gone sleeps for 15 seconds, however soon that is back.
+    // The default is 15 seconds, in which PostgreSQL may be back for long.
     runRetryDelay: 1_000,
     metrics: { maxDataPoints: 60 },
   };
-  const process = async (job: Job<Data>) => {
+  const process = async (job: Job<RefundJob>) => {
     try {
-      await handle(job.data, job.name);
+      await handle(job.data);
     } catch (error) {
-      // The queue keeps the words and the stack of what is thrown; what PostgreSQL says may hold a whole row.
-      throw new Error('The job failed; the log of its worker tells why.', { cause: error });
+      // The queue stores the message and stack of what is thrown, and an error of PostgreSQL may quote a whole row.
+      throw new Error('The job failed. See the log of its worker.', { cause: error });
     }
   };
   const { Worker } = bullmq();
-  const worker = new Worker<Data>(name, process, options as never, connection.backendFactory as never);
+  const worker = new Worker<RefundJob>(name, process, options as never, connection.backendFactory as never);
   worker.on('error', warnSparingly(log.child({ queue: name }), 'queue error'));
   worker.on('failed', (_job, error) => log.error({ err: error.cause ?? error, queue: name }, 'job failed'));
   return {
@@ -240,7 +210,7 @@ interface QueueConnection {
   close(): void;
 }
 
-/** A producer fails fast, because a client is waiting; a worker waits for the store to come back. */
+/** A producer fails fast, because a client is waiting. A worker waits until the store is back. */
 function openConnection(settings: QueueSettings, role: 'producer' | 'worker', log: Logger): QueueConnection {
   if (settings.REDIS_URL === null) return postgresConnection(settings.DATABASE_URL);
   const redis = openRedis(
@@ -268,13 +238,13 @@ function postgresConnection(databaseUrl: string | null): QueueConnection {
 }
 
 /**
- * BullMQ remembers for good that PostgreSQL could not be reached at the first try. Forgetting it lets a process that
- * was started before its database work as soon as that is there.
+ * BullMQ caches a failed first connection to PostgreSQL for good. Clearing that lets a process that was started before its
+ * database work as soon as the database is up.
  */
 const createPatientBackend: typeof createPostgresBackend = (name, options, factoryOptions) => {
   const backend = bullmq().createPostgresBackend(name, options, factoryOptions);
-  const { connection } = backend as unknown as { connection: Remembering };
-  for (const part of [backend as unknown as Remembering, connection]) {
+  const { connection } = backend as unknown as { connection: ReadyCache };
+  for (const part of [backend as unknown as ReadyCache, connection]) {
     const waitUntilReady = part.waitUntilReady.bind(part);
     part.waitUntilReady = async () => {
       try {
@@ -288,13 +258,13 @@ const createPatientBackend: typeof createPostgresBackend = (name, options, facto
   return backend;
 };
 
-/** What BullMQ keeps to itself. */
-interface Remembering {
+/** Private fields of BullMQ. */
+interface ReadyCache {
   readyPromise: Promise<void> | undefined;
   waitUntilReady(): Promise<void>;
 }
 
-/** How a connection that somebody waits for behaves while Redis is gone or frozen. */
+/** For connections that a request waits for: fail within a second while Redis is unreachable. */
 export const failFast: RedisOptions = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 1,
@@ -321,4 +291,20 @@ export function openRedis(url: string, options: RedisOptions): Redis | Cluster {
 /** The hash tag keeps all keys of a queue on one node of a cluster, and queues apart from each other. */
 function prefixOf(settings: QueueSettings, name: string): { prefix: string } {
   return { prefix: `{${settings.QUEUE_PREFIX}-${name}}` };
+}
+
+const redisNames = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError']);
+
+const redisMessages =
+  /^(command timed out|stream isn't writeable|connection is closed|LOADING |CLUSTERDOWN |MASTERDOWN |READONLY |TRYAGAIN )/i;
+
+/** True when an error says that the queues' store, Redis or PostgreSQL, is unreachable or not ready. */
+export function isQueueUnavailable(error: unknown): boolean {
+  if (isDatabaseUnavailable(error)) return true;
+  return error instanceof Error && (redisNames.has(error.name) || redisMessages.test(error.message));
+}
+
+/** True when the queue refused an operation because of the job's current state. */
+export function isRefusedByQueue(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code < 0;
 }

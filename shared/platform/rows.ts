@@ -1,6 +1,6 @@
 import type { Payment, Refund, RefundAttempt, RefundWork } from './database.ts';
 
-/** A row as PostgreSQL writes it in JSON: columns by their names, times in ISO 8601, numbers that are safe integers, bytes in hex. */
+/** A row in PostgreSQL's JSON: times in ISO 8601, safe integers, bytes in hex. */
 export type RowJson = Readonly<Record<string, unknown>>;
 
 const integers: ReadonlySet<string> = new Set(['amount', 'reserved', 'refunded_outside', 'lease_token']);
@@ -21,7 +21,7 @@ export function paymentFrom(row: RowJson): Payment {
   return fromRow<Payment>(row);
 }
 
-/** The row as the database client has it. A column's name says its type. */
+/** The row as the database client returns it. The types follow from the columns' names. */
 export function fromRow<Row>(row: RowJson): Row {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => [camelCase(column), readValue(column, value)]),

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
-/** Text that was encrypted, with the name of the key that did it. */
+/** Encrypted text, with the id of its key. */
 export interface Sealed {
   keyId: string;
   /** Nonce (12 bytes), authentication tag (16 bytes), ciphertext. */
@@ -8,8 +8,8 @@ export interface Sealed {
 }
 
 /**
- * Encrypts secrets at rest with AES-256-GCM. The context is authenticated with the text: bytes that were moved to
- * another row do not open. New secrets use the first key, old ones open with the key that they name.
+ * Encrypts secrets at rest with AES-256-GCM. The context is authenticated: bytes copied to another row cannot be decrypted. New
+ * secrets use the first key, old ones the key with their key id.
  */
 export class SecretBox {
   readonly #keys: ReadonlyMap<string, Buffer>;
@@ -37,7 +37,7 @@ export class SecretBox {
     };
   }
 
-  /** @throws SecretUnreadableError when the key is not among ours, or text or context are not what was sealed. */
+  /** @throws SecretUnreadableError for an unknown key, or when the bytes or the context were changed. */
   open(sealed: { keyId: string; bytes: Uint8Array }, context: string): string {
     const bytes = Buffer.from(sealed.bytes);
     const key = this.#key(sealed.keyId);
@@ -47,7 +47,7 @@ export class SecretBox {
         .setAuthTag(bytes.subarray(12, 28));
       return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8');
     } catch {
-      throw new SecretUnreadableError('A stored secret does not belong to its row.');
+      throw new SecretUnreadableError('A stored secret does not match its row.');
     }
   }
 
@@ -62,7 +62,7 @@ export class SecretBox {
   }
 }
 
-/** A secret at rest that cannot be opened; the message holds nothing of it. */
+/** A stored secret that cannot be decrypted. The message holds nothing of it. */
 export class SecretUnreadableError extends Error {
   override readonly name = 'SecretUnreadableError';
 }

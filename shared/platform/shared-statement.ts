@@ -1,21 +1,21 @@
 import DataLoader from 'dataloader';
 import { isDatabaseUnavailable, isDeadlock } from './database.ts';
 
-/** Runs an item, together with those of other requests that arrive at the same time. */
+/** Runs an item together with those of concurrent requests. */
 export type SharedStatement<Item, Result> = (item: Item) => Promise<Result>;
 
-/** Items that one statement takes at most. */
+/** The most items of a statement. */
 const maxItems = 100;
 
-/** A statement that failed after so long has met a database that hangs, and so would those that wait for it. */
+/** After a failure that took this long, the database hangs, and waiting items are failed as well. */
 const hangingMs = 5_000;
 
 /**
- * Lets concurrent requests share a statement: what arrives while one is under way goes into the next one. Nothing waits when
- * none is under way. An item that makes its statement fail fails alone: the others are run once more, each by itself. What
- * waits while the database hangs is not sent any more, because it would wait as long once again.
- * @param run takes items and answers with a result for each, in their order; what one of them fails with is thrown.
- * @param lanes statements that may be under way at the same time.
+ * Lets concurrent requests share a statement: items that arrive while one is running go into the next one. Without a running
+ * statement nothing waits. An item that makes the statement fail fails alone: the others run again, one by one. While the
+ * database hangs, waiting items fail instead of waiting as long again.
+ * @param run returns a result per item, in the order of the items, or throws.
+ * @param lanes how many statements may run at the same time.
  */
 export function shareStatement<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
@@ -64,7 +64,7 @@ async function runTogether<Item, Result>(
   try {
     return [...(await run(items))];
   } catch (error) {
-    // A database that is gone is gone for each of them, and what it did before is not known of any.
+    // With an unavailable database the outcome is unknown for every item.
     const isGone = isDatabaseUnavailable(error) && !isDeadlock(error);
     if (items.length === 1 || isGone) return items.map(() => asError(error));
   }
@@ -81,8 +81,8 @@ async function runTogether<Item, Result>(
 }
 
 function databaseHangs(): Error {
-  // As PostgreSQL says it when it takes no connections: nothing was done.
-  return Object.assign(new Error('The database does not answer.'), { code: '57P03' });
+  // The code of a database that accepts no connections: nothing was done.
+  return Object.assign(new Error('The database does not respond.'), { code: '57P03' });
 }
 
 function asError(error: unknown): Error {
@@ -90,9 +90,9 @@ function asError(error: unknown): Error {
 }
 
 /**
- * The same for reads by key: a key that several requests ask for at the same moment is read once. A read that is under way is
- * not joined, because it may be older than the question.
- * @param read takes different keys and answers with what there is, by key.
+ * The same for reads by key: concurrent requests for a key share one read. A read that is already running is not shared,
+ * because its result may be too old.
+ * @param read gets distinct keys and returns what exists, by key.
  */
 export function shareRead<Result>(
   read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Result>>,
@@ -104,10 +104,7 @@ export function shareRead<Result>(
   }, lanes);
 }
 
-/**
- * The same for reads that cost a statement each: callers that ask the same in one turn of the event loop share it, and
- * different questions do not wait for each other.
- */
+/** The same for reads of one statement each: equal reads in one turn of the event loop share it, others run side by side. */
 export function shareQuestion<Result>(
   read: (question: string) => Promise<Result>,
 ): SharedStatement<string, Result> {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '../platform/canonical-json.ts';
+import { canonicalJson } from '../platform/json.ts';
 import { inOrder, type Policy, policyFileSchema } from './policy.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isCurrency } from '../money/money.ts';
-import { holdsStorableTexts, isStorable, unstorableMessage } from '../platform/storable-text.ts';
+import { holdsStorableTexts, isStorable, unstorableMessage } from '../platform/json.ts';
 import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
 import { holdsReservation, type RefundStatus } from '../refunds/model/states.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '../platform/errors.ts';
 import { processorNames } from '../processors/registry.ts';
-import { forbiddenMetadataKeys, metadataLimits } from '../refunds/model/metadata-limits.ts';
+import { forbiddenMetadataKeys, metadataLimits } from '../refunds/model/refund.ts';
 import { type Policy, policyFileSchema } from './policy.ts';
 
 /** What is wrong is told up to this many places of the file; the rest shows once these are mended. */

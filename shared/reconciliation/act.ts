@@ -49,7 +49,7 @@ export async function recordDifference(context: RunContext, difference: Differen
     await insertFinding(tx, context, difference, await act(tx, context, difference, current));
     return current;
   });
-  deps.queues.wake(refund);
+  deps.queues.enqueue(refund);
 }
 
 /** Puts a difference about which the refunds here need not change on record. */

@@ -11,7 +11,7 @@ import type {
   ProcessorRefund,
   RefundWindow,
 } from '../processors/contract/processor.ts';
-import { referenceTo } from '../refunds/lifecycle/reference.ts';
+import { referenceTo } from '../refunds/model/refund.ts';
 import { recordDifference } from './act.ts';
 import { askPatiently, type RunContext, RunStoppedError, stopIfAsked } from './ask-patiently.ts';
 import { compare, type Difference, matchOf, type OurRefund } from './compare.ts';

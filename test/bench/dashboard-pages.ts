@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { migrate } from '../../prisma/migrate.ts';
 import { createUser } from '../../shared/people/users.ts';
-import { runMain } from '../../shared/platform/run-main.ts';
+import { runMain } from '../../shared/platform/process.ts';
 import { DashboardVisitor } from '../support/dashboard/dashboard-visitor.ts';
 import { fillLifelikeRefunds } from '../support/refunds/lifelike-refunds.ts';
 import { startService, type TestService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { environments, isEnvironment } from '../../shared/platform/environment.ts';
-import { runMain } from '../../shared/platform/run-main.ts';
+import { runMain } from '../../shared/platform/process.ts';
 import { fillLifelikeRefunds } from '../support/refunds/lifelike-refunds.ts';
 import { withClient } from '../support/stores/database-client.ts';
 

@@ -42,7 +42,7 @@ export async function preloadService(
   );
   await load(
     databaseUrl,
-    `insert into refund_attempt (refund_id, number, key_version, started_at, ended_at, outcome)
+    `insert into refund_attempt (refund_id, number, idempotency_key_version, started_at, ended_at, outcome)
      select ${id('ref')}, 1, 1, at, at, 'accepted'
      from generate_series(1, ${count}) as n, lateral (select ${createdAt(count)} as at) as time`,
   );

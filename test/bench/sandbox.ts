@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runMain } from '../../shared/platform/run-main.ts';
+import { runMain } from '../../shared/platform/process.ts';
 import { encodeRequest, runLoad } from './load.ts';
 import { knownPayments } from './requests.ts';
 import { startSandboxProcess } from './sandbox-process.ts';

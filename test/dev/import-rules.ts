@@ -52,7 +52,7 @@ const rules: readonly ImportRule[] = [
     why: 'the platform knows no other room',
   },
   {
-    from: /^shared\/(money\/|platform\/(clock|environment)\.ts|refunds\/model\/(states|next-step|backoff|reasons)\.ts)/,
+    from: /^shared\/(money\/|platform\/(clock|environment)\.ts|refunds\/model\/(states|backoff|reasons)\.ts)/,
     to: /^(?!shared\/money\/|shared\/refunds\/model\/states\.ts)/,
     why: 'this file is a pure leaf',
   },

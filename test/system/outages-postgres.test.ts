@@ -173,7 +173,7 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
     const { body } = await create(service, await payment(service, 'stripe'), async);
     await postgres.stop();
     const deps = openDependencies(service.settings, openLog('silent', 'late'));
-    deps.queues.wake({ id: body.data.id, processor: 'stripe' });
+    deps.queues.enqueue({ id: body.data.id, processor: 'stripe' });
     const late = startWorkers(deps);
     // Long enough for every part of both to have tried once.
     await sleep(1_500);

@@ -1,63 +1,82 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
+import { markPaymentsStale } from '../../shared/payments/payment.ts';
 import { isDatabaseUnavailable } from '../../shared/platform/database.ts';
 import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
 import type { Processor } from '../../shared/processors/contract/processor.ts';
 import { type Claim, claimRefund } from '../../shared/refunds/lifecycle/claim.ts';
-import { cancelAtProcessor } from './cancel.ts';
-import { lookUpRefund } from './look-up.ts';
-import { cancelledUnsent, misconfigured, stepFailed } from './outcomes.ts';
+import { recordOutcome, type StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
+import { accountUnusable, cancelledUnsent, stepFailed } from './outcomes.ts';
 import { reviewRefund } from './review.ts';
-import { credentialsRefused, sendRefund } from './send.ts';
-import { checkSettlement } from './settle.ts';
-import { record, type StepContext, type StepResult } from './step.ts';
-import { verifyPayment } from './verify.ts';
+import {
+  cancelAtProcessor,
+  checkSettlement,
+  lookUpRefund,
+  type StepContext,
+  sendRefund,
+  verifyPayment,
+} from './steps.ts';
 
-/** Steps that one job takes at most; what is still due then is found by the sweep. */
+/** Steps that one job takes at most; the sweep enqueues what is still due. */
 const maxSteps = 8;
 
 /**
- * Looks at a refund and does the next right thing, and again while there is something due. The job knows only the id:
- * everything is decided from the database, so a job that comes twice, late or at the same time as another is harmless.
- * @throws when the database cannot be worked with; the sweep makes a new job.
+ * Takes the steps of a refund that are due: claim, call the processor, record what follows. The job knows only the id and
+ * everything is decided from the database, so a duplicate, late or concurrent job is harmless.
+ * @throws when the database is unavailable; the sweep makes a new job.
  */
 export async function advanceRefund(deps: Dependencies, refundId: string): Promise<void> {
   for (let step = 0; step < maxSteps; step += 1) {
     const since = performance.now();
     const claim = await claimRefund(deps, refundId);
-    if (claim === null || (await takeOrNoteStep(deps, claim, since)) === 'rest') return;
+    if (claim === null || !(await advance(deps, claim, since))) return;
   }
 }
 
 /**
- * Notes a step that failed by a fault of ours or by an answer that cannot be put on record as one without an answer, so that
- * it is counted, tried again more slowly, and flagged in time.
+ * Takes one step. A step that fails through a bug, or through an answer that cannot be stored, is recorded as unanswered:
+ * it counts as a failure, is retried more slowly and is flagged in time.
+ * @returns true when the next step is due at once.
  */
-async function takeOrNoteStep(deps: Dependencies, claim: Claim, since: number): Promise<StepResult> {
+async function advance(deps: Dependencies, claim: Claim, since: number): Promise<boolean> {
   try {
-    return await takeStep(deps, claim, since);
+    const outcome = await takeStep(deps, claim, since);
+    return outcome !== null && (await record(deps, claim, outcome));
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error;
     deps.log.error({ err: error, refundId: claim.refund.id, step: claim.step }, 'a step failed');
-    const context = { deps, claim, settings: deps.settings, random: deps.random };
-    return await record(context, stepFailed(context));
+    return await record(deps, claim, stepFailed({ claim, settings: deps.settings, random: deps.random }));
   }
 }
 
-async function takeStep(deps: Dependencies, claim: Claim, since: number): Promise<StepResult> {
-  const context = { deps, claim, settings: deps.settings, random: deps.random };
-  if (claim.step === 'cancel') return await record(context, cancelledUnsent());
+/** @returns true when the next step is due at once. */
+async function record(deps: Dependencies, claim: Claim, outcome: StepOutcome): Promise<boolean> {
+  const { refund } = claim;
+  // First, so that the payment is read again even if this process dies before the outcome is recorded.
+  if (outcome.isPaymentStale) await markPaymentsStale(deps.db, refund, [refund.transactionId]);
+  const result = await recordOutcome(deps, claim, outcome);
+  return result === 'resync' || (result === 'recorded' && outcome.dueInMs === 0);
+}
+
+/** @returns what follows; null when the lease was lost and there is nothing to record. */
+async function takeStep(deps: Dependencies, claim: Claim, since: number): Promise<StepOutcome | null> {
+  const context = { claim, settings: deps.settings, random: deps.random };
+  if (claim.step === 'cancel') return cancelledUnsent();
   let processor: Processor;
   try {
     processor = await deps.connections.connect(claim.account);
   } catch (error) {
     if (!isUnusableCredentials(error)) throw error;
-    return await recordUnusable(context, error.message);
+    return accountUnusable(context, error.message);
   }
-  return await takeStepAt({ ...context, processor }, since);
+  return await callProcessor({ ...context, deps, processor }, claim.step, since);
 }
 
-function takeStepAt(context: StepContext, since: number): Promise<StepResult> {
-  switch (context.claim.step) {
+function callProcessor(
+  context: StepContext,
+  step: Exclude<Claim['step'], 'cancel'>,
+  since: number,
+): Promise<StepOutcome | null> {
+  switch (step) {
     case 'verify':
       return verifyPayment(context);
     case 'send':
@@ -70,18 +89,5 @@ function takeStepAt(context: StepContext, since: number): Promise<StepResult> {
       return cancelAtProcessor(context);
     case 'review':
       return reviewRefund(context);
-    case 'cancel':
-      throw new TypeError('A refund that was not sent is cancelled without its processor');
   }
-}
-
-/** The stored credentials cannot be used: nothing was called. */
-async function recordUnusable(context: Omit<StepContext, 'processor'>, message: string): Promise<StepResult> {
-  const failure = { code: 'credentials_unusable', message };
-  const { claim, settings } = context;
-  if (claim.step === 'review') {
-    return await record(context, { moves: [], dueInMs: settings.MISCONFIGURED_RETRY_MS });
-  }
-  if (claim.step === 'send') return await record(context, credentialsRefused(context, failure));
-  return await record(context, misconfigured(context, 'attempt.misconfigured', failure));
 }

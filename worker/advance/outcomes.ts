@@ -1,21 +1,22 @@
 import { formatAmount } from '../../shared/money/money.ts';
 import type { Settings } from '../../shared/platform/config.ts';
-import type { AttemptOutcome, Prisma, Refund } from '../../shared/platform/database.ts';
+import type { AttemptOutcome, Payment, Prisma, Refund } from '../../shared/platform/database.ts';
 import {
+  type CancelResult,
   isLive,
   type ProcessorFailure,
   type ProcessorRefund,
 } from '../../shared/processors/contract/processor.ts';
 import type { Claim } from '../../shared/refunds/lifecycle/claim.ts';
-import type { Finding } from '../../shared/refunds/lifecycle/record.ts';
+import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
 import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/model/backoff.ts';
 import type { RefundEventType } from '../../shared/refunds/model/event-types.ts';
 import { lookupConclusiveAt } from '../../shared/refunds/model/lookup-proof.ts';
 import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/model/refund.ts';
 
-// What each answer of a processor does to a refund: pure, so that it can be shown as a table.
+// What follows for a refund from each answer of a processor. Pure functions.
 
-/** Everything that decides besides the answer itself. */
+/** What the outcome depends on besides the answer. */
 export interface OutcomeContext {
   claim: Claim;
   settings: Settings;
@@ -23,14 +24,18 @@ export interface OutcomeContext {
   random: () => number;
 }
 
-/** A call that surely moved nothing and may be made again later. */
+/** A call without effect that may be repeated later. */
 export interface Unavailable {
   failure: ProcessorFailure;
   retryAfterMs: number | null;
 }
 
-/** The processor has the refund: notes its id and goes as far as its state allows. */
-export function accepted(context: OutcomeContext, type: RefundEventType, found: ProcessorRefund): Finding {
+/** The processor has the refund: stores its id and moves the refund as far as its state there allows. */
+export function accepted(
+  context: OutcomeContext,
+  type: RefundEventType,
+  found: ProcessorRefund,
+): StepOutcome {
   const { claim } = context;
   const mismatch = mismatchOf(claim.refund, found);
   const noted = { to: 'processing', type, detail: describe(found) } as const;
@@ -52,8 +57,8 @@ export function accepted(context: OutcomeContext, type: RefundEventType, found: 
   return { ...end, moves: [noted, ...end.moves], change: { ...change, ...end.change }, attempt };
 }
 
-/** The refund has reached its end at the processor. */
-export function settled(found: ProcessorRefund): Finding {
+/** The refund has ended at the processor. */
+export function settled(found: ProcessorRefund): StepOutcome {
   const to = found.state === 'open' ? 'processing' : found.state;
   const failure = found.failure ?? {
     code: 'processor_failed',
@@ -66,8 +71,8 @@ export function settled(found: ProcessorRefund): Finding {
   };
 }
 
-/** The refund will never be at the processor. */
-export function failed(failure: ProcessorFailure, attempt?: AttemptOutcome): Finding {
+/** The refund will not be at the processor. */
+export function failed(failure: ProcessorFailure, attempt?: AttemptOutcome): StepOutcome {
   return {
     ...end,
     moves: [{ to: 'failed', type: 'refund.failed', detail: { ...failure } }],
@@ -76,12 +81,12 @@ export function failed(failure: ProcessorFailure, attempt?: AttemptOutcome): Fin
   };
 }
 
-/** It surely is not at the processor, which is not asked. */
-export function cancelledUnsent(): Finding {
+/** The refund is not at the processor, which is not called. */
+export function cancelledUnsent(): StepOutcome {
   return {
     ...end,
     moves: [{ to: 'cancelled', type: 'refund.cancelled', detail: { sent: false } }],
-    unlessNews: true,
+    unlessResync: true,
   };
 }
 
@@ -91,12 +96,12 @@ function asChange({ code, message }: ProcessorFailure) {
   return { failureCode: code, failureMessage: message };
 }
 
-/** Surely not at the processor, and tried again until the retry deadline. */
+/** Not at the processor: retried until the retry deadline. */
 export function unavailable(
   context: OutcomeContext,
   { failure, retryAfterMs }: Unavailable,
-  attempt?: Finding['attempt'],
-): Finding {
+  attempt?: StepOutcome['attempt'],
+): StepOutcome {
   const ended = attempt === undefined ? {} : { attempt };
   if (isPastDeadline(context)) return { ...givenUp(failure.message), ...ended };
   const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
@@ -110,8 +115,8 @@ export function unavailable(
   };
 }
 
-/** An attempt whose outcome is not known: looked up before anything else. */
-export function unknown(context: OutcomeContext, failure: ProcessorFailure, replied: boolean): Finding {
+/** An attempt of unknown outcome: the lookup comes first. */
+export function unknown(context: OutcomeContext, failure: ProcessorFailure, replied: boolean): StepOutcome {
   const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
   return {
     moves: [{ to: 'processing', type: 'attempt.unknown', detail: { ...failure } }],
@@ -122,8 +127,8 @@ export function unknown(context: OutcomeContext, failure: ProcessorFailure, repl
   };
 }
 
-/** A lookup that found nothing, which is proof only once the attempt has surely ended and the processor would show it. */
-export function absent(context: OutcomeContext): Finding {
+/** A lookup that found nothing: proof only once the attempt has ended and the processor would show it. */
+export function absent(context: OutcomeContext): StepOutcome {
   const { claim, settings } = context;
   const conclusiveAt = lookupConclusiveAt(settings, claim.refund, claim.work, claim.attempt);
   const missingMs = conclusiveAt.getTime() - claim.now.getTime();
@@ -131,7 +136,7 @@ export function absent(context: OutcomeContext): Finding {
     const detail = { conclusiveAt: conclusiveAt.toISOString() };
     return { moves: [{ to: 'processing', type: 'lookup.inconclusive', detail }], dueInMs: missingMs };
   }
-  // Of an attempt whose worker died it is known from here on that it was not applied.
+  // An attempt whose worker died was not applied.
   const attempt = { outcome: 'unavailable' } as const;
   if (isPastDeadline(context)) return { ...givenUp('it has no such refund'), attempt };
   return {
@@ -149,7 +154,7 @@ export function unanswered(
   type: 'lookup.unanswered' | 'cancel.unanswered',
   failure: ProcessorFailure,
   retryAfterMs: number | null,
-): Finding {
+): StepOutcome {
   const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
   return {
     moves: [{ to: 'processing', type, detail: { ...failure } }],
@@ -159,11 +164,11 @@ export function unanswered(
   };
 }
 
-/** A step of which nothing is known but that it failed on our side; what was sent before may have arrived. */
-export function stepFailed(context: OutcomeContext): Finding {
+/** A step that failed on our side: what was sent may have arrived. */
+export function stepFailed(context: OutcomeContext): StepOutcome {
   const failure = {
     code: 'step_failed',
-    message: 'What the processor answered could not be recorded; the log of the worker tells why.',
+    message: 'The answer of the processor could not be recorded. See the log of the worker.',
   };
   switch (context.claim.step) {
     case 'send':
@@ -177,8 +182,8 @@ export function stepFailed(context: OutcomeContext): Finding {
   }
 }
 
-/** A refund at the processor whose state could not be read: the timeline tells once a person has to look. */
-export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: Unavailable): Finding {
+/** A refund at the processor whose state could not be read. Only the flag, in time, adds a timeline entry. */
+export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: Unavailable): StepOutcome {
   const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
   const unread = stillUnknown(context, failure);
   return {
@@ -193,95 +198,137 @@ export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: 
 }
 
 /**
- * What a refund at the processor has become. One that moved another amount than was asked is never called completed; one
- * that moved nothing has ended, whatever amount it was made for.
+ * The state of a refund at the processor. A refund of another amount or currency than requested is flagged, never completed;
+ * one that moved nothing has ended, whatever its amount.
  */
-export function stateRead(context: OutcomeContext, found: ProcessorRefund): Finding {
+export function stateRead(context: OutcomeContext, found: ProcessorRefund): StepOutcome {
   if (!isLive(found)) return settled(found);
   const mismatch = mismatchOf(context.claim.refund, found);
   if (mismatch !== null) return flagged(context, 'settlement.flagged', mismatch);
   if (found.state === 'completed') return settled(found);
   const { refund, work } = context.claim;
   const consecutiveFailures = work.consecutiveFailures + 1;
-  const hasNews = found.processorStatus !== refund.processorStatus || hasOwnFlag(work);
+  const hasChanged = found.processorStatus !== refund.processorStatus || hasOwnFlag(work);
   const { processorStatus } = found;
   return {
-    moves: hasNews ? [{ to: 'processing', type: 'settlement.progress', detail: { processorStatus } }] : [],
-    change: hasNews ? { processorStatus } : {},
+    moves: hasChanged ? [{ to: 'processing', type: 'settlement.progress', detail: { processorStatus } }] : [],
+    change: hasChanged ? { processorStatus } : {},
     dueInMs: settlementPause(context, consecutiveFailures),
     consecutiveFailures,
     retrying: false,
-    ...(hasNews ? { flag: null } : {}),
+    ...(hasChanged ? { flag: null } : {}),
   };
 }
 
-/** Refused credentials: nothing moves until the account is corrected; the refund is kept, flagged and tried again slowly. */
+/** Refused credentials: the refund is kept, flagged and retried slowly until the account is corrected. */
 export function misconfigured(
   context: OutcomeContext,
   type: RefundEventType,
   failure: ProcessorFailure,
-  more: Partial<Finding> = {},
-): Finding {
+  more: Partial<StepOutcome> = {},
+): StepOutcome {
   return flagged(context, type, `The processor account cannot be used: ${failure.message}`, more);
 }
 
+/** Refused credentials of a send: the attempt was the only one of unknown outcome, so none is unknown now. */
+export function credentialsRefused(context: OutcomeContext, failure: ProcessorFailure): StepOutcome {
+  const more = { attempt: { outcome: 'misconfigured' }, isKnown: true } as const;
+  return misconfigured(context, 'attempt.misconfigured', failure, more);
+}
+
+/** The stored credentials cannot be used: the processor was not called. */
+export function accountUnusable(context: OutcomeContext, message: string): StepOutcome {
+  const failure = { code: 'credentials_unusable', message };
+  if (context.claim.step === 'review') return { moves: [], dueInMs: context.settings.MISCONFIGURED_RETRY_MS };
+  if (context.claim.step === 'send') return credentialsRefused(context, failure);
+  return misconfigured(context, 'attempt.misconfigured', failure);
+}
+
 /**
- * Keeps the refund's status and says why a person has to look; a reason that stands already, or that has to wait for
- * another one, is not told twice, unless there is more. It is tried again slowly, because what a person fixes is often not
- * fixed here.
+ * Flags the refund, keeps its status and retries slowly, because the cause is often fixed elsewhere. The timeline gets no
+ * entry for a flag that the refund has already, or that a flag for another refund precedes, unless there is more to record.
  */
 export function flagged(
   { claim, settings }: OutcomeContext,
   type: RefundEventType,
   reason: string,
-  more: Partial<Finding> = {},
-): Finding {
+  more: Partial<StepOutcome> = {},
+): StepOutcome {
   const isCovered = claim.work.flagReason === reason || isFlaggedForExtra(claim.work);
-  const isTold = isCovered && Object.keys(more).length === 0;
+  const isRepeated = isCovered && Object.keys(more).length === 0;
   return {
-    moves: isTold ? [] : [{ to: claim.refund.status, type, detail: { reason } }],
+    moves: isRepeated ? [] : [{ to: claim.refund.status, type, detail: { reason } }],
     ...more,
     dueInMs: settings.MISCONFIGURED_RETRY_MS,
     consecutiveFailures: claim.work.consecutiveFailures + 1,
-    ...(isTold ? {} : { flag: reason }),
+    ...(isRepeated ? {} : { flag: reason }),
   };
 }
 
-/** The end of a refund that could not be brought to the processor in time. */
-function givenUp(lastWords: string): Finding {
-  const message = `The processor could not be reached in time; it last said: ${lastWords}`;
+/** The refund could not be sent before the retry deadline. */
+function givenUp(lastMessage: string): StepOutcome {
+  const message = `The processor could not be reached in time; it last said: ${lastMessage}`;
   return failed({ code: 'processor_unavailable', message });
 }
 
-/** True when a refund that is not at the processor has been tried for long enough, counted from the first trouble. */
+/** True when the retry deadline has passed, counted from the first failure. */
 function isPastDeadline({ claim, settings }: OutcomeContext): boolean {
   const { retryingSince } = claim.work;
   if (retryingSince === null) return false;
-  return claim.now.getTime() - retryingSince.getTime() >= settings.UNAVAILABLE_HORIZON_MS;
+  return claim.now.getTime() - retryingSince.getTime() >= settings.RETRY_DEADLINE_MS;
 }
 
-/** A try that brought no answer: the trouble goes on and, once it has lasted for too long, a person has to look. */
+/** A call without an answer: the refund is flagged once that has lasted for too long. */
 function stillUnknown(
   { claim, settings }: OutcomeContext,
   failure: ProcessorFailure,
 ): { retrying: true; flag?: string } {
   const { retryingSince, flaggedAt } = claim.work;
-  const troubledMs = claim.now.getTime() - (retryingSince ?? claim.now).getTime();
-  if (troubledMs < settings.UNKNOWN_HORIZON_MS || flaggedAt !== null) return { retrying: true };
-  const trouble =
+  const unansweredMs = claim.now.getTime() - (retryingSince ?? claim.now).getTime();
+  if (unansweredMs < settings.FLAG_UNKNOWN_AFTER_MS || flaggedAt !== null) return { retrying: true };
+  const problem =
     claim.refund.externalRefundId === null
       ? 'Its outcome at the processor is unknown'
       : 'The processor has it and has not answered for too long';
-  return { retrying: true, flag: `${trouble}; the processor last said: ${failure.message}` };
+  return { retrying: true, flag: `${problem}; the processor last said: ${failure.message}` };
 }
 
-/** Why what the processor has is not what was asked; null when it is. */
+/** How the processor's refund differs from the requested one; null when it does not. */
 export function mismatchOf(refund: Refund, found: ProcessorRefund): string | null {
   if (found.amount === refund.amount && found.currency === refund.currency) return null;
   return `The processor has ${formatAmount(found.amount, found.currency)} under ${found.id}, asked were ${formatAmount(refund.amount, refund.currency)}.`;
 }
 
-/** The pause before the same is tried again, in milliseconds. */
+/** The payment was read. The refund goes on, unless it does not fit and has failed, so that its lease is lost. */
+export function paymentStored(context: OutcomeContext, { amount }: Pick<Payment, 'amount'>): StepOutcome {
+  if (amount !== null) return { moves: [], dueInMs: 0, consecutiveFailures: 0 };
+  // The amount could not be stored. The pause keeps the payment from being read in a loop.
+  const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
+  return { moves: [], dueInMs: retryPause(context, consecutiveFailures), consecutiveFailures };
+}
+
+/**
+ * The processor did not confirm a cancellation, and the refund is open. A refusal ends the cancellation, also one of a key
+ * without the permission. Without an answer it is repeated, which is harmless.
+ */
+export function cancelUnconfirmed(
+  context: OutcomeContext,
+  answer: Exclude<CancelResult, { kind: 'cancelled' }>,
+): StepOutcome {
+  if (answer.kind === 'refused' || answer.kind === 'misconfigured') {
+    return {
+      moves: [{ to: 'processing', type: 'cancel.refused', detail: { ...answer.failure } }],
+      dueInMs: settlementPause(context, 1),
+      endsCancel: true,
+      consecutiveFailures: 0,
+      retrying: false,
+    };
+  }
+  const retryAfterMs = answer.kind === 'unavailable' ? answer.retryAfterMs : null;
+  return unanswered(context, 'cancel.unanswered', answer.failure, retryAfterMs);
+}
+
+/** The pause before the next retry, in milliseconds. */
 export function retryPause(
   { settings, random }: Pick<OutcomeContext, 'settings' | 'random'>,
   consecutiveFailures: number,
@@ -291,8 +338,8 @@ export function retryPause(
   return retryDelayMs(consecutiveFailures, { baseMs, capMs }, random, retryAfterMs);
 }
 
-/** The pause before settlement is read again, in milliseconds. */
-export function settlementPause(
+/** The pause before settlement is checked again, in milliseconds. */
+function settlementPause(
   { settings, random }: Pick<OutcomeContext, 'settings' | 'random'>,
   consecutiveFailures: number,
 ): number {
@@ -300,7 +347,7 @@ export function settlementPause(
   return settlementDelayMs(consecutiveFailures, { baseMs, capMs }, random);
 }
 
-/** What the processor said of a refund, for the timeline. */
+/** The processor's refund, for the timeline. */
 export function describe(found: ProcessorRefund): Prisma.InputJsonObject {
   const failure = found.failure === null ? {} : { code: found.failure.code, message: found.failure.message };
   return { externalRefundId: found.id, processorStatus: found.processorStatus, ...failure };

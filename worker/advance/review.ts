@@ -1,5 +1,4 @@
 import { formatAmount } from '../../shared/money/money.ts';
-import { doubtPayments } from '../../shared/payments/payment.ts';
 import type { Database, Prisma, Refund } from '../../shared/platform/database.ts';
 import {
   isLive,
@@ -13,20 +12,20 @@ import {
   reviewFlaggedEvent,
 } from '../../shared/refunds/decisions/named-problem.ts';
 import { wasForced } from '../../shared/refunds/decisions/person-decisions.ts';
-import { referenceTo } from '../../shared/refunds/lifecycle/reference.ts';
-import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/model/refund.ts';
+import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
+import { hasOwnFlag, isFlaggedForExtra, referenceTo } from '../../shared/refunds/model/refund.ts';
 import type { RefundStatus } from '../../shared/refunds/model/states.ts';
 import { describe, mismatchOf, retryPause } from './outcomes.ts';
-import { record, type StepContext, type StepResult } from './step.ts';
+import type { StepContext } from './steps.ts';
 
-/** A review is not urgent: while the processor cannot be asked, it is repeated after the pause of this many retries. */
+/** A review is not urgent: while the processor is unreachable, it is repeated after the pause of this many failures. */
 const retryAttempt = 6;
 
 /**
- * Reads a refund that has ended here once more, because something says that the processor has news. Money that came back
+ * Reads a refund that has ended here once more, because a resync was requested. Money that came back
  * makes a completed refund failed; every other contradiction is flagged for a person, and nothing goes backwards.
  */
-export async function reviewRefund(context: StepContext): Promise<StepResult> {
+export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
   const { deps, claim, processor, settings } = context;
   const { refund } = claim;
   const options = { timeoutMs: settings.PROCESSOR_TIMEOUT_MS };
@@ -40,15 +39,15 @@ export async function reviewRefund(context: StepContext): Promise<StepResult> {
       if (await isAnothers(deps.db, refund, answer.value)) return await endAbsent(context);
       return await recordReview(context, answer.value);
     case 'not-found':
-    // Without its payment the processor cannot be asked for the refund, however often, and contradicts nothing.
+    // Without the payment the processor cannot have the refund under it, which contradicts nothing.
     case 'payment-not-found':
       return await endAbsent(context);
     case 'unavailable': {
       const dueInMs = retryPause(context, retryAttempt, answer.retryAfterMs);
-      return await record(context, { moves: [], dueInMs });
+      return { moves: [], dueInMs };
     }
     case 'misconfigured':
-      return await record(context, { moves: [], dueInMs: settings.MISCONFIGURED_RETRY_MS });
+      return { moves: [], dueInMs: settings.MISCONFIGURED_RETRY_MS };
   }
 }
 
@@ -69,31 +68,31 @@ async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund):
   return holders > 0;
 }
 
-async function recordReview(context: StepContext, found: ProcessorRefund): Promise<StepResult> {
+async function recordReview(context: StepContext, found: ProcessorRefund): Promise<StepOutcome> {
   const { deps, claim } = context;
   const { refund } = claim;
   if (refund.status === 'completed') {
     if (isLive(found)) return await endReview(context, mismatchOf(refund, found), found);
     const insisted = await wasForced(deps.db, refund);
-    return insisted ? await endReview(context, denial(found), found) : await reverse(context, found);
+    return insisted ? await endReview(context, denial(found), found) : reverse(found);
   }
   if (!isLive(found)) return await endReview(context, null, found);
   // What moved there without a reservation here counts as refunded outside, once the payment is read again.
-  await doubtPayments(deps.db, refund, [refund.transactionId]);
-  return await endReview(context, contradiction(refund.status, found), found);
+  const outcome = await endReview(context, contradiction(refund.status, found), found);
+  return { ...outcome, isPaymentStale: true };
 }
 
-async function endAbsent(context: StepContext): Promise<StepResult> {
+async function endAbsent(context: StepContext): Promise<StepOutcome> {
   return await endReview(context, absence(context), null);
 }
 
-/** The money came back: the client must not believe in it any longer, and it can be refunded again. */
-async function reverse(context: StepContext, found: ProcessorRefund): Promise<StepResult> {
+/** The money came back: the refund fails, and its amount can be refunded again. */
+function reverse(found: ProcessorRefund): StepOutcome {
   const failure: ProcessorFailure = found.failure ?? {
     code: 'reversed',
     message: `The processor reports the refund as ${found.processorStatus}: the money came back.`,
   };
-  return await record(context, {
+  return {
     moves: [{ to: 'failed', type: 'refund.failed', detail: { ...describe(found), ...failure } }],
     change: {
       processorStatus: found.processorStatus,
@@ -102,7 +101,7 @@ async function reverse(context: StepContext, found: ProcessorRefund): Promise<St
     },
     dueInMs: null,
     flag: null,
-  });
+  };
 }
 
 /**
@@ -115,7 +114,7 @@ async function endReview(
   context: StepContext,
   problem: string | null,
   found: ProcessorRefund | null,
-): Promise<StepResult> {
+): Promise<StepOutcome> {
   const { deps, claim } = context;
   const { refund, work, now } = claim;
   const entry = (type: 'review.agreed' | 'review.flagged', detail: Prisma.InputJsonObject = {}) => ({
@@ -124,15 +123,15 @@ async function endReview(
     detail,
   });
   if (problem === null && hasOwnFlag(work)) {
-    return await record(context, { moves: [entry('review.agreed')], dueInMs: null, flag: null });
+    return { moves: [entry('review.agreed')], dueInMs: null, flag: null };
   }
   const isCovered = problem === work.flagReason || isFlaggedForExtra(work);
   const name = problem === null || isCovered ? null : compare(found, { ...refund, work }, now);
   if (problem === null || isCovered || (name !== null && (await isLetStand(deps.db, refund.id, name)))) {
-    return await record(context, { moves: [], dueInMs: null });
+    return { moves: [], dueInMs: null };
   }
   const detail = { reason: problem, ...namedAs(name) };
-  return await record(context, { moves: [entry(reviewFlaggedEvent, detail)], dueInMs: null, flag: problem });
+  return { moves: [entry(reviewFlaggedEvent, detail)], dueInMs: null, flag: problem };
 }
 
 /** What reconciliation calls the problem, so that a decision about it holds there, too. */

@@ -1,59 +1,22 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { warnSparingly } from '../../shared/platform/log.ts';
-import { processorNames } from '../../shared/processors/registry.ts';
 
-/** Refunds that one sweep wakes per processor; the next sweep continues. */
+/** Refunds that one sweep enqueues per processor; the next sweep goes on. */
 const batchSize = 500;
 
-/** A refund whose job was lost is woken again after this time. */
+/** A refund whose job was lost is enqueued again after this time. */
 const repeatAfterMs = 5_000;
 
 /**
- * Sweeps again and again until it is closed, from a timer of this process: neither a queue that was emptied or is gone
- * nor the clock of a machine can keep it from doing so. Each processor has a round of its own, so that a queue which
- * hangs holds up nothing but its own refunds. Workers that sweep at the same time share the work.
- */
-export function startSweeping(deps: Dependencies): { close(): Promise<void> } {
-  const stopped = new AbortController();
-  const rounds = processorNames.map((processor) => sweepAgainAndAgain(deps, processor, stopped.signal));
-  return {
-    async close() {
-      stopped.abort();
-      await Promise.all(rounds);
-    },
-  };
-}
-
-async function sweepAgainAndAgain(
-  deps: Dependencies,
-  processor: string,
-  stopped: AbortSignal,
-): Promise<void> {
-  const log = deps.log.child({ processor });
-  const warn = warnSparingly(log, 'what is due could not be swept; it is tried again');
-  while (!stopped.aborted) {
-    await sweep(deps, processor).catch(warn);
-    await sleep(pauseMs(deps), null, { signal: stopped }).catch(() => {});
-  }
-}
-
-/** Up to a quarter more or less: workers that were started together do not stay together. */
-function pauseMs({ settings, random }: Dependencies): number {
-  return settings.SWEEP_INTERVAL_MS * (0.75 + random() * 0.5);
-}
-
-/**
- * Wakes the refunds of a processor that are due: retries, settlement polls, and whatever the queue lost. The database
- * alone knows when something is due, so an emptied or unreachable queue costs time and never a refund.
- * @throws when the database or the queue cannot be worked with; the next sweep finds what this one did not wake.
+ * Enqueues the refunds of a processor that are due: retries, settlement checks and jobs that were lost. Only the database
+ * says what is due, so an emptied or unreachable queue delays a refund and never loses it.
+ * @throws when the database or the queue is unavailable; the next sweep enqueues what this one did not.
  */
 export async function sweep(deps: Dependencies, processor: string): Promise<void> {
   const due = await takeDue(deps, processor);
-  if (due.length > 0) await deps.queues.wakeAll(processor, due);
+  if (due.length > 0) await deps.queues.enqueueAll(processor, due);
 }
 
-/** Marks what is due as enqueued, so that two sweeps at once share the work and a backlog is not queued every second. */
+/** Marks what is due as enqueued, so that concurrent sweeps share the work and a backlog is not enqueued every second. */
 async function takeDue(deps: Dependencies, processor: string): Promise<string[]> {
   const due = await deps.db.$queryRaw<{ id: string }[]>`
     UPDATE refund_work SET enqueued_at = service_time()

@@ -4,7 +4,7 @@ import { actorOf } from '../../../shared/people/acting.ts';
 import { leastRoleInAll } from '../../../shared/people/find-members.ts';
 import { holdSession } from '../../../shared/people/sessions.ts';
 import { auditEverywhere } from '../../../shared/platform/audit-log.ts';
-import { redact } from '../../../shared/platform/redact.ts';
+import { redact } from '../../../shared/platform/log.ts';
 import { visitorOf } from '../http/access.ts';
 import { accessOf } from './board-access.ts';
 import { mayNotOrder } from './board-errors.ts';

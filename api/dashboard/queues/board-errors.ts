@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../shared/platform/errors.ts';
-import { isQueueUnavailable, isRefusedByQueue } from '../../../shared/platform/queue-errors.ts';
+import { isQueueUnavailable, isRefusedByQueue } from '../../../shared/platform/queues.ts';
 
 /** What went wrong on the board in the words of this service; what is unknown here stays what it is. */
 export function boardError(error: Error & { code?: unknown }): Error {

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../shared/platform/errors.ts';
-import { findAccount } from '../../../shared/processors/accounts/find-account.ts';
+import { findAccount } from '../../../shared/processors/accounts/connections.ts';
 import { processorKind, processorNames } from '../../../shared/processors/registry.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../../../shared/platform/errors.ts';
-import { findAccount } from '../../../shared/processors/accounts/find-account.ts';
+import { findAccount } from '../../../shared/processors/accounts/connections.ts';
 import { processorKind, processorNames } from '../../../shared/processors/registry.ts';
-import { recordEvent } from '../../../shared/refunds/lifecycle/receive-event.ts';
+import { recordEvent } from '../../../shared/refunds/lifecycle/resync.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import { acceptRawBody } from '../../http/raw-body.ts';
 import type { Api } from '../../http/route.ts';

@@ -1,5 +1,5 @@
-import { holdsStorableTexts, unstorableMessage } from '../../../shared/platform/storable-text.ts';
-import { forbiddenMetadataKeys, metadataLimits } from '../../../shared/refunds/model/metadata-limits.ts';
+import { holdsStorableTexts, unstorableMessage } from '../../../shared/platform/json.ts';
+import { forbiddenMetadataKeys, metadataLimits } from '../../../shared/refunds/model/refund.ts';
 
 /** Why metadata cannot be stored as it is, for the caller; null when it can. */
 export function checkMetadata(metadata: Record<string, unknown>): string | null {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isCurrency } from '../../../shared/money/money.ts';
-import { isClientSecret } from '../../../shared/processors/contract/client-secret.ts';
-import { metadataLimits } from '../../../shared/refunds/model/metadata-limits.ts';
+import { isClientSecret } from '../../../shared/processors/contract/credentials.ts';
 import { initiators, refundReasons } from '../../../shared/refunds/model/reasons.ts';
+import { metadataLimits } from '../../../shared/refunds/model/refund.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 import { checkMetadata } from './metadata-schema.ts';
 

@@ -174,7 +174,7 @@ CREATE TABLE "payment" (
     "refunded_outside" BIGINT NOT NULL DEFAULT 0,
     "reserved" BIGINT NOT NULL DEFAULT 0,
     "fetched_at" TIMESTAMPTZ(3),
-    "doubted_at" TIMESTAMPTZ(3),
+    "stale_since" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
     CONSTRAINT "payment_pkey" PRIMARY KEY ("organization_id","environment","processor","transaction_id")
@@ -221,7 +221,7 @@ CREATE TABLE "refund_work" (
     "lease_token" BIGINT,
     "unknown_since" TIMESTAMPTZ(3),
     "resync_requested_at" TIMESTAMPTZ(3),
-    "resync_news" TEXT,
+    "reported_state" TEXT,
     "cancel_requested_at" TIMESTAMPTZ(3),
     "retrying_since" TIMESTAMPTZ(3),
     "consecutive_failures" INTEGER NOT NULL DEFAULT 0,
@@ -236,7 +236,7 @@ CREATE TABLE "refund_work" (
 CREATE TABLE "refund_attempt" (
     "refund_id" TEXT NOT NULL,
     "number" INTEGER NOT NULL,
-    "key_version" INTEGER NOT NULL,
+    "idempotency_key_version" INTEGER NOT NULL,
     "started_at" TIMESTAMPTZ(3) NOT NULL,
     "ended_at" TIMESTAMPTZ(3),
     "outcome" "attempt_outcome",
@@ -419,7 +419,7 @@ ALTER TABLE "policy" ADD CONSTRAINT "policy_organization_id_fkey" FOREIGN KEY ("
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_fkey" FOREIGN KEY ("organization_id") REFERENCES "organization"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 
--- The last line of defence: code that is wrong fails here instead of moving money twice or forgetting it.
+-- The last line of defence: a bug fails here instead of moving money twice or losing a refund.
 
 -- Our refunds and those made elsewhere never add up to more than was paid.
 ALTER TABLE "payment"
@@ -450,7 +450,7 @@ ALTER TABLE "refund_work"
 
 ALTER TABLE "refund_attempt"
     ADD CONSTRAINT "refund_attempt_number_from_one" CHECK (number >= 1),
-    ADD CONSTRAINT "refund_attempt_key_version_from_one" CHECK (key_version >= 1),
+    ADD CONSTRAINT "refund_attempt_idempotency_key_version_from_one" CHECK (idempotency_key_version >= 1),
     ADD CONSTRAINT "refund_attempt_ends_with_outcome" CHECK ((ended_at IS NULL) = (outcome IS NULL));
 
 ALTER TABLE "refund_event"
@@ -472,13 +472,13 @@ ALTER TABLE "invitation"
     ADD CONSTRAINT "invitation_token_hash_is_sha256" CHECK (octet_length(token_hash) = 32),
     ADD CONSTRAINT "invitation_ends_once" CHECK (accepted_at IS NULL OR revoked_at IS NULL);
 
--- An idempotency key is bound to one refund of the organization and environment, for good.
+-- An idempotency key belongs to one refund of the organization and environment.
 CREATE UNIQUE INDEX "refund_idempotency_key" ON "refund"("organization_id", "environment", "idempotency_key")
     WHERE "idempotency_key" IS NOT NULL;
 CREATE UNIQUE INDEX "refund_cancel_key" ON "refund"("organization_id", "environment", "cancel_key")
     WHERE "cancel_key" IS NOT NULL;
 
--- Finds a refund by what its processor calls it; it has no such name while it is new.
+-- Finds a refund by the processor's id, which a new refund has not yet.
 CREATE INDEX "refund_by_processor_refund" ON "refund"("organization_id", "environment", "processor", "external_refund_id")
     WHERE "external_refund_id" IS NOT NULL;
 
@@ -495,14 +495,14 @@ CREATE UNIQUE INDEX "invitation_one_open_per_address" ON "invitation"("organizat
 -- One run per account at a time.
 CREATE UNIQUE INDEX "reconciliation_run_one_at_a_time" ON "reconciliation_run"("account_id") WHERE finished_at IS NULL;
 
--- Room on each page for the new versions of rows that are updated in place.
+-- Free space on each page for updates in place.
 ALTER TABLE "payment" SET (fillfactor = 70);
 ALTER TABLE "refund_work" SET (fillfactor = 50);
 
--- Leases are told apart by numbers that never repeat, also for work that is made anew.
+-- Lease tokens never repeat, also for work that is inserted again.
 CREATE SEQUENCE "lease_token";
 
--- History is only ever added to. The trigger fires once per statement, so it refuses even one that matches no row.
+-- History is append-only. The trigger fires once per statement, so it refuses even one that matches no row.
 CREATE FUNCTION refuse_change_of_history() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION '% is append-only: % is refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'restrict_violation';

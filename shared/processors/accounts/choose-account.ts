@@ -3,7 +3,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { processorKind, processorNames } from '../registry.ts';
 import type { AccountDependencies, AccountName } from './connections.ts';
 
-/** Whose payment is meant, and what the caller said of its processor. */
+/** A payment to find the account of. */
 export interface AccountQuestion {
   environment: Environment;
   transactionId: string;
@@ -11,12 +11,12 @@ export interface AccountQuestion {
 }
 
 /**
- * Finds the account that holds a payment: the processor that the caller named, else the one that the id's shape gives
- * away, else the only account, else the account that knows the id. It never guesses.
- * @param accounts all of the organization's in that environment.
- * @returns null when every account was asked and none knows the id.
- * @throws ServiceError validation_error for a processor that is unknown, not set up, or ambiguous;
- * service_unavailable when a processor that might know the id cannot be asked.
+ * Finds the account of a payment: the given processor, else the one that the format of the id belongs to, else the only
+ * account, else the account that has the payment. It never guesses.
+ * @param accounts all of the organization's accounts in the environment.
+ * @returns null when no account has the payment.
+ * @throws ServiceError validation_error for a processor that is unknown, not set up, or ambiguous; service_unavailable when a
+ * processor that may have the payment is unreachable.
  */
 export async function chooseAccount(
   deps: Pick<AccountDependencies, 'connections' | 'settings'>,

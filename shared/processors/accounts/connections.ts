@@ -2,14 +2,15 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database, ProcessorAccount } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import type { Environment } from '../../platform/environment.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type SecretBox, SecretUnreadableError } from '../../platform/secrets.ts';
-import { aroundCalls } from '../contract/around-calls.ts';
-import { processorFailure } from '../contract/failure.ts';
-import { maskSecrets } from '../contract/mask-secrets.ts';
+import { aroundCalls, maskSecrets } from '../contract/calls.ts';
+import { processorFailure } from '../contract/outcome.ts';
+import type { ProcessorFailure } from '../contract/processor.ts';
 import { type CallAnswer, InvalidCredentialsError, type Processor } from '../contract/processor.ts';
 import { processorKind } from '../registry.ts';
-import { clearMisconfigured, markMisconfigured, throttleAccount } from './account-trouble.ts';
 
 /** What calling processors needs. */
 export interface AccountDependencies extends PlatformDependencies {
@@ -23,13 +24,13 @@ export interface AccountKey {
   processor: string;
 }
 
-/** An account as callers name it: who it is and what is known of it, without its credentials. */
+/** An account without its credentials. */
 export type AccountName = Omit<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId' | 'createdAt'>;
 
-/** What a query for accounts without their credentials leaves out. */
+/** For Prisma's `omit`. */
 export const withoutCredentials = { encryptedCredentials: true, encryptionKeyId: true } as const;
 
-/** What a stored credential is bound to; see `SecretBox`. */
+/** The context that stored credentials are sealed with; see `SecretBox`. */
 export function credentialContext(key: AccountKey): string {
   return `processor-account/${key.organizationId}/${key.environment}/${key.processor}`;
 }
@@ -37,14 +38,14 @@ export function credentialContext(key: AccountKey): string {
 interface Connection {
   updatedAt: number;
   processor: Processor;
-  /** As last seen or noticed. */
+  /** As last read or noted. */
   state: Pick<AccountName, 'misconfiguredAt' | 'throttledUntil'>;
 }
 
 /**
- * Turns accounts into connected processors. A connection is kept until the account's credentials change, because the SDK
- * clients hold sockets. Whatever is called through it, refused credentials and requests for fewer calls are noted on the
- * account, for all processes; a throttled account is left alone.
+ * Connects accounts to their processors. A connection is kept until the credentials change, because SDK clients hold sockets.
+ * This is the one place that notes trouble on an account, for all processes: refused credentials and rate limits. No call is
+ * made for a throttled account.
  */
 export class ProcessorConnections {
   readonly #deps: { db: Database; clock: Clock; log: Logger; secrets: SecretBox };
@@ -94,7 +95,7 @@ export class ProcessorConnections {
     }
   }
 
-  /** Makes a call unless the account is to be left alone, and notes on the account what its answer says of it. */
+  /** Makes a call unless the account is throttled, and notes on the account what the answer says about it. */
   async #watch<Answer extends CallAnswer>(
     account: ProcessorAccount,
     { state }: Connection,
@@ -114,17 +115,14 @@ export class ProcessorConnections {
         state.misconfiguredAt = null;
       }
     } catch (error) {
-      // The answer must not be lost for it, and whoever calls next notices the same.
-      this.#deps.log.warn(
-        { accountId: account.id, err: error },
-        'what a processor said of its account was not noted',
-      );
+      // The answer must not be lost; the next call notes the same.
+      this.#deps.log.warn({ accountId: account.id, err: error }, 'the state of an account was not stored');
     }
     return answer;
   }
 }
 
-/** What only the processor itself can answer; a refusal may also come from the adapter, which has not called it then. */
+/** Answers that prove that the credentials work. A refusal does not: the adapter may have refused without a call. */
 const accepting: ReadonlySet<string> = new Set(['found', 'accepted', 'mismatched', 'cancelled']);
 
 function throttled(restMs: number): Extract<CallAnswer, { kind: 'unavailable' }> {
@@ -132,18 +130,74 @@ function throttled(restMs: number): Extract<CallAnswer, { kind: 'unavailable' }>
   return { kind: 'unavailable', failure, retryAfterMs: Math.ceil(restMs), rateLimited: false };
 }
 
-/** True for what `connect` throws when an account's stored credentials cannot be used; its message names no secret. */
+/** True for what `connect` throws when the stored credentials cannot be used. The message holds no secret. */
 export function isUnusableCredentials(
   error: unknown,
 ): error is SecretUnreadableError | InvalidCredentialsError {
   return error instanceof SecretUnreadableError || error instanceof InvalidCredentialsError;
 }
 
-/** The account that a refund goes through, by its own organization and environment and no other. */
+/** The account of a refund or payment. */
 export async function loadAccount(db: Database, key: AccountKey): Promise<AccountName> {
   const { organizationId, environment, processor } = key;
   return await db.processorAccount.findUniqueOrThrow({
     where: { organizationId_environment_processor: { organizationId, environment, processor } },
     omit: withoutCredentials,
   });
+}
+
+/** For a rate limit without Retry-After. */
+const defaultThrottleMs = 1_000;
+
+/**
+ * Throttles an account after a 429; other accounts are not affected.
+ * @returns until when no call is made for the account.
+ */
+async function throttleAccount(
+  { db, clock }: { db: Database; clock: Clock },
+  account: Pick<ProcessorAccount, 'id'>,
+  retryAfterMs: number | null,
+): Promise<Date> {
+  const restMs = Math.min(retryAfterMs ?? defaultThrottleMs, 60 * 60 * 1000);
+  const until = new Date(clock.now().getTime() + restMs);
+  await db.processorAccount.updateMany({
+    where: { id: account.id, OR: [{ throttledUntil: null }, { throttledUntil: { lt: until } }] },
+    data: { throttledUntil: until },
+  });
+  return until;
+}
+
+/** Marks the account's credentials as refused, unless they have been replaced since. */
+export async function markMisconfigured(
+  { db, clock, log }: { db: Database; clock: Clock; log: Logger },
+  account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
+  failure: ProcessorFailure,
+): Promise<void> {
+  log.error({ accountId: account.id, failure }, 'the processor refuses the credentials of an account');
+  await db.processorAccount.updateMany({
+    where: { id: account.id, updatedAt: account.updatedAt, misconfiguredAt: null },
+    data: { misconfiguredAt: clock.now() },
+  });
+}
+
+/** Clears the mark once the processor accepts the credentials. */
+async function clearMisconfigured(
+  { db }: { db: Database },
+  account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
+): Promise<void> {
+  await db.processorAccount.updateMany({
+    where: { id: account.id, updatedAt: account.updatedAt },
+    data: { misconfiguredAt: null },
+  });
+}
+
+/** @throws ServiceError not_found for an id that is malformed, unknown, or of an account at another processor. */
+export async function findAccount(db: Database, processor: string, id: string): Promise<AccountName> {
+  const account = isId('acc', id)
+    ? await db.processorAccount.findUnique({ where: { id }, omit: withoutCredentials })
+    : null;
+  if (account === null || account.processor !== processor) {
+    throw new ServiceError('not_found', 'No such processor account.');
+  }
+  return account;
 }

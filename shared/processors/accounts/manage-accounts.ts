@@ -12,10 +12,10 @@ import {
   withoutCredentials,
 } from './connections.ts';
 
-/** An account as it may be shown: without its credentials. */
+/** An account without its credentials. */
 export type AccountSummary = Omit<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>;
 
-/** An organization's accounts, live ones first; those of one environment when it is given. */
+/** An organization's accounts, live first; of all environments unless one is given. */
 export async function listProcessorAccounts(
   db: Database,
   organizationId: string,
@@ -30,11 +30,11 @@ export async function listProcessorAccounts(
 }
 
 /**
- * Sets up an organization's account at a processor, or replaces its credentials. They are sealed for exactly this
- * organization, environment and processor. Refunds that the old credentials may have held up are due at once.
- * @returns the account's id, which replacing keeps, and how many refunds are tried again.
+ * Adds an organization's account at a processor, or replaces its credentials. Refunds that may have waited for working
+ * credentials become due at once.
+ * @returns the account's id, which stays when credentials are replaced, and the number of refunds that became due.
  * @throws InvalidCredentialsError naming the field, never its value; ServiceError validation_error for an unknown
- * processor, not_found for the organization.
+ * processor, not_found for an unknown organization.
  */
 export async function setProcessorAccount(
   deps: Pick<AccountDependencies, 'db' | 'clock' | 'secrets'>,
@@ -75,7 +75,7 @@ async function storeCredentials(
     await tx.processorAccount.create({ data: { ...key, ...columns, id, createdAt: now, updatedAt: now } });
     return { id, replaced: false };
   }
-  // Every process notices new credentials by this time, so it moves on even where the clock has not.
+  // Processes notice new credentials by this time, so it has to change even within a millisecond.
   const updatedAt = new Date(Math.max(now.getTime(), existing.updatedAt.getTime() + 1));
   await tx.processorAccount.update({
     where,
@@ -85,9 +85,9 @@ async function storeCredentials(
 }
 
 /**
- * Makes due what may be waiting because of the account: every refund that the processor has not accepted, every one that is
- * flagged or to be cancelled, and every one that has ended and is to be read again. Looking too early is harmless. A refund
- * that a worker holds is left alone.
+ * Makes refunds due that may wait because of the account: those that the processor has not accepted, that are flagged or to be
+ * cancelled, or that have ended and wait for a resync. A step that comes too early is harmless. Refunds under a lease are left
+ * out.
  */
 async function resumeRefunds(
   tx: DatabaseTransaction,

@@ -3,27 +3,26 @@ import type { Processor, ReadResult, RefundPage } from '../contract/processor.ts
 import { type AccountDependencies, type AccountName, isUnusableCredentials } from './connections.ts';
 
 /**
- * What a test of a connection came to; `message` is the processor's, or says what is wrong on this side.
- * - `works`: the processor answered, and takes the credentials.
- * - `refused`: the credentials, or what they may do, are refused, or what is stored cannot be used.
- * - `unavailable`: no answer that says anything of the credentials.
- * - `throttled`: the processor wants to be left alone; it was not asked.
+ * The result of a connection test; `message` is the processor's, or names the problem with the stored credentials.
+ * - `works`: the processor accepts the credentials.
+ * - `refused`: the processor refuses the credentials or lacks a permission, or they cannot be used.
+ * - `unavailable`: the processor did not answer, or not about the credentials.
+ * - `throttled`: the account is throttled, so no call was made.
  */
 export type ConnectionTest =
   | { kind: 'works' }
   | { kind: 'refused' | 'unavailable'; message: string }
   | { kind: 'throttled'; until: Date };
 
-/** Somebody waits for it in front of a page. */
+/** A person is waiting for the page. */
 const longestMs = 10_000;
 
-/** A second in which no refund can have been made, so that the list of its refunds is one short request. */
+/** A second without refunds, so that listing them is one short request. */
 const emptyWindow = { from: new Date('2001-01-01T00:00:00Z'), to: new Date('2001-01-01T00:00:01Z') };
 
 /**
- * Asks the processor something harmless with the stored credentials; what that says of the account is noted on it, as
- * with any other call.
- * @param request.actor who wanted to know; for the audit log.
+ * Tests an account's credentials with a read that changes nothing. As with every call, trouble is noted on the account.
+ * @param request.actor for the audit log.
  */
 export async function testConnection(
   deps: AccountDependencies,

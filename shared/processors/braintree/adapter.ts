@@ -1,13 +1,13 @@
 import { toDecimal } from '../../money/money.ts';
-import { UnexpectedAnswerError } from '../contract/answer.ts';
-import { Deadline } from '../contract/deadline.ts';
-import { processorFailure } from '../contract/failure.ts';
+import { Deadline } from '../contract/calls.ts';
 import {
   asCancelResult,
   asLookupProblem,
   asReadProblem,
   asSubmissionResult,
+  processorFailure,
   submitted,
+  UnexpectedAnswerError,
   unavailable,
 } from '../contract/outcome.ts';
 import {
@@ -27,18 +27,16 @@ import {
   type WebhookRequest,
   type WebhookVerdict,
 } from '../contract/processor.ts';
-import { BraintreeClient, type BraintreeCredentials, openNotifications } from './client.ts';
-import { findCredits } from './find-credits.ts';
-import { isTransactionId } from './ids.ts';
-import { listRefunds } from './list-refunds.ts';
+import { BraintreeClient, type BraintreeCredentials, isTransactionId, openNotifications } from './client.ts';
+import { findCredits, listRefunds } from './list-refunds.ts';
 import { outcomeOf, outcomeOfRefusal } from './map-error.ts';
-import { saleStage } from './map-status.ts';
 import { planRefund, unpaid } from './plan-refund.ts';
 import {
   type BraintreeTransaction,
   isRefusal,
   readResult,
   readTransaction,
+  saleStage,
   toRefund,
   voidAsRefund,
 } from './replies.ts';
@@ -52,7 +50,7 @@ export class BraintreeProcessor implements Processor {
     this.#credentials = credentials;
   }
 
-  /** A voided sale comes with one refund of its whole amount that goes by the sale's id. */
+  /** A voided sale counts as refunded in full, by a refund with the sale's id. */
   async getTransaction(
     transactionId: string,
     options: CallOptions,
@@ -78,8 +76,8 @@ export class BraintreeProcessor implements Processor {
   }
 
   /**
-   * Reads the sale to know whether it has to be refunded or voided, then does that. At least half of the time is
-   * left for the second step: a write that is cut short has an unknown outcome, a read has none.
+   * Reads the sale to decide between refund and void, then sends that. Half of the time is kept for the write: a write that is
+   * cut short has an unknown outcome, a read has not.
    */
   async createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult> {
     const client = this.#client(options);
@@ -97,8 +95,8 @@ export class BraintreeProcessor implements Processor {
   }
 
   /**
-   * Walks the refunds of the sale, which are up to date, unlike a search index. A void carries no trace of who made
-   * it; but if the sale is voided, the customer has what a refund of the whole was to give.
+   * Reads the refunds listed in the sale, which are current, unlike the search index. A void does not say who made it, but when
+   * the sale is voided, the customer has received what a full refund would give.
    */
   async findRefund(reference: RefundReference, options: CallOptions): Promise<LookupResult> {
     const { refundId, transactionId, amount, currency } = reference;
@@ -145,12 +143,12 @@ export class BraintreeProcessor implements Processor {
     }
   }
 
-  /** Credits by the time of their creation, and sales that were voided, which go by the sale's id. */
+  /** Credits by creation time, and voided sales by the time of the void, with the sale's id. */
   async listRefunds(window: RefundWindow, options: CallOptions): Promise<ReadResult<RefundPage>> {
     return await listRefunds((callOptions) => this.#client(callOptions), window, options);
   }
 
-  /** Braintree voids a refund until it is being settled; a void is final. */
+  /** Braintree voids a refund that is not settling yet. A void is final. */
   async cancelRefund(
     externalRefundId: string,
     { transactionId }: RefundReference,
@@ -204,14 +202,14 @@ export class BraintreeProcessor implements Processor {
       }
       return submitted(submission, voidAsRefund(result, refundId));
     }
-    // It went on to settle between the two steps. The next attempt reads it again, and refunds it.
+    // The sale has begun to settle since it was read. The next attempt refunds it.
     if (result.errors.some(({ code }) => code === '91504')) {
       return unavailable(processorFailure('91504', result.message));
     }
     return asSubmissionResult(outcomeOfRefusal(result));
   }
 
-  /** The sale, or the answer to the submission: nothing has been sent yet, so no outcome is unknown. */
+  /** The sale, or the answer to the submission; nothing has been sent yet, so no outcome is unknown. */
   async #readBeforeWrite(
     client: BraintreeClient,
     transactionId: string,

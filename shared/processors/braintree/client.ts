@@ -2,21 +2,21 @@ import http from 'node:http';
 import https from 'node:https';
 import { createRequire } from 'node:module';
 import type braintree from 'braintree';
-import type { Deadline } from '../contract/deadline.ts';
+import type { Deadline } from '../contract/calls.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Braintree's SDK. It is loaded with the first account, because it would hold up the start of every process. */
+/** Braintree's SDK, loaded with the first account, because it loads slowly. */
 const braintreeSdk = (): typeof braintree => require('braintree');
 
-/** What a person supplies for a Braintree account, checked. */
+/** The validated credentials of a Braintree account. */
 export interface BraintreeCredentials {
   merchantId: string;
   publicKey: string;
   privateKey: string;
   /** Scheme, host and port. */
   apiBase: string;
-  /** True for an account that may use request keys: Braintree then repeats no refund with the same key. */
+  /** True for an account with API request keys: Braintree does not repeat a refund with the same key. */
   useApiRequestKey: boolean;
 }
 
@@ -26,14 +26,14 @@ export interface RefundOptions {
   apiRequestKey?: string;
 }
 
-/** What is used of the SDK. Its published types lag behind it, and replies are checked anyway. */
+/** The part of the SDK in use. Its published types are outdated, and replies are validated. */
 interface Transactions {
   find(id: string): Promise<unknown>;
   refund(id: string, options: RefundOptions): Promise<unknown>;
   void(id: string, options?: { apiRequestKey: string }): Promise<unknown>;
 }
 
-/** What a search asks for; times are ISO 8601, both ends included. */
+/** Search criteria; times are ISO 8601, both ends included. */
 export interface TransactionSearch {
   type?: readonly string[];
   status?: readonly string[];
@@ -42,16 +42,16 @@ export interface TransactionSearch {
   ids?: readonly string[];
 }
 
-/** What the SDK's own searches are made of. */
+/** The SDK's internals that its own searches use. */
 interface Requests {
   http: { post(path: string, body: unknown): Promise<unknown> };
   config: { baseMerchantPath(): string };
 }
 
 /**
- * Braintree's requests for one call of the adapter, with one deadline for all of them. The SDK's own timeout starts
- * anew with every byte, and the SDK cannot abort; so each call has its own sockets, which are destroyed when time is
- * up. Sockets are not kept alive: one that dies while idle would leave the outcome of the next refund unknown.
+ * The requests of one call to the adapter, within one deadline. The SDK's own timeout restarts with every byte, and the SDK
+ * cannot abort, so each call has its own sockets, which are destroyed at the deadline. Sockets are not kept alive: one that
+ * breaks while idle would leave the outcome of the next refund unknown.
  */
 export class BraintreeClient {
   readonly #transactions: Transactions;
@@ -68,7 +68,7 @@ export class BraintreeClient {
     this.#requests = gateway as unknown as Requests;
   }
 
-  /** Reads a sale or a credit. @param leaveMs is kept back of the deadline for what has to follow. */
+  /** Reads a sale or a credit. @param leaveMs time before the deadline that is kept for the next request. */
   async find(id: string, leaveMs = 0): Promise<unknown> {
     return await this.#call(() => this.#transactions.find(id), leaveMs);
   }
@@ -82,20 +82,17 @@ export class BraintreeClient {
     return await this.#call(() => this.#transactions.void(id, options));
   }
 
-  /** The ids of the transactions that fit. */
+  /** The ids of matching transactions. */
   async searchIds(search: TransactionSearch): Promise<unknown> {
     return await this.#search('advanced_search_ids', search);
   }
 
-  /** The transactions that fit; a page at most. */
+  /** Matching transactions, one page at most. */
   async searchPage(search: TransactionSearch): Promise<unknown> {
     return await this.#search('advanced_search', search);
   }
 
-  /**
-   * The SDK's search makes these two requests as well; but it waits for ever when a transaction goes missing between
-   * them.
-   */
+  /** The SDK's search makes the same two requests, but never ends when a transaction disappears between them. */
   async #search(path: string, search: TransactionSearch): Promise<unknown> {
     const { http, config } = this.#requests;
     return await this.#call(() => http.post(`${config.baseMerchantPath()}/transactions/${path}`, { search }));
@@ -106,14 +103,14 @@ export class BraintreeClient {
   }
 }
 
-/** The part of the SDK that verifies what Braintree sends. */
+/** The part of the SDK that verifies webhooks. */
 export interface Notifications {
   parse(signature: string, payload: string): Promise<unknown>;
-  /** Throws for what is no challenge. */
+  /** @throws for an invalid challenge. */
   verify(challenge: string): string;
 }
 
-/** Verifies with an account's keys; nothing is sent. */
+/** Verifies with an account's keys; sends nothing. */
 export function openNotifications(credentials: BraintreeCredentials): Notifications {
   return openGateway(credentials).webhookNotification as unknown as Notifications;
 }
@@ -144,4 +141,9 @@ function environmentOf(server: string, port: string, ssl: boolean): braintree.En
   // A bracketed IPv6 address is a URL's notation; sockets want it bare.
   const host = server.replace(/^\[(.*)\]$/, '$1');
   return new Environment(host, port, 'http://unused.invalid', ssl, host, port);
+}
+
+/** The format of the ids of sales and credits. */
+export function isTransactionId(id: string): boolean {
+  return /^[A-Za-z0-9_-]{1,64}$/.test(id);
 }

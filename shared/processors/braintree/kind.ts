@@ -10,12 +10,12 @@ import {
 import type { ProcessorKind } from '../contract/processor.ts';
 import { BraintreeProcessor } from './adapter.ts';
 import type { BraintreeCredentials } from './client.ts';
-import { isTransactionId } from './ids.ts';
+import { isTransactionId } from './client.ts';
 
 const credentialsInput = z.strictObject({
-  // It becomes part of a path.
+  // Part of a URL path.
   merchantId: secretText.regex(/^[A-Za-z0-9_-]{1,64}$/, 'has to be letters and digits'),
-  // It is separated from the private key by a colon.
+  // Sent with the private key, separated by a colon.
   publicKey: secretText.refine((key) => !key.includes(':'), 'has to be without a colon'),
   privateKey: secretText,
   apiBase: z.string('has to be a URL').optional(),
@@ -42,7 +42,7 @@ const apiBases: Readonly<Record<Environment, string>> = {
   live: 'https://api.braintreegateway.com',
 };
 
-/** The states in which a credit has not been handed to the bank. */
+/** The statuses before a credit goes to the bank. */
 const revocable = new Set(['authorizing', 'authorized', 'submitted_for_settlement', 'settlement_pending']);
 
 /** Braintree. */
@@ -50,19 +50,19 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   name: 'braintree',
   displayName: 'Braintree',
   credentialFields,
-  // Its ids are letters and digits like anybody's.
+  // Its ids have no format of their own.
   recognizes: () => false,
   couldBe: isTransactionId,
   parseCredentials(input, environment) {
     const { apiBase, ...keys } = readCredentials(credentialsInput, input);
     return { ...keys, apiBase: readApiBase(apiBase, environment, apiBases) };
   },
-  // Braintree counts as ISO 4217 does; whether an account has the currency shows in the payment.
+  // Braintree uses the decimals of ISO 4217.
   amountProblem: () => null,
-  // Until it settles; where the payment itself was voided, that is final.
+  // Until it settles. A void of the payment itself is final.
   mayTakeBack: ({ externalRefundId, transactionId, processorStatus }) =>
     externalRefundId !== transactionId && (processorStatus === null || revocable.has(processorStatus)),
-  // The gateway works on a request for up to a minute, whether or not the client still waits.
+  // The gateway works on a request for up to a minute, even after the client has disconnected.
   settleDelayMs: 60_000,
   webhooks: {
     mediaType: 'application/x-www-form-urlencoded',

@@ -1,5 +1,4 @@
-import { UnexpectedAnswerError } from '../contract/answer.ts';
-import { asListProblem } from '../contract/outcome.ts';
+import { asListProblem, UnexpectedAnswerError } from '../contract/outcome.ts';
 import type {
   CallOptions,
   ListedRefund,
@@ -18,29 +17,29 @@ import {
   voidAsRefund,
 } from './replies.ts';
 
-/** What is used of a client. */
+/** The part of a client in use. */
 export type SearchingClient = Pick<BraintreeClient, 'searchIds' | 'searchPage' | 'find'>;
 
-/** Transactions that Braintree puts on a page at most. */
+/** Braintree's limit per page. */
 const pageSize = 50;
 
-/** Braintree leaves out what a search finds beyond a limit, and does not say so; it never was lower than this. */
+/** Braintree cuts off search results beyond a limit without saying so. The limit has never been lower than this. */
 const searchLimit = 10_000;
 
-/** One search: of credits by their creation, or of sales by their void; whole seconds, both included. */
+/** A search for credits by creation, or for sales by the time of their void; whole seconds, both ends included. */
 interface Search {
   what: 'credits' | 'voids';
   fromSecond: number;
   toSecond: number;
 }
 
-/** How far the list has come: searches to be made, and ids to be read. */
+/** What is left to do: searches, and ids to read. */
 interface Progress {
   searches: readonly Search[];
   ids: readonly string[];
 }
 
-/** Begins to list what was given back in a window: credits, and sales that were voided. */
+/** Lists the refunds of a window: credits and voided sales. */
 export async function listRefunds(
   connect: (options: CallOptions) => SearchingClient,
   { from, to }: RefundWindow,
@@ -57,7 +56,7 @@ export async function listRefunds(
   return await goOn(connect, { searches, ids: [] }, options);
 }
 
-/** Reads a page of what has been found, or else makes the next search. */
+/** Reads the next page of ids, or makes the next search. */
 async function goOn(
   connect: (options: CallOptions) => SearchingClient,
   progress: Progress,
@@ -79,7 +78,7 @@ async function goOn(
   }
 }
 
-/** A search that may have been cut off is made again in two halves. */
+/** A search that may have been cut off is repeated in two halves. */
 async function search(client: SearchingClient, [first, ...others]: readonly Search[]): Promise<Progress> {
   if (first === undefined) return { searches: [], ids: [] };
   const ids = readSearch(await client.searchIds(criteriaOf(first)));
@@ -107,7 +106,7 @@ function isoOf(second: number): string {
   return new Date(second * 1000).toISOString();
 }
 
-/** One that is missing on the page is read singly: an incomplete list would prove nothing. */
+/** A transaction that is missing on the page is read by its id: an incomplete list would prove nothing. */
 async function readRefunds(client: SearchingClient, ids: readonly string[]): Promise<ListedRefund[]> {
   const found = readPage(await client.searchPage({ ids }));
   const known = new Set(found.map(({ id }) => id));
@@ -115,7 +114,7 @@ async function readRefunds(client: SearchingClient, ids: readonly string[]): Pro
   return found.flatMap(asListed);
 }
 
-/** Nothing for a credit that was given without a sale, and a sale that is no longer voided: these refund no payment. */
+/** Leaves out credits without a sale, and sales that are no longer voided: they refund no payment. */
 function asListed(transaction: BraintreeTransaction): ListedRefund[] {
   if (transaction.type === 'sale') {
     if (transaction.status !== 'voided') return [];
@@ -123,4 +122,32 @@ function asListed(transaction: BraintreeTransaction): ListedRefund[] {
   }
   const saleId = transaction.refundedTransactionId ?? '';
   return saleId === '' ? [] : [{ ...toRefund(transaction, saleId), transactionIds: [saleId] }];
+}
+
+const mostRefunds = 500;
+const findsAtOnce = 5;
+
+/** The credits of a sale, a few at a time. An incomplete list would prove nothing, so one failure fails the call. */
+export async function findCredits(
+  client: BraintreeClient,
+  { id, refundIds }: BraintreeTransaction,
+): Promise<BraintreeTransaction[]> {
+  const ids = refundIds ?? [];
+  if (ids.length > mostRefunds) throw new UnexpectedAnswerError(`${id} has ${ids.length} refunds.`);
+  const credits: BraintreeTransaction[] = [];
+  for (let start = 0; start < ids.length; start += findsAtOnce) {
+    const some = ids.slice(start, start + findsAtOnce);
+    credits.push(...(await Promise.all(some.map((each) => findCredit(client, each)))));
+  }
+  return credits;
+}
+
+async function findCredit(client: BraintreeClient, id: string): Promise<BraintreeTransaction> {
+  try {
+    return readTransaction(await client.find(id));
+  } catch (error) {
+    // The sale lists it, so it exists; a 404 must not count as an answer about the sale.
+    if (outcomeOf(error).kind !== 'refused') throw error;
+    throw new UnexpectedAnswerError(`The refund ${id} is listed but cannot be read.`, { cause: error });
+  }
 }

@@ -1,22 +1,20 @@
-import { processorFailure } from '../contract/failure.ts';
-import { type Outcome, ownOutcome } from '../contract/outcome.ts';
-import { mapStatus } from './map-status.ts';
-import { type BraintreeRefusal, declineOf } from './replies.ts';
+import { type Outcome, ownOutcome, processorFailure } from '../contract/outcome.ts';
+import { type BraintreeRefusal, declineOf, mapStatus } from './replies.ts';
 
 const hourMs = 60 * 60 * 1000;
 
-/** Node's words for a connection that was never made; there are several errors if the host has several addresses. */
+/** Node's errors for a connection that was never made; an AggregateError if the host has several addresses. */
 const notSent =
   /^Unexpected request error: (AggregateError|.*(connect (ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)|getaddrinfo ))/;
 
-/** What an exception of a Braintree call means. The SDK's exceptions carry a type and a message, and no status. */
+/** The meaning of an exception of a call. The SDK's exceptions have a type and a message, and no status. */
 export function outcomeOf(error: unknown): Outcome {
   const own = ownOutcome(error);
   if (own !== null) return own;
   const { type, message } = sdkError(error);
-  // An error without a type comes from reading a reply, so Braintree has replied.
+  // An error without a type comes from parsing a reply.
   if (type === null) {
-    return { kind: 'unknown', failure: processorFailure('unexpected_answer', message), answered: true };
+    return { kind: 'unknown', failure: processorFailure('unexpected_answer', message), replied: true };
   }
   const failure = processorFailure(type, `Braintree: ${message}.`);
   switch (type) {
@@ -29,41 +27,41 @@ export function outcomeOf(error: unknown): Outcome {
     case 'tooManyRequestsError':
       return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: true };
     case 'serverError':
-      return { kind: 'unknown', failure, answered: true };
+      return { kind: 'unknown', failure, replied: true };
     case 'unexpectedError':
       if (notSent.test(message))
         return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: false };
-      return { kind: 'unknown', failure, answered: false };
+      return { kind: 'unknown', failure, replied: false };
     default:
-      return { kind: 'unknown', failure, answered: false };
+      return { kind: 'unknown', failure, replied: false };
   }
 }
 
-/** What a code of a refused request means, where that is not simply a refusal. */
+/** Validation codes that are not plain refusals. */
 const meanings: ReadonlyMap<string, (message: string) => Outcome> = new Map([
   ['91506', unsettled],
   ['91574', unsettled],
   ['91512', (message: string) => refused('already_refunded', message)],
   ['91521', (message: string) => refused('amount_too_large', message)],
-  // The account may not use request keys, is suspended or pending, or does not do refunds.
+  // The account cannot use request keys, is suspended or pending, or does not support refunds.
   ...['915231', '91538', '91547', '91559'].map(
     (code) => [code, (message: string) => misconfigured(code, message)] as const,
   ),
-  // A request with this key is in flight, and may yet succeed.
+  // A request with this key is in progress and may still succeed.
   ['915233', (message: string) => unknown('915233', message, false)],
-  // Another request, one that failed, or a fault: this call did nothing, what the key's first one did is to be seen.
+  // The key was used before. This call did nothing; the outcome of the first call is unknown.
   ...['915232', '915234', '915235'].map(
     (code) => [code, (message: string) => unknown(code, message, true)] as const,
   ),
 ]);
 
-/** What a refused request means: by its validation errors, else by the declined transaction that it carries. */
+/** The meaning of a refused request: by its validation errors, else by the declined transaction. */
 export function outcomeOfRefusal({ message, errors, transaction }: BraintreeRefusal): Outcome {
   const outcomes = errors.map((error) => meanings.get(error.code)?.(error.message) ?? null);
   const isKind = (kind: Outcome['kind']) => (outcome: Outcome | null) => outcome?.kind === kind;
-  const doubt = outcomes.find(isKind('unknown')) ?? outcomes.find(isKind('misconfigured'));
-  if (doubt) return doubt;
-  // With another complaint beside it, waiting for settlement would not help.
+  const worst = outcomes.find(isKind('unknown')) ?? outcomes.find(isKind('misconfigured'));
+  if (worst) return worst;
+  // Waiting for settlement only helps when nothing else is wrong.
   const [first] = outcomes;
   if (first && outcomes.every(isKind('unavailable'))) return first;
   const [error] = errors;
@@ -73,7 +71,7 @@ export function outcomeOfRefusal({ message, errors, transaction }: BraintreeRefu
   return { kind: 'refused', failure: declineOf(transaction, message), missing: false };
 }
 
-/** Part of a payment that has not settled: nothing is wrong, it is only too early. */
+/** A partial refund of a payment that has not settled yet. */
 export function unsettled(): Outcome {
   const message =
     'The payment has not settled yet; Braintree refunds part of a payment only after that, usually within a day.';
@@ -93,8 +91,8 @@ function misconfigured(code: string, message: string): Outcome {
   return { kind: 'misconfigured', failure: processorFailure(code, message) };
 }
 
-function unknown(code: string, message: string, answered: boolean): Outcome {
-  return { kind: 'unknown', failure: processorFailure(code, message), answered };
+function unknown(code: string, message: string, replied: boolean): Outcome {
+  return { kind: 'unknown', failure: processorFailure(code, message), replied };
 }
 
 function sdkError(error: unknown): { type: string | null; message: string } {

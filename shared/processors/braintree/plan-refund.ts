@@ -1,20 +1,16 @@
-import { processorFailure } from '../contract/failure.ts';
-import { asSubmissionResult } from '../contract/outcome.ts';
+import { asSubmissionResult, processorFailure } from '../contract/outcome.ts';
 import type { ProcessorFailure, RefundSubmission, SubmissionResult } from '../contract/processor.ts';
 import { unsettled } from './map-error.ts';
-import { saleStage } from './map-status.ts';
 import type { BraintreeTransaction } from './replies.ts';
+import { saleStage } from './replies.ts';
 
-/** How to give money of a sale back; `answer` when that is not possible, or not now. */
+/** How to refund a sale; `answer` when that is not possible, or not yet. */
 export type RefundPlan = { kind: 'refund' } | { kind: 'void' } | { kind: 'answer'; result: SubmissionResult };
 
-/**
- * Decides from the sale as it is now. A sale that has not settled cannot be refunded, only voided, which always gives
- * the whole amount back.
- */
+/** Decides by the current state of the sale. One that has not settled can only be voided, in full. */
 export function planRefund(submission: RefundSubmission, sale: BraintreeTransaction): RefundPlan {
   if (sale.type !== 'sale') return rejected('not_a_payment', `${sale.id} is not a payment.`);
-  // Braintree takes an amount without a currency, so asking in the wrong one would move another sum.
+  // Braintree takes the amount without a currency, so another currency would move another sum.
   if (sale.currencyIsoCode !== submission.currency) {
     return rejected(
       'currency_mismatch',
@@ -23,7 +19,7 @@ export function planRefund(submission: RefundSubmission, sale: BraintreeTransact
   }
   switch (saleStage(sale.status)) {
     case 'voided':
-      return rejected('already_refunded', 'The payment was voided: its whole amount has been given back.');
+      return rejected('already_refunded', 'The payment was voided, which returned its whole amount.');
     case 'unpaid':
       return { kind: 'answer', result: { kind: 'rejected', failure: unpaid(sale) } };
     case 'refund':
@@ -39,7 +35,7 @@ export function planRefund(submission: RefundSubmission, sale: BraintreeTransact
   }
 }
 
-/** Why nothing can be given back of a sale that never took place. */
+/** Why a sale that was never paid cannot be refunded. */
 export function unpaid({ status }: BraintreeTransaction): ProcessorFailure {
   return processorFailure(status, `The payment is ${status}, so there is nothing to refund.`);
 }

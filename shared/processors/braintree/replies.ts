@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { fromDecimal, isCurrency } from '../../money/money.ts';
 import { isId } from '../../platform/ids.ts';
-import { readAnswer, recordedId, recordedStatus, UnexpectedAnswerError } from '../contract/answer.ts';
-import { processorFailure } from '../contract/failure.ts';
-import type { ProcessorFailure, ProcessorRefund } from '../contract/processor.ts';
-import { mapStatus } from './map-status.ts';
+import {
+  processorFailure,
+  readAnswer,
+  recordedId,
+  recordedStatus,
+  UnexpectedAnswerError,
+} from '../contract/outcome.ts';
+import type { ProcessorFailure, ProcessorRefund, ProcessorRefundState } from '../contract/processor.ts';
 
 const optionalText = z.string().nullish();
 
@@ -35,7 +39,7 @@ const refusedTransaction = z.object({ ...declineFields, status: z.string() });
 
 const validationErrors = z.array(z.object({ code: z.string(), message: z.string() }));
 
-/** What the SDK hands over instead of an exception when Braintree refuses a request. */
+/** What the SDK returns when Braintree refuses a request. */
 export interface BraintreeRefusal {
   message: string;
   errors: z.infer<typeof validationErrors>;
@@ -47,7 +51,7 @@ const resultReply = z.discriminatedUnion('success', [
   z.object({
     success: z.literal(false),
     message: z.string(),
-    // A method that needs its object, so that object is kept as it is.
+    // A method that needs its object, so the object is not copied.
     errors: z.custom<{ deepErrors(): unknown }>(hasDeepErrors),
     transaction: refusedTransaction.nullish(),
   }),
@@ -63,7 +67,7 @@ export function readTransaction(reply: unknown): BraintreeTransaction {
   }
 }
 
-/** The reply to a refund or void: the transaction, or why not. */
+/** The reply to a refund or void: the transaction, or the refusal. */
 export function readResult(reply: unknown): BraintreeTransaction | BraintreeRefusal {
   const result = readAnswer(resultReply, reply);
   if (result.success) return readTransaction(result.transaction);
@@ -71,7 +75,6 @@ export function readResult(reply: unknown): BraintreeTransaction | BraintreeRefu
   return { message: result.message, errors, transaction: result.transaction ?? null };
 }
 
-/** Tells the two kinds of results apart. */
 export function isRefusal(result: BraintreeTransaction | BraintreeRefusal): result is BraintreeRefusal {
   return 'errors' in result;
 }
@@ -80,7 +83,7 @@ const searchReply = z.object({ searchResults: z.object({ ids: z.array(z.string()
 
 const pageReply = z.object({
   creditCardTransactions: z.object({
-    // The SDK's reader of XML makes an object of a single one, and nothing of none.
+    // The SDK's XML parser returns an object for a single transaction, and nothing for none.
     transaction: z.union([z.array(z.unknown()), z.looseObject({}).transform((one) => [one])]).optional(),
   }),
 });
@@ -107,17 +110,14 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
     currency: credit.currencyIsoCode,
     state,
     processorStatus: credit.status,
-    // Credits that others make carry any order id, mostly the sale's.
+    // Credits made elsewhere have any order id, mostly the sale's.
     refundId: credit.orderId != null && isId('ref', credit.orderId) ? credit.orderId : null,
     failure:
       state === 'failed' ? declineOf(credit, `Braintree reports the refund as ${credit.status}.`) : null,
   };
 }
 
-/**
- * A voided sale as the refund that it amounts to: the customer has all of the money back. Braintree makes no credit
- * for it, so it goes by the sale's id.
- */
+/** A voided sale, as a full refund. Braintree makes no credit for it, so it has the sale's id. */
 export function voidAsRefund(sale: BraintreeTransaction, refundId: string | null): ProcessorRefund {
   return {
     id: sale.id,
@@ -131,12 +131,12 @@ export function voidAsRefund(sale: BraintreeTransaction, refundId: string | null
 }
 
 /**
- * Why a refund was declined, in the code and words that belong to its status.
- * @param fallback the message when Braintree gives no words.
+ * Why a refund was declined: the code and message that belong to its status.
+ * @param fallback the message when Braintree gives none.
  */
 export function declineOf(refund: z.infer<typeof refusedTransaction>, fallback: string): ProcessorFailure {
   const { status, processorResponseCode, processorResponseText } = refund;
-  // A code that starts with 1 is an approval, which came before what went wrong.
+  // A code that starts with 1 is an approval, from before the failure.
   const processor = processorResponseCode?.startsWith('1')
     ? []
     : [processorResponseCode, processorResponseText];
@@ -157,4 +157,54 @@ function hasDeepErrors(errors: unknown): boolean {
     'deepErrors' in errors &&
     typeof errors.deepErrors === 'function'
   );
+}
+
+const refundStates: ReadonlyMap<string, ProcessorRefundState> = new Map([
+  ['authorizing', 'open'],
+  ['authorized', 'open'],
+  ['submitted_for_settlement', 'open'],
+  ['settling', 'open'],
+  ['settlement_pending', 'open'],
+  ['settlement_confirmed', 'open'],
+  // The bank may still return the money; the status is settlement_declined then.
+  ['settled', 'completed'],
+  ['processor_declined', 'failed'],
+  ['gateway_rejected', 'failed'],
+  ['failed', 'failed'],
+  ['settlement_declined', 'failed'],
+  ['authorization_expired', 'failed'],
+  // Cancelled before it had settled.
+  ['voided', 'cancelled'],
+]);
+
+/** The meaning of a credit's status. A credit is Braintree's term for a refund. */
+export function mapStatus(status: string): ProcessorRefundState {
+  return refundStates.get(status) ?? 'open';
+}
+
+/**
+ * How a sale can be refunded.
+ * - `refund`: it has settled, or is settling.
+ * - `void`: not settled yet: it can only be voided, in full.
+ * - `voided`: it has been voided.
+ * - `unpaid`: it was never paid.
+ */
+export type SaleStage = 'refund' | 'void' | 'voided' | 'unpaid';
+
+const saleStages: ReadonlyMap<string, SaleStage> = new Map([
+  ['authorized', 'void'],
+  ['submitted_for_settlement', 'void'],
+  // Some PayPal payments.
+  ['settlement_pending', 'void'],
+  ['voided', 'voided'],
+  ['processor_declined', 'unpaid'],
+  ['gateway_rejected', 'unpaid'],
+  ['failed', 'unpaid'],
+  ['settlement_declined', 'unpaid'],
+  ['authorization_expired', 'unpaid'],
+]);
+
+/** The stage of a sale by its status. For an unknown status, Braintree decides about the refund. */
+export function saleStage(status: string): SaleStage {
+  return saleStages.get(status) ?? 'refund';
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
-import { recordedStatus } from '../contract/answer.ts';
+import { recordedStatus } from '../contract/outcome.ts';
 import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../contract/processor.ts';
 import type { Notifications } from './client.ts';
 
@@ -11,7 +11,7 @@ const notificationBody = z.object({
   transaction: z.unknown().optional(),
 });
 
-/** Room for hundreds of pairs of public key and signature. The SDK takes a millisecond per KiB to compare one of them. */
+/** Enough for hundreds of pairs of key and signature. The SDK needs a millisecond per KiB to check one. */
 const longestSignature = 16 * 1024;
 
 const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
@@ -25,8 +25,8 @@ const transactionBody = z.object({
 });
 
 /**
- * Verifies a notification of Braintree: the SDK compares its signature with one made by the account's keys. Braintree
- * signs no time and gives no id, so what was signed is its own name: repeated later it is known, or one more reading.
+ * Verifies a notification with the account's keys. Braintree signs no time and sends no id, so the digest of the payload is the
+ * id: a repeated notification is a duplicate.
  */
 export async function verifyWebhook(
   notifications: Notifications,
@@ -42,7 +42,7 @@ export async function verifyWebhook(
   try {
     const parsed: unknown = await notifications.parse(signature, signed);
     const { kind: type, timestamp: occurredAt, transaction } = notificationBody.parse(parsed);
-    // The line break at its end verifies present or absent.
+    // The signature is valid with and without the line break at the end.
     const payload = signed.trimEnd();
     const externalEventId = createHash('sha256').update(payload).digest('hex');
     const subject = transaction === undefined ? null : subjectOf(type, transaction);
@@ -55,7 +55,7 @@ export async function verifyWebhook(
   }
 }
 
-/** The answer to Braintree's question whether its notifications arrive; null for what Braintree would not ask. */
+/** The answer to Braintree's challenge; null for an invalid challenge. */
 export function answerChallenge(notifications: Notifications, challenge: string): string | null {
   try {
     return notifications.verify(challenge);
@@ -65,9 +65,9 @@ export function answerChallenge(notifications: Notifications, challenge: string)
 }
 
 /**
- * Only a notification about a credit is about a refund; that of a refund that failed leaves out its type, and names the
- * sale by a number of Braintree's own.
- * @throws ZodError for a transaction that is not one.
+ * Only a notification about a credit is about a refund. `refund_failed` leaves out the type, and names the sale by an internal
+ * number.
+ * @throws ZodError for a malformed transaction.
  */
 function subjectOf(type: string, transaction: unknown): WebhookSubject | null {
   const credit = transactionBody.parse(transaction);
@@ -82,7 +82,7 @@ function subjectOf(type: string, transaction: unknown): WebhookSubject | null {
   };
 }
 
-/** The message of any other error than this one may quote the body. */
+/** The message of any other error may quote the body. */
 function reasonOf(error: unknown): string {
   const isRefusal = error instanceof Error && 'type' in error && error.type === 'invalidSignatureError';
   return isRefusal ? error.message : 'the payload is not a notification';

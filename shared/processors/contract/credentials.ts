@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { Environment } from '../../platform/environment.ts';
 import { type CredentialField, InvalidCredentialsError } from './processor.ts';
 
-/** A credential: text without blanks, so that a careless copy is noticed here and not as an error of the processor. */
+/** A credential: printable text without blanks, which catches copying mistakes before the processor does. */
 export const secretText = z
   .string('is required')
   .regex(/^[\x21-\x7e]{1,255}$/, 'has to be 1 to 255 characters without blanks')
-  .refine((text) => !text.endsWith('...'), 'is the placeholder of an example; put the real one in its place');
+  .refine((text) => !text.endsWith('...'), 'is the placeholder of an example; enter the real one');
 
-/** The field for an address other than the processor's own; see `readApiBase`. */
+/** The field for another address than the processor's own; see `readApiBase`. */
 export const apiBaseField: Omit<CredentialField, 'name'> = {
   label: 'Address of the API',
   type: 'address',
@@ -16,17 +16,14 @@ export const apiBaseField: Omit<CredentialField, 'name'> = {
   hint: "Leave it empty for the processor's own. For a sandbox: scheme, host and port.",
 };
 
-/** The fields of a schema, by name, so that none of either is forgotten. */
+/** The fields of a credentials schema. The type makes sure that none is missing. */
 export function credentialFieldsOf<Name extends string>(
   fields: Readonly<Record<Name, Omit<CredentialField, 'name'>>>,
 ): CredentialField[] {
   return Object.entries<Omit<CredentialField, 'name'>>(fields).map(([name, field]) => ({ name, ...field }));
 }
 
-/**
- * Reads credentials that a person supplied.
- * @throws InvalidCredentialsError naming the first bad field, never its value.
- */
+/** @throws InvalidCredentialsError naming the first invalid field, never its value. */
 export function readCredentials<T>(schema: z.ZodType<T>, input: unknown): T {
   const checked = schema.safeParse(input);
   if (checked.success) return checked.data;
@@ -39,7 +36,7 @@ export function readCredentials<T>(schema: z.ZodType<T>, input: unknown): T {
 }
 
 /**
- * Where to find the processor: the given address, else the processor's own for the environment.
+ * The processor's address: the given one, else the processor's own for the environment.
  * @returns scheme, host and port.
  * @throws InvalidCredentialsError for an address that credentials must not be sent to.
  */
@@ -66,7 +63,11 @@ export function readApiBase(
   return url.origin;
 }
 
-/** Nothing leaves the machine on the way to a loopback address. */
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}
+
+/** True for a client secret of Stripe, such as `pi_1_secret_2`. It is a credential: it allows to confirm the payment. */
+export function isClientSecret(text: string): boolean {
+  return text.includes('_secret_');
 }

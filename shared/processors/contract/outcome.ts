@@ -1,6 +1,6 @@
-import { UnexpectedAnswerError } from './answer.ts';
-import { DeadlineExceededError } from './deadline.ts';
-import { processorFailure } from './failure.ts';
+import { z } from 'zod';
+import { redact } from '../../platform/log.ts';
+import { DeadlineExceededError } from './calls.ts';
 import type {
   CancelResult,
   LookupResult,
@@ -11,41 +11,41 @@ import type {
   SubmissionResult,
 } from './processor.ts';
 
-/** What a call that did not succeed means, whatever the call was; each adapter has one function that says so. */
+/** The meaning of a call that did not succeed. Each adapter has one function that decides it. */
 export type Outcome =
-  /** Refused for good, nothing changed. `missing`: what was named does not exist. */
+  /** Refused for good, nothing changed. `missing`: the payment or refund does not exist. */
   | { kind: 'refused'; failure: ProcessorFailure; missing: boolean }
-  /** Surely without effect, worth trying again. */
+  /** Without effect; may be retried. */
   | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
-  /** May have had its effect. */
-  | { kind: 'unknown'; failure: ProcessorFailure; answered: boolean }
-  /** The account or its credentials are refused, nothing changed. */
+  /** May have had an effect. */
+  | { kind: 'unknown'; failure: ProcessorFailure; replied: boolean }
+  /** The account or its credentials are refused; nothing changed. */
   | { kind: 'misconfigured'; failure: ProcessorFailure };
 
-/** A read that found nothing. */
+/** A read without a result. */
 export type ReadProblem = Exclude<ReadResult<never>, { kind: 'found' }>;
 
-/** The outcome of what is detected on this side of the wire; null for the errors of an SDK. */
+/** The outcome of an error of our own; null for the errors of an SDK. */
 export function ownOutcome(error: unknown): Outcome | null {
   if (error instanceof UnexpectedAnswerError) {
     return {
       kind: 'unknown',
       failure: processorFailure('unexpected_answer', error.message),
-      answered: true,
+      replied: true,
     };
   }
   if (error instanceof DeadlineExceededError) {
-    return { kind: 'unknown', failure: processorFailure('timeout', error.message), answered: false };
+    return { kind: 'unknown', failure: processorFailure('timeout', error.message), replied: false };
   }
   return null;
 }
 
-/** An outcome of a read. Reads change nothing, so what is unknown of a write is only unavailable here. */
+/** The outcome of a read. Reads change nothing, so `unknown` becomes `unavailable`. */
 export function asReadProblem(outcome: Outcome): ReadProblem {
   const { failure } = outcome;
   switch (outcome.kind) {
     case 'refused':
-      // Only a plain "it does not exist" is one; any other refusal says nothing about what exists.
+      // Any other refusal says nothing about what exists.
       return outcome.missing ? { kind: 'not-found', failure } : unavailable(failure);
     case 'unavailable':
       return outcome;
@@ -56,29 +56,29 @@ export function asReadProblem(outcome: Outcome): ReadProblem {
   }
 }
 
-/** The same for a lookup, which names nothing but the payment. */
+/** The outcome of a lookup, which names only the payment. */
 export function asLookupProblem(outcome: Outcome): Exclude<LookupResult, { kind: 'found' | 'not-found' }> {
   const problem = asReadProblem(outcome);
   return problem.kind === 'not-found' ? { ...problem, kind: 'payment-not-found' } : problem;
 }
 
-/** The same for a list, which names nothing that could be missing. */
+/** The outcome of a list, which names nothing that could be missing. */
 export function asListProblem(outcome: Outcome): ReadProblem {
   const problem = asReadProblem(outcome);
   return problem.kind === 'not-found' ? unavailable(problem.failure) : problem;
 }
 
-/** An outcome of a submission. */
+/** The outcome of a submission. */
 export function asSubmissionResult(outcome: Outcome): SubmissionResult {
   return outcome.kind === 'refused' ? { kind: 'rejected', failure: outcome.failure } : outcome;
 }
 
-/** An outcome of a cancellation. */
+/** The outcome of a cancellation. */
 export function asCancelResult(outcome: Outcome): CancelResult {
   return outcome.kind === 'refused' ? { kind: 'refused', failure: outcome.failure } : outcome;
 }
 
-/** The processor has made a refund: the one that was asked for, or another. */
+/** The processor has created a refund; its amount and currency may differ from the requested ones. */
 export function submitted(submission: RefundSubmission, refund: ProcessorRefund): SubmissionResult {
   if (refund.refundId !== null && refund.refundId !== submission.refundId) {
     throw new UnexpectedAnswerError('The processor answered with the refund of another submission.');
@@ -87,15 +87,53 @@ export function submitted(submission: RefundSubmission, refund: ProcessorRefund)
     return { kind: 'accepted', refund };
   }
   const message =
-    `Asked were ${submission.amount} minor units of ${submission.currency}, ` +
+    `Requested ${submission.amount} minor units of ${submission.currency}, but ` +
     `refund ${refund.id} is ${refund.amount} of ${refund.currency}.`;
   return { kind: 'mismatched', refund, failure: processorFailure('amount_mismatch', message) };
 }
 
-/** Nothing is known beyond that the answer could not be had. */
+/** No usable answer. */
 export function unavailable(
   failure: ProcessorFailure,
   retryAfterMs: number | null = null,
 ): Extract<Outcome, { kind: 'unavailable' }> {
   return { kind: 'unavailable', failure, retryAfterMs, rateLimited: false };
+}
+
+/** Ids and statuses of a processor, as they may be stored. */
+export const recordedId = z.string().regex(/^[A-Za-z0-9_-]{1,255}$/);
+export const recordedStatus = z.string().regex(/^[\x20-\x7e]{1,100}$/);
+
+/** A reply that is not as documented. SDKs pass such replies on as a success, so every reply is checked. */
+export class UnexpectedAnswerError extends Error {
+  override readonly name = 'UnexpectedAnswerError';
+}
+
+/** @throws UnexpectedAnswerError naming the fields that do not fit the schema, without their values. */
+export function readAnswer<T>(schema: z.ZodType<T>, reply: unknown): T {
+  const checked = schema.safeParse(reply);
+  if (checked.success) return checked.data;
+  const fields = checked.error.issues.map(({ path }) => path.join('.') || 'the reply');
+  throw new UnexpectedAnswerError(`The processor's answer is not as documented: ${fields.join(', ')}.`);
+}
+
+const longest = { code: 100, message: 500 };
+
+/**
+ * A failure with the processor's code and message. Both are stored, so card numbers and secrets are masked, control
+ * characters removed and the length limited.
+ */
+export function processorFailure(code: string, message: string): ProcessorFailure {
+  return { code: presentable(code, longest.code), message: presentable(message, longest.message) };
+}
+
+/** @param text may be anything, because the SDKs' types do not check replies. */
+function presentable(text: unknown, length: number): string {
+  // Cut first, because masking is slow on long texts.
+  const words = redact(String(text).slice(0, 10 * length))
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
+  const cut = words.length > length ? `${words.slice(0, length - 1)}…` : words;
+  // Cutting may leave half of a surrogate pair, which PostgreSQL refuses.
+  return cut.replace(/\p{Surrogate}/gu, '\ufffd');
 }

@@ -1,79 +1,79 @@
 import type { Environment } from '../../platform/environment.ts';
 
-/** A payment as its processor describes it. Amounts are minor units. */
+/** A payment at its processor. Amounts are in minor units. */
 export interface ProcessorTransaction {
   id: string;
   amount: bigint;
   /** Lowercase ISO 4217. */
   currency: string;
   chargedAt: Date;
-  /** Every refund the processor knows of for this payment, ours and others'; failed and cancelled ones included. */
+  /** All of its refunds, also those made elsewhere, failed or cancelled. */
   refunds: ProcessorRefund[];
-  /** Why the processor refunds nothing of the payment, whatever the amount; null when it does, or does not say. */
+  /** Why the payment cannot be refunded at all; null when it can, or the processor does not say. */
   unrefundable: ProcessorFailure | null;
 }
 
 /**
- * What a processor's own status means to us. `open` is accepted and not settled; an unknown status is `open`,
- * because a refund must not be called finished on a word nobody understands.
+ * The meaning of a processor's status. `open`: accepted and not settled. An unknown status counts as `open`, because a refund
+ * must not end on a status that is not understood.
  */
 export type ProcessorRefundState = 'open' | 'completed' | 'failed' | 'cancelled';
 
-/** True for a refund whose money has moved or may yet move. */
+/** True for a refund that has moved money or still may. */
 export function isLive({ state }: Pick<ProcessorRefund, 'state'>): boolean {
   return state === 'open' || state === 'completed';
 }
 
-/** A refund as its processor describes it. */
+/** A refund at its processor. */
 export interface ProcessorRefund {
   id: string;
   amount: bigint;
   /** Lowercase ISO 4217. */
   currency: string;
   state: ProcessorRefundState;
-  /** The processor's own word, for people. */
+  /** The processor's own status, for display. */
   processorStatus: string;
-  /** Our refund's id when we made it (Stripe: metadata, Braintree: order id), else null. */
+  /** The id of our refund (Stripe: metadata, Braintree: order id); null when it was made elsewhere. */
   refundId: string | null;
   failure: ProcessorFailure | null;
 }
 
 /**
- * Why a processor refused or failed something, in its own code and words. Three codes mean the same at every processor:
- * `already_refunded`, `amount_too_large`, and `unsettled` for a payment that can be refunded only later, whose attempt
- * used up its idempotency key.
+ * Why a processor refused or failed something, with its own code and message. Three codes are common to all processors:
+ * `already_refunded`, `amount_too_large`, and `unsettled` for a payment that can be refunded only later; the attempt has used
+ * up its idempotency key.
  */
 export interface ProcessorFailure {
   code: string;
   message: string;
 }
 
-/** What the adapter needs to send a refund; everything in it is on record before the call. */
+/** A refund to send. All of it is stored before the call. */
 export interface RefundSubmission {
   refundId: string;
   transactionId: string;
   amount: bigint;
   currency: string;
   reason: string;
-  /** Derived from the refund's id and its key series; the same on every retry. */
+  /** Derived from the refund's id and idempotencyKeyVersion; the same on every retry. */
   idempotencyKey: string;
 }
 
 /**
  * The answer to a submission.
  * - `accepted`: the processor has the refund.
- * - `rejected`: refused for good, nothing moved by this call.
- * - `unavailable`: surely not applied, try again later.
- * - `unknown`: it may have been applied. `answered` tells that the processor did reply, so that nothing is still
- *   running there; look up before anything else.
+ * - `rejected`: refused for good; this call moved nothing.
+ * - `unavailable`: not applied; may be retried.
+ * - `unknown`: may have been applied; has to be looked up. `replied`: the processor has replied, so the request is not still
+ *   running there.
  * - `misconfigured`: the credentials or the account are refused; nothing moved.
- * - `mismatched`: the processor has a refund whose amount or currency is not what was asked.
+ * - `mismatched`: the processor has a refund with another amount or currency than requested.
  */
 export type SubmissionResult =
   | { kind: 'accepted'; refund: ProcessorRefund }
   | { kind: 'rejected'; failure: ProcessorFailure }
   | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
-  | { kind: 'unknown'; failure: ProcessorFailure; answered: boolean }
+  | { kind: 'unknown'; failure: ProcessorFailure; replied: boolean }
   | { kind: 'misconfigured'; failure: ProcessorFailure }
   | { kind: 'mismatched'; refund: ProcessorRefund; failure: ProcessorFailure };
 
@@ -85,8 +85,8 @@ export type ReadResult<T> =
   | { kind: 'misconfigured'; failure: ProcessorFailure };
 
 /**
- * The answer to a lookup. That the processor does not have the payment at all contradicts that it was refunded, and speaks
- * for other credentials or another mode: it does not prove that nothing moved, as `not-found` does in its time.
+ * The answer to a lookup. `payment-not-found` hints at credentials of another account or mode. Unlike `not-found`, it never
+ * proves that nothing moved.
  */
 export type LookupResult =
   | ReadResult<ProcessorRefund>
@@ -97,101 +97,101 @@ export type CancelResult =
   | { kind: 'cancelled'; refund: ProcessorRefund }
   | { kind: 'refused'; failure: ProcessorFailure }
   | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
-  | { kind: 'unknown'; failure: ProcessorFailure; answered: boolean }
+  | { kind: 'unknown'; failure: ProcessorFailure; replied: boolean }
   | { kind: 'misconfigured'; failure: ProcessorFailure };
 
-/** What a call over the wire may answer. */
+/** The answer to any call over the network. */
 export type CallAnswer = ReadResult<unknown> | LookupResult | SubmissionResult | CancelResult;
 
-/** Names a refund at its processor. */
+/** Identifies a refund at its processor. */
 export interface RefundReference {
-  /** Our id. */
+  /** The id of our refund. */
   refundId: string;
   transactionId: string;
   amount: bigint;
   currency: string;
 }
 
-/** A request that claims to come from the processor: the bytes as they arrived, and the headers by lowercase name. */
+/** A webhook request that is not verified yet: the raw body, and the headers by lowercase name. */
 export interface WebhookRequest {
   body: Buffer;
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** What a processor tells by itself. It is a hint: it says what to read again, and nothing in it is believed. */
+/** A verified event of a processor. It is only a hint of what to read again; its content is not relied on. */
 export interface WebhookEvent {
-  /** The processor's own id of the event; a digest of what it signed where it gives none. */
+  /** The processor's id of the event; a digest of the payload where it has none. */
   externalEventId: string;
-  /** The processor's own word for the kind of event. */
+  /** The processor's name for the kind of event. */
   type: string;
-  /** What the processor signed, as text. */
+  /** The signed text. */
   payload: string;
   occurredAt: Date;
-  /** The environment that it happened in; null where the processor does not say. */
+  /** Null where the processor does not say. */
   environment: Environment | null;
-  /** Null when it is about no refund. */
+  /** Null when it is not about a refund. */
   subject: WebhookSubject | null;
 }
 
-/** What an event is about. */
+/** The refund or payment of an event. */
 export interface WebhookSubject {
-  /** Our refund's id as the processor keeps it; null when the refund was made elsewhere, or none is named. */
+  /** The id of our refund; null when the refund was made elsewhere or is not named. */
   refundId: string | null;
   /** The processor's id of the refund; null when only the payment is named. */
   externalRefundId: string | null;
-  /** The processor's own word for the state that the refund is in; null when only the payment is named. */
+  /** The processor's status of the refund; null when only the payment is named. */
   processorStatus: string | null;
-  /** What was refunded of the payment in all, in minor units; null unless only the payment is named. */
+  /** The total refunded of the payment, in minor units; null unless only the payment is named. */
   refundedAmount: bigint | null;
-  /** Every id by which the payment may be on record. */
+  /** Every id under which the payment may be stored. */
   transactionIds: readonly string[];
 }
 
-/** The answer to a webhook request; `reason` is for the operator's log, and holds nothing of the request. */
+/** `reason` is for the log and quotes nothing of the request. */
 export type WebhookVerdict =
   | { kind: 'verified'; event: WebhookEvent }
   | { kind: 'not-verified'; reason: string };
 
-/** A refund from the list of all that a processor made. */
+/** A refund in the list of all refunds of an account. */
 export interface ListedRefund extends ProcessorRefund {
-  /** The processor's ids of its payment: Stripe has two, the charge's and the payment intent's. */
+  /** The processor's ids of its payment. Stripe has two: of the charge and of the payment intent. */
   transactionIds: readonly string[];
 }
 
-/** A span of time in which the processor made a refund: from `from` (inclusive) to `to` (exclusive), to the second. */
+/** The time in which refunds were created: from `from` (inclusive) to `to` (exclusive), to the second. */
 export interface RefundWindow {
   from: Date;
   to: Date;
 }
 
-/** Part of a list of refunds. */
+/** A page of a list of refunds. */
 export interface RefundPage {
   refunds: readonly ListedRefund[];
-  /** Reads the following page, also again after that has failed; null when the list is complete. */
+  /** Reads the next page, and may be repeated after a failure; null on the last page. */
   next: ((options: CallOptions) => Promise<ReadResult<RefundPage>>) | null;
 }
 
 /** Limits one call. */
 export interface CallOptions {
-  /** Total deadline of the call; the adapter answers by then, whatever the processor does. */
+  /** Time limit of the whole call; the adapter answers by then. */
   timeoutMs: number;
   /**
-   * When that time began to run, as `performance.now()` tells it; unless given, with the call. A process that was frozen
-   * on its way to the call has none left, and sends nothing.
+   * Start of the time limit, as `performance.now()`; the time of the call by default. A process that was suspended before the
+   * call has no time left and sends nothing.
    */
   since?: number;
 }
 
 /**
- * One account at one processor. Adapters translate, and nothing else: they keep no state, retry nothing, know no
- * refund lifecycle and never throw for what a processor or a network can do.
+ * One account at one processor. An adapter only translates: it keeps no state, does not retry, does not know the lifecycle of
+ * a refund, and does not throw for anything that a processor or network does.
  */
 export interface Processor {
   /** Reads a payment with its refunds. */
   getTransaction(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorTransaction>>;
-  /** Sends a refund, in exactly one attempt to move money. */
+  /** Sends a refund: one attempt to move money. */
   createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult>;
-  /** Looks for a refund of ours that may or may not have been applied, by our own id. */
+  /** Looks up a refund by our id. */
   findRefund(reference: RefundReference, options: CallOptions): Promise<LookupResult>;
   /** Reads a refund by the processor's id. */
   getRefund(
@@ -199,81 +199,76 @@ export interface Processor {
     reference: RefundReference,
     options: CallOptions,
   ): Promise<ReadResult<ProcessorRefund>>;
-  /**
-   * Begins to list every refund that the processor made in a window, whoever asked for it and whatever became of it.
-   * Pages may be empty. One that has just been made may be missing yet.
-   */
+  /** Lists all refunds created in a window, in any state. Pages may be empty, and a very recent refund may be missing. */
   listRefunds(window: RefundWindow, options: CallOptions): Promise<ReadResult<RefundPage>>;
-  /** Asks for an accepted refund to be cancelled. */
+  /** Cancels an accepted refund. */
   cancelRefund(
     externalRefundId: string,
     reference: RefundReference,
     options: CallOptions,
   ): Promise<CancelResult>;
   /**
-   * Checks that a request was signed by the processor for this account, lately where the processor signs the time as
-   * well, and says what it is about. Whatever is malformed is not verified; it never throws for what a request can hold.
+   * Checks that the processor signed a request for this account, recently where it signs the time, and reads the event. A
+   * malformed request is not verified; nothing in a request makes this throw.
    */
   verifyWebhook(request: WebhookRequest): Promise<WebhookVerdict>;
-  /** What proves to the processor that its webhooks arrive here; null for a challenge that is none of its own. */
+  /** The answer that confirms a webhook address to the processor; null for an invalid challenge. */
   answerChallenge(challenge: string): string | null;
 }
 
-/** A credential that a person supplies, as a form asks for it. */
+/** A credential, as a form asks for it. */
 export interface CredentialField {
-  /** Its name in what `parseCredentials` takes. */
+  /** Its name in the input of `parseCredentials`. */
   name: string;
   label: string;
-  /** `address`: text that is nobody's secret; `choice`: true or false. */
+  /** `address`: text that is not secret; `choice`: true or false. */
   type: 'secret' | 'address' | 'choice';
   isRequired: boolean;
   /** Where to find it, or what it is for. */
   hint: string;
 }
 
-/** A refund that its processor has. */
+/** A refund that the processor has accepted. */
 export interface AcceptedRefund {
   externalRefundId: string;
   transactionId: string;
-  /** The processor's own word for its state, as last read; null before that. */
+  /** The processor's status, as last read; null before that. */
   processorStatus: string | null;
 }
 
-/** What there is to know of a kind of processor, before any account of it exists. */
+/** A processor, independent of an account. */
 export interface ProcessorKind<Credentials> {
   name: string;
-  /** As the processor writes itself. */
+  /** The name for display. */
   displayName: string;
-  /** Everything that `parseCredentials` takes, in the order in which people should be asked for it. */
+  /** The input of `parseCredentials`, in the order of a form. */
   credentialFields: readonly CredentialField[];
-  /** True when a transaction id can only be this processor's. */
+  /** True when only this processor has transaction ids of this format. */
   recognizes(transactionId: string): boolean;
-  /** False for an id that the processor could never have; such an id is not sent over the wire. */
+  /** False for an id that the processor cannot have; such an id is never sent. */
   couldBe(transactionId: string): boolean;
   /**
-   * Reads credentials that a person supplied, and checks that they belong to the environment.
-   * Throws `InvalidCredentialsError` with a message that names the field and never the value.
+   * Validates credentials and checks that they belong to the environment.
+   * @throws InvalidCredentialsError naming the field, never its value.
    */
   parseCredentials(input: unknown, environment: Environment): Credentials;
-  /** Null when the processor can express the amount, else the reason why not, for the caller. */
+  /** Why the processor cannot take the amount, for the caller; null when it can. */
   amountProblem(amount: bigint, currency: string): string | null;
-  /** False when the processor surely does not cancel an accepted refund any more, by the state in which it last had it. */
+  /** False when the processor no longer cancels the refund, judged by its last known status. */
   mayTakeBack(refund: AcceptedRefund): boolean;
-  /**
-   * How long after the end of an attempt a lookup that finds nothing is proof that nothing was applied.
-   */
+  /** How long after the end of an attempt a lookup that finds nothing proves that nothing was applied. */
   settleDelayMs: number;
   /**
-   * How its webhooks arrive: the media type of their bodies, and the query parameter in which it sends a challenge to
-   * a new address; null when it sends none. `setUp` tells people what to choose at the processor.
+   * Webhooks: the media type of the body, the query parameter of the challenge to a new address (null when there is none), and
+   * the instructions for setting them up.
    */
   webhooks: { mediaType: string; challengeParameter: string | null; setUp: string };
-  /** What of the credentials must never be seen, in every form in which it goes over the wire. */
+  /** The secrets in the credentials, in every form in which they are sent. */
   secretsOf(credentials: Credentials): readonly string[];
   connect(credentials: Credentials): Processor;
 }
 
-/** Credentials that cannot be used; the message is for the person who supplied them. */
+/** Credentials that cannot be used. The message is for the person who entered them. */
 export class InvalidCredentialsError extends Error {
   override readonly name = 'InvalidCredentialsError';
 }

@@ -1,13 +1,13 @@
 import type Stripe from 'stripe';
-import { UnexpectedAnswerError } from '../contract/answer.ts';
-import { Deadline } from '../contract/deadline.ts';
-import { processorFailure } from '../contract/failure.ts';
+import { Deadline } from '../contract/calls.ts';
 import {
   asCancelResult,
   asLookupProblem,
   asReadProblem,
   asSubmissionResult,
+  processorFailure,
   submitted,
+  UnexpectedAnswerError,
 } from '../contract/outcome.ts';
 import {
   type CallOptions,
@@ -27,8 +27,7 @@ import {
   type WebhookVerdict,
 } from '../contract/processor.ts';
 import { amountProblem, toStripeAmount } from './amounts.ts';
-import { type StripeCredentials, stripeClient } from './client.ts';
-import { isPaymentId, isRefundId, paymentParameter } from './ids.ts';
+import { isPaymentId, isRefundId, paymentParameter, type StripeCredentials, stripeClient } from './client.ts';
 import { listRefunds } from './list-refunds.ts';
 import { outcomeOf } from './map-error.ts';
 import {
@@ -67,7 +66,7 @@ export class StripeProcessor implements Processor {
         const message = `The payment intent ${transactionId} has no charge: nothing has been paid.`;
         return { kind: 'not-found', failure: processorFailure('no_charge', message) };
       }
-      // Only failed and cancelled refunds do not count as refunded, and nobody needs those.
+      // Without a refunded amount there are only failed and cancelled refunds, which are not needed.
       const refunds = charge.amount_refunded === 0 ? [] : await this.#listRefunds(transactionId, deadline);
       const isChargedBack = charge.disputed && (await this.#isChargedBack(charge.id, deadline));
       return { kind: 'found', value: toTransaction(transactionId, charge, refunds, isChargedBack) };
@@ -86,7 +85,7 @@ export class StripeProcessor implements Processor {
         {
           ...paymentParameter(transactionId),
           amount: toStripeAmount(amount, currency),
-          // Never `fraudulent`: that also puts the customer's card and address on Stripe's block lists.
+          // Never `fraudulent`, which also puts the customer's card and email on Stripe's block lists.
           reason: reason === 'duplicate_charge' ? 'duplicate' : 'requested_by_customer',
           metadata: { refund_id: refundId },
         },
@@ -136,7 +135,7 @@ export class StripeProcessor implements Processor {
     return await listRefunds(this.#stripe, window, null, options);
   }
 
-  /** Stripe cancels refunds that wait for the customer, and no others. */
+  /** Stripe only cancels refunds that wait for the customer. */
   async cancelRefund(
     externalRefundId: string,
     _reference: RefundReference,
@@ -184,7 +183,7 @@ export class StripeProcessor implements Processor {
     return readCharge(await this.#stripe.charges.retrieve(chargeId, {}, { timeout }));
   }
 
-  /** A key that may not read disputes leaves the decision to Stripe, which makes it when the refund is sent. */
+  /** Without the permission to read disputes, Stripe decides when the refund is sent. */
   async #isChargedBack(charge: string, deadline: Deadline): Promise<boolean> {
     try {
       const timeout = deadline.remainingMs();
@@ -195,7 +194,7 @@ export class StripeProcessor implements Processor {
     }
   }
 
-  /** All refunds of a payment: an incomplete list would prove nothing. */
+  /** All refunds of a payment; an incomplete list would prove nothing. */
   async #listRefunds(transactionId: string, deadline: Deadline): Promise<ProcessorRefund[]> {
     const refunds: ProcessorRefund[] = [];
     for (let page = 0; page < mostPages; page++) {
@@ -212,7 +211,7 @@ export class StripeProcessor implements Processor {
       refunds.push(...more);
       if (!hasMore) return refunds;
     }
-    throw new UnexpectedAnswerError(`The list of refunds of ${transactionId} does not end.`);
+    throw new UnexpectedAnswerError(`${transactionId} has more than ${mostPages * pageSize} refunds.`);
   }
 }
 

@@ -1,26 +1,23 @@
 import { exponentOf, formatAmount, isCurrency } from '../../money/money.ts';
-import { UnexpectedAnswerError } from '../contract/answer.ts';
+import { UnexpectedAnswerError } from '../contract/outcome.ts';
 
-/**
- * Stripe's decimals where they are not those of ISO 4217. Stripe charges no decimals in ariary; króna and shilling
- * have no decimals any more, and Stripe kept writing them with two.
- */
+/** Where Stripe's decimals differ from ISO 4217: none for the ariary, two for the króna and the Ugandan shilling. */
 const ownExponents: Readonly<Record<string, number>> = { mga: 0, isk: 2, ugx: 2 };
 
-/** Null when Stripe can express the amount, else why not. Amounts are never rounded to fit. */
+/** Why Stripe cannot take the amount; null when it can. Amounts are never rounded. */
 export function amountProblem(amount: bigint, currency: string): string | null {
   if (!isCurrency(currency)) return `${currency} is not an ISO 4217 currency.`;
   const { step, shift } = unitOf(currency);
   const stripeAmount = shift >= 0 ? amount * 10n ** BigInt(shift) : amount / 10n ** BigInt(-shift);
   if (stripeAmount > BigInt(Number.MAX_SAFE_INTEGER)) {
-    return `${formatAmount(amount, currency)} is more than Stripe can express.`;
+    return `${formatAmount(amount, currency)} is more than Stripe accepts.`;
   }
   if (amount % step === 0n) return null;
   return `Stripe takes ${currency.toUpperCase()} only in multiples of ${formatAmount(step, currency)}.`;
 }
 
 /**
- * Minor units as the number that Stripe's API takes.
+ * Converts minor units to the number in Stripe's API.
  * @throws RangeError when `amountProblem` finds one.
  */
 export function toStripeAmount(amount: bigint, currency: string): number {
@@ -31,8 +28,8 @@ export function toStripeAmount(amount: bigint, currency: string): number {
 }
 
 /**
- * The number in a reply of Stripe's API as minor units.
- * @throws UnexpectedAnswerError for a currency nobody knows, or a fraction of its minor unit.
+ * Converts a number from Stripe's API to minor units.
+ * @throws UnexpectedAnswerError for an unknown currency, or a fraction of its minor unit.
  */
 export function fromStripeAmount(stripeAmount: number, currency: string): bigint {
   if (!isCurrency(currency)) {
@@ -50,8 +47,8 @@ export function fromStripeAmount(stripeAmount: number, currency: string): bigint
 }
 
 /**
- * `shift`: the decimals that Stripe has more than ISO 4217. `step`: the minor units that an amount is a multiple of;
- * with three decimals, Stripe wants the last one to be zero, because card networks carry two.
+ * `shift`: how many decimals Stripe has more than ISO 4217. `step`: amounts have to be a multiple of it, in minor units. With
+ * three decimals the last one has to be zero, because card networks support two.
  */
 function unitOf(currency: string): { shift: number; step: bigint } {
   const exponent = exponentOf(currency);

@@ -1,17 +1,19 @@
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { createRequire } from 'node:module';
 import type Stripe from 'stripe';
-import { singleRequestClient } from './http-client.ts';
-import { stripeSdk } from './sdk.ts';
+import { isClientSecret } from '../contract/credentials.ts';
 
-/** What a person supplies for a Stripe account, checked. */
+/** The validated credentials of a Stripe account. */
 export interface StripeCredentials {
   secretKey: string;
   /** Scheme, host and port. */
   apiBase: string;
-  /** The signing secret of the webhook endpoint; without it every webhook is refused. */
+  /** The signing secret of the webhook endpoint. Without it every webhook is refused. */
   webhookSecret?: string;
 }
 
-/** A client for which one call is one HTTP request, with a deadline for the whole of it. */
+/** A client that makes one HTTP request per call, within one time limit. */
 export function stripeClient({ secretKey, apiBase }: StripeCredentials): Stripe {
   const { protocol, hostname, port } = new URL(apiBase);
   const scheme = protocol === 'https:' ? 'https' : 'http';
@@ -24,4 +26,107 @@ export function stripeClient({ secretKey, apiBase }: StripeCredentials): Stripe 
     telemetry: false,
     httpClient: singleRequestClient(scheme),
   });
+}
+
+const require = createRequire(import.meta.url);
+
+/** Stripe's SDK, loaded with the first account, because it loads slowly. */
+export const stripeSdk = (): typeof Stripe => require('stripe');
+
+type HttpClient = NonNullable<NonNullable<ConstructorParameters<typeof Stripe>[1]>['httpClient']>;
+type HttpResponse = Awaited<ReturnType<HttpClient['makeRequest']>>;
+
+/** Shorter than servers keep an idle connection: a request on a connection that is being closed would be lost. */
+const keepIdleMs = 4_000;
+
+/** Characters; a page of a hundred refunds takes some 200,000. */
+const longestAnswer = 8_000_000;
+
+/**
+ * An HTTP client that makes one request per call, within one time limit. The SDK's default client repeats a request after a
+ * closed connection even when retries are off, which hides the outcome of the first one, and its timeout restarts with every
+ * byte. Its fetch client does neither, and takes four times the CPU time. Redirects are not followed: that would send a refund
+ * twice, and to another server.
+ */
+function singleRequestClient(protocol: 'http' | 'https'): HttpClient {
+  const connections = { keepAlive: true, timeout: keepIdleMs };
+  const [send, agent] =
+    protocol === 'https'
+      ? [requestHttps, new HttpsAgent(connections)]
+      : [requestHttp, new HttpAgent(connections)];
+  return {
+    getClientName: () => 'node',
+    makeRequest: (host, port, path, method, headers, body, _protocol, timeoutMs) =>
+      new Promise((resolve, reject) => {
+        // The headers' type is that of fetch; the SDK gives an object of texts and numbers.
+        const options = { agent, method, headers: headers as Record<string, string> };
+        const request = send(new URL(`${protocol}://${host}:${port}${path}`), options);
+        const deadline = setTimeout(() => {
+          const isConnected = request.socket?.connecting === false;
+          const syscall = isConnected ? {} : { syscall: 'connect' };
+          reject(Object.assign(new Error('There was no answer in time.'), { code: 'ETIMEDOUT', ...syscall }));
+          request.destroy();
+        }, timeoutMs);
+        const fail = (cause: Error) => {
+          clearTimeout(deadline);
+          // Wrapped, because the SDK goes by the network's code when it repeats a request.
+          reject(new Error('The connection failed.', { cause }));
+        };
+        request.on('error', fail);
+        request.on('upgrade', (_response, socket) => {
+          socket.destroy();
+          fail(new Error('The connection was switched to another protocol.'));
+        });
+        request.on('response', (response) => {
+          let text = '';
+          response.setEncoding('utf8');
+          response.on('data', (chunk: string) => {
+            text += chunk;
+            if (text.length > longestAnswer) response.destroy(new Error('The answer is too long.'));
+          });
+          response.on('error', fail);
+          response.on('end', () => {
+            clearTimeout(deadline);
+            resolve(answered(response, text));
+          });
+        });
+        request.end(body);
+      }),
+  };
+}
+
+function answered(response: IncomingMessage, text: string): HttpResponse {
+  return {
+    getStatusCode: () => response.statusCode ?? 0,
+    getHeaders: () => response.headers as Record<string, string>,
+    getRawResponse: () => response,
+    toStream: () => {
+      throw new TypeError('Streams are not supported');
+    },
+    toJSON: async () => {
+      const body: unknown = JSON.parse(text);
+      // The SDK treats every object without an error as a success, regardless of the status.
+      const isSuccess = response.statusCode !== undefined && response.statusCode < 300;
+      if (isSuccess || (body !== null && typeof body === 'object' && 'error' in body)) return body;
+      throw new Error(`Stripe answered ${response.statusCode} without an error.`);
+    },
+  };
+}
+
+const paymentId = /^(ch|py|pi)_[A-Za-z0-9_]{1,250}$/;
+const refundId = /^(re|pyr)_[A-Za-z0-9_]{1,250}$/;
+
+/** The ids of charges, of payments by other methods than cards, and of payment intents. Only Stripe has such ids. */
+export function isPaymentId(id: string): boolean {
+  return paymentId.test(id) && !isClientSecret(id);
+}
+
+/** Only such an id is sent as part of a path. */
+export function isRefundId(id: string): boolean {
+  return refundId.test(id);
+}
+
+/** Names a payment in a request about its refunds. */
+export function paymentParameter(id: string): { payment_intent: string } | { charge: string } {
+  return id.startsWith('pi_') ? { payment_intent: id } : { charge: id };
 }

@@ -11,7 +11,7 @@ import { InvalidCredentialsError, type ProcessorKind } from '../contract/process
 import { StripeProcessor } from './adapter.ts';
 import { amountProblem } from './amounts.ts';
 import type { StripeCredentials } from './client.ts';
-import { isPaymentId } from './ids.ts';
+import { isPaymentId } from './client.ts';
 
 const credentialsInput = z.strictObject({
   secretKey: secretText,
@@ -32,7 +32,7 @@ const credentialFields = credentialFieldsOf<keyof typeof credentialsInput.shape>
     label: 'Signing secret of the webhook',
     type: 'secret',
     isRequired: false,
-    hint: 'Starts with whsec_. Until it is given, no webhook of the account is taken.',
+    hint: 'Starts with whsec_. Without it, webhooks of the account are refused.',
   },
   apiBase: apiBaseField,
 });
@@ -42,7 +42,7 @@ const keyPrefixes: Readonly<Record<Environment, RegExp>> = {
   live: /^(sk|rk)_live_./,
 };
 
-/** Stripe has one address; the key alone says whether money is real. */
+/** Stripe has one address; the key decides the environment. */
 const apiBases: Readonly<Record<Environment, string>> = {
   test: 'https://api.stripe.com',
   live: 'https://api.stripe.com',
@@ -69,10 +69,10 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
     };
   },
   amountProblem,
-  // What is on its way to the bank cannot be called back.
+  // A refund on its way to the bank cannot be cancelled.
   mayTakeBack: ({ processorStatus }) => processorStatus === null || processorStatus === 'requires_action',
-  // A refund is in Stripe's list from the moment it is made. The delay covers a request that we no longer wait for
-  // and that Stripe is still working on; even then the idempotency key keeps the next attempt from moving money twice.
+  // Stripe lists a refund as soon as it exists. The delay covers a request that timed out and that Stripe is still working on;
+  // even then, the idempotency key keeps the next attempt from moving money twice.
   settleDelayMs: 10_000,
   webhooks: {
     mediaType: 'application/json',

@@ -1,6 +1,5 @@
 import type Stripe from 'stripe';
-import { UnexpectedAnswerError } from '../contract/answer.ts';
-import { asListProblem } from '../contract/outcome.ts';
+import { asListProblem, UnexpectedAnswerError } from '../contract/outcome.ts';
 import type { CallOptions, ReadResult, RefundPage, RefundWindow } from '../contract/processor.ts';
 import { outcomeOf } from './map-error.ts';
 import { readListedPage } from './replies.ts';
@@ -8,9 +7,9 @@ import { readListedPage } from './replies.ts';
 const pageSize = 100;
 
 /**
- * A page of the refunds that Stripe made in a window, newest first. What is made while the list is read lies before the
- * cursor, so that nothing is skipped.
- * @param after the last refund of the page before.
+ * A page of the refunds of a window, newest first. Refunds created while the list is read come before the cursor, so none is
+ * skipped.
+ * @param after the last refund of the previous page.
  */
 export async function listRefunds(
   stripe: Stripe,
@@ -41,6 +40,7 @@ function nextPage(
   hasMore: boolean,
 ): RefundPage['next'] {
   if (!hasMore) return null;
-  if (last === undefined) throw new UnexpectedAnswerError('The list of refunds goes on after an empty page.');
+  if (last === undefined)
+    throw new UnexpectedAnswerError('The list of refunds continues after an empty page.');
   return (options) => listRefunds(stripe, window, last, options);
 }

@@ -1,12 +1,11 @@
 import type Stripe from 'stripe';
-import { processorFailure } from '../contract/failure.ts';
-import { type Outcome, ownOutcome } from '../contract/outcome.ts';
+import { type Outcome, ownOutcome, processorFailure } from '../contract/outcome.ts';
 import type { ProcessorFailure } from '../contract/processor.ts';
-import { stripeSdk } from './sdk.ts';
+import { stripeSdk } from './client.ts';
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>;
 
-/** Network errors that happen before a request can have left. */
+/** Network errors from before a request was sent. */
 const notSent: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -15,7 +14,7 @@ const notSent: ReadonlySet<unknown> = new Set([
   'ENETUNREACH',
 ]);
 
-/** Complaints about the account or the key that come as an invalid request. */
+/** Invalid requests whose cause is the account or the key. */
 const accountCodes: ReadonlySet<unknown> = new Set([
   'account_invalid',
   'api_key_expired',
@@ -25,15 +24,15 @@ const accountCodes: ReadonlySet<unknown> = new Set([
   'testmode_charges_only',
 ]);
 
-/** What an error of a Stripe call means. */
+/** The meaning of an error of a call. */
 export function outcomeOf(error: unknown): Outcome {
   const own = ownOutcome(error);
   if (own !== null) return own;
   if (!(error instanceof stripeSdk().errors.StripeError)) {
-    return { kind: 'unknown', failure: processorFailure('unexpected_error', String(error)), answered: false };
+    return { kind: 'unknown', failure: processorFailure('unexpected_error', String(error)), replied: false };
   }
   const failure = failureOf(error);
-  // The SDK's type promises its own class names; a string keeps the default case for names to come.
+  // As a string, because later SDKs may have other types.
   switch (error.type as string) {
     case 'StripeAuthenticationError':
     case 'StripePermissionError':
@@ -46,10 +45,10 @@ export function outcomeOf(error: unknown): Outcome {
     case 'StripeCardError':
       return { kind: 'refused', failure, missing: false };
     case 'StripeConnectionError':
-      if (wasSent(error)) return { kind: 'unknown', failure, answered: false };
+      if (wasSent(error)) return { kind: 'unknown', failure, replied: false };
       return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: false };
     default:
-      return { kind: 'unknown', failure, answered: hasEnded(error) };
+      return { kind: 'unknown', failure, replied: hasReplied(error) };
   }
 }
 
@@ -59,7 +58,7 @@ function wasSent(error: StripeError): boolean {
   return !notSent.has(code) && syscall !== 'connect' && syscall !== 'getaddrinfo';
 }
 
-/** The HTTP client wraps the network's error in one of its own. */
+/** Our HTTP client wraps network errors. */
 function networkError(error: StripeError): { code?: unknown; syscall?: unknown } {
   const detail: unknown = error.detail;
   const cause = detail instanceof Error ? (detail.cause ?? detail) : detail;
@@ -67,10 +66,10 @@ function networkError(error: StripeError): { code?: unknown; syscall?: unknown }
 }
 
 /**
- * True when Stripe itself reported the end of the request. A status comes only with Stripe's own JSON; 409 says that
- * a request with the same key still runs, and 502 and 504 come from whoever lost sight of it.
+ * True when Stripe itself has ended the request. Only Stripe's own JSON has a status; 409 means that a request with the same
+ * key is still running, and 502 and 504 come from a proxy that stopped waiting.
  */
-function hasEnded({ statusCode, code }: StripeError): boolean {
+function hasReplied({ statusCode, code }: StripeError): boolean {
   if (statusCode === undefined || code === 'idempotency_key_in_use') return false;
   return ![409, 502, 504].includes(statusCode);
 }
@@ -94,10 +93,10 @@ function failureOf(error: StripeError): ProcessorFailure {
   return processorFailure(codeOf(error), error.message || `Stripe answered with ${error.type}.`);
 }
 
-/** Stripe's code; where the service has a word of its own for the same at every processor, that word. */
+/** The code that is common to all processors where there is one, else Stripe's. */
 function codeOf({ code, param, message, rawType, type }: StripeError): string {
   if (code === 'charge_already_refunded') return 'already_refunded';
-  // Which code Stripe uses for more than what is left is not documented, but the parameter and the words are.
+  // Stripe documents the parameter and the message of this error, but not its code.
   if (param === 'amount' && (code === undefined || /greater than (the )?unrefunded amount/i.test(message))) {
     return 'amount_too_large';
   }

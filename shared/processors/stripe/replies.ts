@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
-import { readAnswer, recordedId, recordedStatus } from '../contract/answer.ts';
-import { processorFailure } from '../contract/failure.ts';
+import { processorFailure, readAnswer, recordedId, recordedStatus } from '../contract/outcome.ts';
+import type { ProcessorRefundState } from '../contract/processor.ts';
 import {
   isLive,
   type ListedRefund,
@@ -10,11 +10,10 @@ import {
   type ProcessorTransaction,
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
-import { mapStatus } from './map-status.ts';
 
 const currency = z.string().toLowerCase();
 
-/** An id, or the object itself where it was asked for. */
+/** An id, or the object where it was expanded. */
 const paymentReference = z.union([z.string(), z.looseObject({ id: z.string() })]).nullish();
 
 const refundReply = z.object({
@@ -42,7 +41,7 @@ const chargeReply = z.object({
   amount_captured: z.int().nonnegative().nullish(),
   amount_refunded: z.int().nonnegative(),
   captured: z.boolean(),
-  // What a date can hold.
+  // The range of Date.
   created: z.int().min(0).max(8_640_000_000_000),
   currency,
   disputed: z.boolean(),
@@ -77,7 +76,7 @@ export function readRefund(reply: unknown): ProcessorRefund {
   };
 }
 
-/** Others may write anything under our key. */
+/** Others may write anything into the metadata. */
 function ourName(name: string | undefined): string | null {
   return name !== undefined && isId('ref', name) ? name : null;
 }
@@ -107,21 +106,21 @@ export function readCharge(reply: unknown): StripeCharge {
   return readAnswer(chargeReply, reply);
 }
 
-/** The charge of a payment intent: itself or its id, whichever Stripe sends; null while nothing has been paid. */
+/** The charge of a payment intent, or its id; null while nothing has been paid. */
 export function readLatestCharge(reply: unknown): StripeCharge | string | null {
   const { latest_charge: latest } = readAnswer(paymentIntentReply, reply);
   return latest === null || typeof latest === 'string' ? latest : readCharge(latest);
 }
 
-/** Whether a list of a charge's disputes holds one that stops refunds: not an inquiry, and not won. */
+/** True when a charge has a dispute that prevents refunds: not an inquiry, and not won. */
 export function readIsChargedBack(reply: unknown): boolean {
   const { data } = readAnswer(disputeListReply, reply);
   return data.some((dispute) => !dispute.is_charge_refundable && dispute.status !== 'won');
 }
 
 /**
- * A charge and its refunds, newest first, under the id that the caller knows the payment by. Its amount is what was
- * captured: a part of the authorization, so far as there are several captures, or more than it after an overcapture.
+ * A charge and its refunds, newest first, with the id that the caller uses for the payment. The amount is the captured one,
+ * which may be less than the authorization, or more after an overcapture.
  */
 export function toTransaction(
   id: string,
@@ -140,7 +139,7 @@ export function toTransaction(
   };
 }
 
-/** A charge that is `pending` can be refunded: Stripe holds the refund until the charge has settled. */
+/** A `pending` charge can be refunded: Stripe delays the refund until the charge has settled. */
 function unrefundable(charge: StripeCharge, isChargedBack: boolean): ProcessorFailure | null {
   if (charge.status === 'failed') {
     return processorFailure('charge_failed', 'The payment failed, so there is nothing to refund.');
@@ -155,15 +154,14 @@ function unrefundable(charge: StripeCharge, isChargedBack: boolean): ProcessorFa
   return processorFailure('charge_disputed', message);
 }
 
-/** `captured` alone does not say: it stays false until the last of several captures. */
+/** `captured` alone is not enough: it stays false until the last of several captures. */
 function capturedAmount(charge: StripeCharge): number {
   return charge.amount_captured ?? (charge.captured ? charge.amount : 0);
 }
 
 /**
- * Whether the oldest refund is the one by which Stripe, before API version 2025-03-31, released what a capture left of the
- * authorization; it gave nothing of the captured amount back. One made elsewhere of just that amount looks the same,
- * unless it was the last of the captured amount.
+ * True when the oldest refund only released the uncaptured part of the authorization, as Stripe did before API version
+ * 2025-03-31. A refund made elsewhere of exactly that amount looks the same, unless it was the last of the captured amount.
  */
 function releasesAuthorization(charge: StripeCharge, refunds: readonly ProcessorRefund[]): boolean {
   const oldest = refunds.at(-1);
@@ -186,4 +184,19 @@ const failureReasons: Readonly<Record<string, string>> = {
 function refundFailure(reason: string): ProcessorFailure {
   const message = failureReasons[reason] ?? `Stripe reports the refund as failed (${reason}).`;
   return processorFailure(reason, message);
+}
+
+const states: ReadonlyMap<string | null, ProcessorRefundState> = new Map([
+  ['pending', 'open'],
+  // The customer has to act first, for example enter bank details.
+  ['requires_action', 'open'],
+  // Sent to the bank; it may still fail weeks later.
+  ['succeeded', 'completed'],
+  ['failed', 'failed'],
+  ['canceled', 'cancelled'],
+]);
+
+/** The meaning of a refund's status, which Stripe types as nullable text. */
+export function mapStatus(status: string | null): ProcessorRefundState {
+  return states.get(status) ?? 'open';
 }

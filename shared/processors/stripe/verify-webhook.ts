@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
-import { recordedId, recordedStatus } from '../contract/answer.ts';
+import { recordedId, recordedStatus } from '../contract/outcome.ts';
 import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
-import { stripeSdk } from './sdk.ts';
+import { stripeSdk } from './client.ts';
 
-/** Left out, null, or in a shape of another version of Stripe's API: not named. */
+/** Null when it is missing or has the format of another API version. */
 const optionalId = recordedId.nullish().catch(null);
 
 const eventBody = z.object({
@@ -32,8 +32,7 @@ const chargeBody = z.object({
 });
 
 /**
- * Verifies an event of Stripe: the SDK compares the signature with that of the raw body, and refuses one that was made
- * more than 300 seconds ago.
+ * Verifies an event. The SDK checks the signature of the raw body, and refuses one that is older than 300 seconds.
  * @param secret the signing secret of the endpoint; null refuses everything.
  */
 export function verifyWebhook(secret: string | null, { body, headers }: WebhookRequest): WebhookVerdict {
@@ -57,7 +56,7 @@ export function verifyWebhook(secret: string | null, { body, headers }: WebhookR
   }
 }
 
-/** @throws ZodError for a refund or charge that is not one. */
+/** @throws ZodError for a malformed refund or charge. */
 function subjectOf(type: string, object: { object: string }): WebhookSubject | null {
   if (object.object === 'refund') {
     const {
@@ -76,7 +75,7 @@ function subjectOf(type: string, object: { object: string }): WebhookSubject | n
       transactionIds: [charge, intent].filter((each) => typeof each === 'string'),
     };
   }
-  // Says of a payment that something of it was refunded, and not by which refund.
+  // Names the payment that was refunded, but not the refund.
   if (type !== 'charge.refunded') return null;
   const { id: charge, payment_intent: intent, amount_refunded: amount, currency } = chargeBody.parse(object);
   const transactionIds = [charge, intent].filter((each) => typeof each === 'string');
@@ -84,7 +83,7 @@ function subjectOf(type: string, object: { object: string }): WebhookSubject | n
   return { refundId: null, externalRefundId: null, processorStatus: null, refundedAmount, transactionIds };
 }
 
-/** Null for an amount that cannot be read: the payment is read then. */
+/** Null for an invalid amount; the payment is read again then. */
 function minorUnits(amount: number, currency: string): bigint | null {
   try {
     return fromStripeAmount(amount, currency);
@@ -93,7 +92,7 @@ function minorUnits(amount: number, currency: string): bigint | null {
   }
 }
 
-/** The SDK has several classes for what it refuses; the message of any other than this one may quote the body. */
+/** The message of any other error may quote the body. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof stripeSdk().errors.StripeSignatureVerificationError))
     return 'the body is not an event';

@@ -51,7 +51,7 @@ export async function approveRefund(
       SELECT id, organization_id, environment, processor, service_time(), service_time() FROM refund WHERE id = ${refund.id}
       ON CONFLICT (refund_id) DO UPDATE SET due_at = excluded.due_at, enqueued_at = excluded.enqueued_at`;
   });
-  if (outcome.kind === 'done') deps.queues.wake(outcome.refund);
+  if (outcome.kind === 'done') deps.queues.enqueue(outcome.refund);
   return outcome;
 }
 

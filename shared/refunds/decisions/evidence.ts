@@ -9,8 +9,8 @@ import {
 } from '../../processors/contract/processor.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import type { FlaggedClaim } from '../lifecycle/lease.ts';
-import { referenceTo } from '../lifecycle/reference.ts';
 import { lookupConclusiveAt } from '../model/lookup-proof.ts';
+import { referenceTo } from '../model/refund.ts';
 
 /**
  * What is known about a refund at its processor, for somebody who is about to decide.

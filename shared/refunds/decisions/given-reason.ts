@@ -1,5 +1,5 @@
 import { ServiceError } from '../../platform/errors.ts';
-import { redact } from '../../platform/redact.ts';
+import { redact } from '../../platform/log.ts';
 
 const reasonPattern = /^[^\p{Cc}]{1,500}$/u;
 

@@ -20,6 +20,6 @@ export async function recheckRefund(
     await writeAudit(tx, entry, deps.clock.now());
     return true;
   });
-  if (requested) deps.queues.wake(refund);
+  if (requested) deps.queues.enqueue(refund);
   return requested;
 }

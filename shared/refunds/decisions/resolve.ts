@@ -1,4 +1,4 @@
-import { countRefundedOutside, doubtPayments, lockPayment } from '../../payments/payment.ts';
+import { countRefundedOutside, lockPayment, markPaymentsStale } from '../../payments/payment.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import {
   type DatabaseTransaction,
@@ -120,7 +120,7 @@ async function keep(
   if (!(await endFlag(tx, work))) return false;
   const detail = { reason: words, ...problemOf(work), ...(await nameProblem(tx, work)) };
   await noteOnRefund(tx, refund, { type: keptEvent, actor, detail });
-  await doubtPayments(tx, refund, [refund.transactionId]);
+  await markPaymentsStale(tx, refund, [refund.transactionId]);
   // What is wrong with the refund itself had to wait for this flag. One that is not known there has nothing to be read.
   if (isFlaggedForExtra(work) && refund.externalRefundId !== null) await requestResync(tx, refund);
   await audit(tx, deps, refund, { actor, action: 'refund.kept', detail });
@@ -214,7 +214,7 @@ async function record(
   // What was decided against the evidence, without any, or before the latest news, is held against the processor again.
   if (contradiction !== null || ended.hasNews) await requestResync(tx, refund);
   await countRefundedOutside(tx, refund, movedAnyway(status, evidence));
-  await doubtPayments(tx, refund, [refund.transactionId]);
+  await markPaymentsStale(tx, refund, [refund.transactionId]);
   await audit(tx, deps, refund, { actor, action: 'refund.resolved', detail: { ...detail, as: status } });
   return moved;
 }

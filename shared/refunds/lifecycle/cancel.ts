@@ -10,19 +10,19 @@ import type { RefundWatcher, WatchedRefund } from './refund-watcher.ts';
 import type { Answer } from './statements.ts';
 
 /**
- * What became of a request to cancel, at once.
- * - `cancelled`: done, the processor never hears of it.
- * - `asked`: the processor has the refund or may have it; a worker finds out.
- * - `refused`: the refund has ended already.
+ * The immediate result of a request to cancel.
+ * - `cancelled`: done; nothing was sent to the processor.
+ * - `requested`: the processor has the refund or may have it; a worker goes on.
+ * - `refused`: the refund has ended.
  */
 export interface CancelRequest {
-  kind: 'cancelled' | 'asked' | 'refused';
+  kind: 'cancelled' | 'requested' | 'refused';
   refund: Refund;
-  /** True when an earlier request with the same key cancelled it, or asked for that. */
+  /** True when an earlier request with the same key cancelled it or requested that. */
   isReplayed: boolean;
 }
 
-/** False when asking would be in vain: it has ended or been asked already, or its processor does not take it back any more. */
+/** False when it has ended, its cancellation is requested, or its processor no longer cancels it. */
 export function mayBeCancelled(refund: RefundWithWork): boolean {
   const { status, work, externalRefundId, processor } = refund;
   if (status === 'pending') return true;
@@ -32,7 +32,7 @@ export function mayBeCancelled(refund: RefundWithWork): boolean {
 
 type CancelDependencies = Pick<RefundDependencies, 'statements' | 'queues'>;
 
-/** Whose refund is to be cancelled, and who asks for it. */
+/** A request to cancel a refund. */
 export interface Cancellation {
   refundId: string;
   organizationId: string;
@@ -43,9 +43,9 @@ export interface Cancellation {
 }
 
 /**
- * Asks for a refund to be cancelled. It is cancelled here and now only while it surely is not at the processor.
- * @throws ServiceError not_found, idempotency_key_reused for a key that belongs to another request, and internal_error while
- * it is not known whether it was recorded.
+ * Cancels a refund that is not at the processor, or requests its cancellation.
+ * @throws ServiceError not_found; idempotency_key_reused for a key of another request; internal_error when it is unknown
+ * whether the request was stored.
  */
 export async function cancelRefund(
   deps: CancelDependencies,
@@ -58,7 +58,7 @@ export async function cancelRefund(
     actor,
     key: idempotencyKey,
     event_id: newId('evt'),
-    // Of a program the timeline tells.
+    // Requests of API keys are in the timeline only.
     audit_id: actor.startsWith('user:') ? newId('aud') : null,
   });
   if (answer.outcome === 'missing') throw new ServiceError('not_found', 'No such refund.');
@@ -66,7 +66,7 @@ export async function cancelRefund(
   const refund = refundFrom(answer.refund ?? {});
   const isReplayed = answer.outcome === 'replayed';
   const kind = isReplayed ? kindNow(refund) : (answer.outcome as CancelRequest['kind']);
-  if (kind === 'asked') deps.queues.wake(refund);
+  if (kind === 'requested') deps.queues.enqueue(refund);
   return { kind, refund, isReplayed };
 }
 
@@ -80,24 +80,24 @@ async function ask({ statements }: Pick<RefundDependencies, 'statements'>, asked
 
 function kindNow({ status }: Refund): CancelRequest['kind'] {
   if (status === 'cancelled') return 'cancelled';
-  return status === 'processing' ? 'asked' : 'refused';
+  return status === 'processing' ? 'requested' : 'refused';
 }
 
 /**
- * What became of a request to cancel, for a client who waits for the verdict.
- * - `cancelled`: the processor confirmed it, or never hears of it.
- * - `refused`: the refund has ended otherwise, or the processor does not take it back.
- * - `undecided`: the processor has not confirmed in time; the refund tells later.
+ * The result of a request to cancel for a client that waits.
+ * - `cancelled`: the processor confirmed, or the refund was never sent.
+ * - `refused`: the refund has ended otherwise, or the processor refused.
+ * - `undecided`: the processor has not confirmed in time.
  */
 export interface CancelVerdict {
   kind: 'cancelled' | 'refused' | 'undecided';
-  /** As last seen. */
+  /** As last read. */
   refund: ReadRefund;
   isReplayed: boolean;
 }
 
 /**
- * Asks for a refund to be cancelled, and waits for the processor's word where it takes one.
+ * Cancels a refund, and waits for the processor's confirmation where it is needed.
  * @throws ServiceError as `cancelRefund` does.
  */
 export async function cancelAndWait(
@@ -106,14 +106,14 @@ export async function cancelAndWait(
   waitMs: number,
 ): Promise<CancelVerdict> {
   const { kind, refund, isReplayed } = await cancelRefund(deps, asked);
-  if (kind !== 'asked') return { kind, refund, isReplayed };
+  if (kind !== 'requested') return { kind, refund, isReplayed };
   const latest = await deps.watcher.waitFor(refund.id, isDecided, waitMs);
   if (latest === null) return { kind: 'undecided', refund, isReplayed };
   if (latest.status === 'cancelled') return { kind: 'cancelled', refund: latest, isReplayed };
   return { kind: isDecided(latest) ? 'refused' : 'undecided', refund: latest, isReplayed };
 }
 
-/** The worker takes the request away when the processor has refused it. */
+/** When the processor refuses, the worker ends the requested cancellation. */
 function isDecided({ status, isToBeCancelled }: WatchedRefund): boolean {
   return status !== 'processing' || !isToBeCancelled;
 }

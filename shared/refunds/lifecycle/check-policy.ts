@@ -11,29 +11,28 @@ import { refusedCredentials } from '../model/refusals.ts';
 import type { RefundDependencies } from './dependencies.ts';
 import { recordKnown } from './record-payment.ts';
 
-/** A question about a refund of a payment that somebody may ask for. */
+/** A possible refund, to be checked against the policies. */
 export interface PolicyQuestion {
   organizationId: string;
   environment: Environment;
   transactionId: string;
-  /** Undefined to have it found out. */
+  /** Undefined to detect it. */
   processor?: string | undefined;
   request: PolicyRequest;
 }
 
 export interface PaymentExamination {
-  /** Null when no account has it, or its processor refunds nothing of it. */
+  /** Null when no account has it or it cannot be refunded. */
   payment: KnownPayment | null;
-  /** Why its processor refunds nothing of it; null otherwise. */
+  /** Why it cannot be refunded at all; null otherwise. */
   unrefundable: ProcessorFailure | null;
   verdict: PolicyVerdict;
 }
 
 /**
- * Answers whether a payment may be refunded; nothing is changed. An unknown payment, or one of which its processor
- * refunds nothing, is not eligible.
- * @throws ServiceError when nothing is stored: service_unavailable while the processor cannot be asked, and processor_error
- * when it refuses the account's credentials; besides what `chooseAccount` throws.
+ * Checks whether the policies allow a refund of a payment. A payment that is unknown or cannot be refunded is not eligible.
+ * @throws ServiceError for a payment that is not stored: service_unavailable while the processor is unreachable,
+ * processor_error when it refuses the credentials; also what `chooseAccount` throws.
  */
 export async function examinePayment(
   deps: RefundDependencies,
@@ -67,7 +66,7 @@ export async function examinePayment(
     case 'unreachable':
       throw new ServiceError(
         'service_unavailable',
-        `${processor} cannot be asked about this transaction; repeat in a few seconds. It last said: ${found.failure.message}`,
+        `${processor} is unreachable, so the transaction cannot be checked. Retry in a few seconds. Last answer: ${found.failure.message}`,
         { retryAfterSeconds: 5 },
       );
     case 'misconfigured':

@@ -4,8 +4,26 @@ import { newId } from '../../platform/ids.ts';
 import { attemptFrom, fromRow, refundFrom, workFrom } from '../../platform/rows.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { recordingMarginMs } from '../model/lookup-proof.ts';
-import type { RefundStep } from '../model/next-step.ts';
 import type { RefundDependencies } from './dependencies.ts';
+
+/**
+ * What a worker does next for a refund; prisma/functions/next_refund_step.sql decides it.
+ * - `verify`: the payment is not known yet: read it.
+ * - `send`: not at the processor: submit the refund.
+ * - `look_up`: may be at the processor: look it up first.
+ * - `settle`: at the processor: read whether it has settled.
+ * - `cancel_at_processor`: at the processor, cancellation requested.
+ * - `cancel`: not at the processor, cancellation requested.
+ * - `review`: ended here: read whether the processor agrees.
+ */
+export type RefundStep =
+  | 'verify'
+  | 'send'
+  | 'look_up'
+  | 'settle'
+  | 'cancel_at_processor'
+  | 'cancel'
+  | 'review';
 
 /** A refund under a worker's lease, and everything that its next step needs. */
 export interface Claim {
@@ -15,19 +33,19 @@ export interface Claim {
   refund: Refund;
   /** Under the new lease. */
   work: RefundWork;
-  /** The last one: for a refund that is to be sent, the one that is about to be made. */
+  /** The last one; for the step `send`, the one that is about to be made. */
   attempt: RefundAttempt | null;
   account: AccountName;
 }
 
-/** How long a claimed refund belongs to its worker: longer than any call to a processor can last. */
+/** The length of a lease: longer than any call to a processor can last. */
 export function leaseMs({ PROCESSOR_TIMEOUT_MS }: Pick<ServiceSettings, 'PROCESSOR_TIMEOUT_MS'>): number {
   return PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }
 
 /**
- * Claims a refund for one call to its processor. A claim to send has recorded the attempt before it answers.
- * @returns null when the refund is not due, another worker has it, or its account is throttled.
+ * Claims a refund for one call to its processor. A claim to send has recorded the attempt before it returns.
+ * @returns null when the refund is not due, another worker holds it, or its account is throttled.
  */
 export async function claimRefund(
   { statements }: Pick<RefundDependencies, 'statements'>,

@@ -19,13 +19,13 @@ import type { SetUp } from './lookups.ts';
 import { recordKnown, sumOfLive } from './record-payment.ts';
 import type { Answer } from './statements.ts';
 
-/** A refund that is asked for; every field has been validated. */
+/** A request for a refund, with validated fields. */
 export interface RefundRequest {
   organizationId: string;
   environment: Environment;
   apiKeyId: string | null;
   initiatedBy: InitiatedBy;
-  /** Who asks, for the timeline: `key:<id>` or `user:<id>`. */
+  /** For the timeline: `key:<id>` or `user:<id>`. */
   actor: string;
   transactionId: string;
   /** Minor units, positive. */
@@ -35,55 +35,59 @@ export interface RefundRequest {
   reason: RefundReason;
   processor: string | undefined;
   metadata: Record<string, unknown> | null;
-  /** Makes a repeated request the same refund; null for a request that is carried out every time. */
+  /** Null for a request without an idempotency key. */
   idempotency: IdempotencyKey | null;
 }
 
-/** An idempotency key and SHA-256 over the request that it came with. */
+/** An idempotency key and the SHA-256 of its request. */
 export interface IdempotencyKey {
   key: string;
   fingerprint: Uint8Array;
 }
 
-/** The refund, and whether an earlier request with the same key made it. */
 export interface CreatedRefund {
   refund: Refund;
+  /** True when an earlier request with the same key created it. */
   isReplayed: boolean;
 }
 
-/** Times that a creation is decided anew because what it was decided on has changed. */
-const mostDecisions = 5;
+/** How often a creation is decided again because of concurrent changes. */
+const maxDecisions = 5;
 
 /**
- * Accepts a refund: checks it against the payment and the policies, then replays its key or reserves its amount and records
- * it, in one statement; then wakes a worker. From here on it is not lost, and nothing has been sent yet.
- * @returns the refund, `processing`, or `pending` when a policy wants a person's approval; a replayed one as it is now.
- * @throws ServiceError as the public contract says for a creation. A request that made no refund binds no key.
+ * Creates a refund: checks it against the payment and the policies, replays its key or stores it in one statement, and
+ * enqueues it. Nothing has been sent to the processor yet.
+ * @returns the refund, `processing`, or `pending` when it awaits approval; a replayed one in its current state.
+ * @throws ServiceError as in the public contract of a creation. A request that created no refund does not bind its key.
  */
 export async function createRefund(deps: RefundDependencies, request: RefundRequest): Promise<CreatedRefund> {
   try {
-    for (let decision = 1; decision <= mostDecisions; decision += 1) {
+    for (let decision = 1; decision <= maxDecisions; decision += 1) {
       const created = await decideAndRecord(deps, request);
       if (created === null) continue;
-      if (!created.isReplayed && created.refund.status === 'processing') deps.queues.wake(created.refund);
+      if (!created.isReplayed && created.refund.status === 'processing') deps.queues.enqueue(created.refund);
       return created;
     }
-    throw new ServiceError('service_unavailable', 'The payment changed meanwhile. Repeat the request.', {
-      retryAfterSeconds: 1,
-    });
+    throw new ServiceError(
+      'service_unavailable',
+      'The payment is being changed by other requests. Retry the request.',
+      {
+        retryAfterSeconds: 1,
+      },
+    );
   } catch (error) {
     if (!(error instanceof ServiceError) || isFinal.has(error.code)) throw error;
-    // What would be refused now may have been accepted the first time.
+    // A request that would be refused now may have created a refund the first time.
     const replayed = await findByKey(deps, request);
     if (replayed === null) throw error;
     return replayed;
   }
 }
 
-/** Errors that say what the key would say, or that the database cannot say it. */
+/** Errors after which looking up the key is pointless. */
 const isFinal: ReadonlySet<ErrorCode> = new Set(['idempotency_key_reused', 'internal_error']);
 
-/** @returns null when a limit was passed or the payment put on record meanwhile, so that it has to be decided again. */
+/** @returns null when a concurrent change requires another decision. */
 async function decideAndRecord(
   deps: RefundDependencies,
   request: RefundRequest,
@@ -112,14 +116,17 @@ async function chooseProcessor(
 ): Promise<AccountName> {
   const account = await chooseAccount(deps, accounts, request);
   if (account === null) {
-    throw new ServiceError('processor_error', `No processor knows the transaction ${request.transactionId}.`);
+    throw new ServiceError(
+      'processor_error',
+      `No processor account has the transaction ${request.transactionId}.`,
+    );
   }
   const problem = processorKind(account.processor).amountProblem(request.amount, request.currency);
   if (problem !== null) throw new ServiceError('validation_error', `amount: ${problem}`);
   return account;
 }
 
-/** Null while the processor cannot be asked: the refund is accepted all the same, and verified before it is sent. */
+/** Null while the processor is unreachable: the refund is accepted, and verified before it is sent. */
 async function knownPayment(
   deps: RefundDependencies,
   key: Parameters<typeof recordKnown>[1],
@@ -133,7 +140,7 @@ async function knownPayment(
       if (isOnRecord) return await recordKnown(deps, key, found);
       const { amount, currency, chargedAt, refunds } = found.facts;
       const facts = { amount, currency, chargedAt, refundedOutside: sumOfLive(refunds), reserved: 0n };
-      return { ...key, ...facts, fetchedAt: found.readAt, doubtedAt: null, createdAt: found.readAt };
+      return { ...key, ...facts, fetchedAt: found.readAt, staleSince: null, createdAt: found.readAt };
     }
     case 'unreachable':
       return null;
@@ -169,11 +176,11 @@ async function askPolicies(
     if (verdict.enforced && !verdict.eligible) throw new ServiceError('policy_denied', verdict.reason);
     return verdict;
   }
-  // Without the payment's facts a policy that binds cannot be asked, and nothing may pass it unasked.
+  // An enforced policy cannot be evaluated without the payment, and must not be skipped.
   if (!policies.some((policy) => bindsInitiator(policy, request.initiatedBy))) return null;
   throw new ServiceError(
     'service_unavailable',
-    'The processor cannot be asked about the transaction, and a policy needs its facts. Repeat in a few seconds.',
+    'The processor is unreachable, and a policy needs the details of the transaction. Retry in a few seconds.',
     { retryAfterSeconds: 5 },
   );
 }
@@ -198,7 +205,7 @@ function itemOf(request: RefundRequest, processor: string, verdict: PolicyVerdic
     event_id: newId('evt'),
     event_type: approvalRequired ? 'refund.approval_required' : 'refund.created',
     event_detail: approvalRequired ? { policy: verdict?.policyName ?? null } : {},
-    // Of a program the timeline tells.
+    // Requests of API keys are in the timeline only.
     audit_id: request.actor.startsWith('user:') ? newId('aud') : undefined,
     idempotency_key: idempotency?.key,
     fingerprint: idempotency === null ? undefined : asBytea(idempotency.fingerprint),
@@ -210,7 +217,7 @@ function limitColumns({ maxTaken, maxRefunds, dayCount, dayAmount }: PolicyLimit
   return { max_taken: maxTaken, max_refunds: maxRefunds, day_count: dayCount, day_amount: dayAmount };
 }
 
-/** Facts for a payment that is not on record yet. */
+/** The facts of a payment that is not stored yet. */
 function factsOf(found: PaymentFacts): object {
   if (found.kind !== 'read') return {};
   const { amount, currency, chargedAt, refunds } = found.facts;
@@ -225,12 +232,12 @@ function factsOf(found: PaymentFacts): object {
   };
 }
 
-/** How long a creation tries to find out whether it was recorded before its connection broke. */
-const findOutMs = 3_000;
+/** How long a statement is repeated whose connection broke. */
+const repeatMs = 3_000;
 
 /**
- * Records the refund. A connection that breaks leaves it open whether that was done; asking again with the same id says so.
- * @throws ServiceError internal_error while that stays unknown; what the database throws when nothing was done.
+ * Stores the refund. When the connection breaks, the outcome is unknown; repeating the statement with the same id resolves it.
+ * @throws ServiceError internal_error when the outcome stays unknown; the database's error when nothing was done.
  */
 async function record(deps: RefundDependencies, item: object): Promise<Answer> {
   const since = performance.now();
@@ -239,8 +246,8 @@ async function record(deps: RefundDependencies, item: object): Promise<Answer> {
       return await deps.statements.create(isRepeated ? { ...item, is_repeated: true } : item);
     } catch (error) {
       if (!isRepeated && (!isDatabaseUnavailable(error) || isNothingDone(error))) throw error;
-      // What is locked for a repetition may be locked by the first session, which can still commit.
-      if (!isDatabaseUnavailable(error) || performance.now() - since > findOutMs) throw notKnown(error);
+      // A repetition that is locked may be waiting for the first session, which can still commit.
+      if (!isDatabaseUnavailable(error) || performance.now() - since > repeatMs) throw notKnown(error);
       await sleep(100);
     }
   }
@@ -261,11 +268,11 @@ function createdBy(request: RefundRequest, { outcome, refund, payment }: Answer)
     case 'unread':
       return null;
     default:
-      throw new Error(`A creation has an unknown outcome: ${outcome}`);
+      throw new Error(`create_refunds returned an unknown outcome: ${outcome}`);
   }
 }
 
-/** The refund that an earlier request with the same key made; null without a key, and when there is none. */
+/** The refund that an earlier request with the same key created, if any. */
 async function findByKey(
   { db }: Pick<RefundDependencies, 'db'>,
   { organizationId, environment, idempotency }: RefundRequest,
@@ -279,20 +286,20 @@ async function findByKey(
   return { refund, isReplayed: true };
 }
 
-/** 500: the connection broke before the database had said whether it recorded the request. */
+/** 500: the connection broke before the database confirmed the request. */
 export function notKnown(cause: unknown): ServiceError {
   return new ServiceError(
     'internal_error',
-    'It is not known whether this was recorded. Repeat with the same Idempotency-Key, or get or list refunds first.',
+    'It is unknown whether the request was stored. Retry with the same Idempotency-Key, or check the list of refunds first.',
     { cause },
   );
 }
 
-/** 422: the key belongs to another request. */
+/** 422. */
 export function keyReused(): ServiceError {
   return new ServiceError(
     'idempotency_key_reused',
-    'This Idempotency-Key was used with another request; use a new key for a new request.',
+    'This Idempotency-Key was used with another request. Use a new key.',
   );
 }
 

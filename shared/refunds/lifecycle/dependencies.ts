@@ -2,7 +2,7 @@ import type { AccountDependencies } from '../../processors/accounts/connections.
 import type { Lookups } from './lookups.ts';
 import type { RefundStatements } from './statements.ts';
 
-/** What creating, moving and cancelling refunds needs. */
+/** The dependencies of creating, moving and cancelling refunds. */
 export interface RefundDependencies extends AccountDependencies {
   lookups: Lookups;
   statements: RefundStatements;

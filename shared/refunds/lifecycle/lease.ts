@@ -4,8 +4,8 @@ import { type Claim, leaseMs } from './claim.ts';
 import type { RefundDependencies } from './dependencies.ts';
 
 /**
- * Takes the lease anew for a further call.
- * @returns false when it was lost, and nothing was changed.
+ * Extends the lease for another call.
+ * @returns false when it was lost.
  */
 export async function renewLease(
   { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,
@@ -50,7 +50,7 @@ export async function claimFlagged(
   };
 }
 
-/** Ends the lease of a decision that was not made. */
+/** Ends the lease without a decision. */
 export async function releaseFlagged(
   { db }: Pick<RefundDependencies, 'db'>,
   { work }: Pick<Claim, 'work'>,

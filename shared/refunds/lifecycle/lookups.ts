@@ -7,16 +7,13 @@ import { shareRead } from '../../platform/shared-statement.ts';
 import { type Policy, policyFromRow, type StoredPolicy } from '../../policies/policy.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 
-/** What an organization has set up for one environment. */
+/** An organization's setup of one environment. */
 export interface SetUp {
   accounts: readonly AccountName[];
   policies: readonly Policy[];
 }
 
-/**
- * What nearly every request reads. Nothing is kept: each is read afresh, and requests that ask at the same moment share the
- * statement.
- */
+/** What nearly every request reads. Nothing is cached; concurrent requests share a statement. */
 export interface Lookups {
   setUp(owner: { organizationId: string; environment: Environment }): Promise<SetUp>;
   payment(key: PaymentKey): Promise<StoredPayment>;
@@ -30,7 +27,7 @@ export function openLookups(reads: Reads): Lookups {
       (await setUps(JSON.stringify([organizationId, environment]))) ?? { accounts: [], policies: [] },
     async payment({ organizationId, environment, processor, transactionId }) {
       const stored = await payments(JSON.stringify([organizationId, environment, processor, transactionId]));
-      if (stored === undefined) throw new Error('The database did not answer about a payment');
+      if (stored === undefined) throw new Error('A payment is missing in the result');
       return stored;
     },
   };
@@ -70,7 +67,7 @@ async function readPayments(reads: Reads, keys: readonly string[]): Promise<Map<
     `SELECT service_time() AS now, asked.organization_id AS "organizationId", asked.environment, asked.processor,
        asked.transaction_id AS "transactionId", p.transaction_id IS NOT NULL AS "isStored", p.amount, p.currency,
        p.charged_at AS "chargedAt", p.refunded_outside AS "refundedOutside", p.reserved, p.fetched_at AS "fetchedAt",
-       p.doubted_at AS "doubtedAt", p.created_at AS "createdAt"
+       p.stale_since AS "staleSince", p.created_at AS "createdAt"
      FROM unnest($1::text[], $2::environment[], $3::text[], $4::text[])
        AS asked(organization_id, environment, processor, transaction_id)
      LEFT JOIN payment AS p ON p.organization_id = asked.organization_id AND p.environment = asked.environment

@@ -7,17 +7,17 @@ import { checkMove, type RefundStatus } from '../model/states.ts';
 /** An entry of the timeline. */
 export interface TimelineEntry {
   type: RefundEventType;
-  /** Who caused it: `key:<id>`, `user:<id>`, `worker`, or `cli:<user>` for administration. */
+  /** Who did it: `key:<id>`, `user:<id>`, `worker`, `service`, or `cli:<user>`. */
   actor: string;
   detail?: Prisma.InputJsonObject;
 }
 
-/** Columns that a move sets besides the status; what is null or left out stays as it is. */
+/** Columns that a move sets besides the status. Null or left out: unchanged. */
 export type RefundChange = Partial<
   Pick<Refund, 'externalRefundId' | 'processorStatus' | 'failureCode' | 'failureMessage'>
 >;
 
-/** A change as move_refunds takes it. */
+/** A change in the form of move_refunds. */
 export function asColumns({ externalRefundId, processorStatus, failureCode, failureMessage }: RefundChange) {
   return {
     external_refund_id: externalRefundId ?? undefined,
@@ -27,21 +27,20 @@ export function asColumns({ externalRefundId, processorStatus, failureCode, fail
   };
 }
 
-/** A move that is only made when the refund still has the status that the caller believes it to have. */
+/** A move from an expected status. */
 export interface Move {
   refund: Pick<Refund, 'id'>;
   from: RefundStatus;
   to: RefundStatus;
-  /** Columns that it sets besides the status. */
   change?: RefundChange;
   entry: TimelineEntry;
 }
 
 /**
- * Moves a refund within the caller's database transaction; prisma/functions/move_refunds.sql says what that does. The caller
- * has locked the payment when the move gives the reservation back.
- * @returns the refund as it is now, or null when it has moved meanwhile and nothing was changed.
- * @throws TypeError for a move that is not in the state table, which is a bug of the caller.
+ * Moves a refund in the caller's database transaction; see prisma/functions/move_refunds.sql. The caller has locked the payment
+ * when the move releases the reservation.
+ * @returns the refund as it is now; null when it was not in the expected status and nothing was changed.
+ * @throws TypeError for a move that is not in the state table: a bug of the caller.
  */
 export async function moveRefund(
   tx: DatabaseTransaction,
@@ -51,7 +50,7 @@ export async function moveRefund(
   return await move(tx, { id: refund.id, from, to, change, entry });
 }
 
-/** Adds an entry to a refund's timeline and leaves the refund as it is. The caller holds the refund's row or its work. */
+/** Adds an entry to a refund's timeline. The caller has locked the refund's work, or its row where there is no work. */
 export async function noteOnRefund(
   tx: DatabaseTransaction,
   { id, status }: Pick<Refund, 'id' | 'status'>,

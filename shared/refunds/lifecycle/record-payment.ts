@@ -18,13 +18,12 @@ import { holdsReservation, refundStatuses } from '../model/states.ts';
 import { moveRefund } from './move.ts';
 
 /**
- * Stores what the processor says of a payment. Refunds that were accepted while it could not be asked are held
- * against the facts here, before anything is sent: oldest first, those that are surely not at the processor and do not
- * fit fail, or are cancelled while they await approval.
- * @param readAt when the read began, in the database's time. One that began before the last one that is stored is not
- * stored; one that began before the payment was last doubted is stored, and does not end the doubt.
- * @returns the payment as stored; still without its amount while more than that is reserved by refunds that are, or may
- * be, at the processor.
+ * Stores a payment as just read from its processor. Refunds that were accepted while the processor was unreachable are checked
+ * against it before anything is sent: oldest first, those that are not at the processor and do not fit fail, or are cancelled
+ * if they await approval.
+ * @param readAt when the read began, in the database's time. A read that began before the stored one is ignored; one that began
+ * before the payment became stale is stored, and the payment stays stale.
+ * @returns the stored payment; without an amount while refunds that may be at the processor have reserved more than that.
  */
 export async function recordPayment(
   db: Database,
@@ -41,18 +40,17 @@ export async function recordPayment(
     const outside = await refundedOutside(tx, key, facts.refunds);
     if (known.amount === null) await failUnfitting(tx, known, facts, outside);
     const { reserved } = await tx.payment.findUniqueOrThrow({ where });
-    const isDoubted = known.doubtedAt !== null && readAt <= known.doubtedAt;
+    const isStale = known.staleSince !== null && readAt <= known.staleSince;
     return await tx.payment.update({
       where,
-      data: storable(facts, outside, reserved, isDoubted ? null : readAt),
+      data: storable(facts, outside, reserved, isStale ? null : readAt),
     });
   });
 }
 
 /**
- * What the row can hold. While refunds of ours are under way, the payment may have shrunk, or been refunded outside, to
- * less than they have reserved. The processor will refuse them then; as much as fits is stored, and the payment is
- * read again when it is next needed.
+ * What the row can hold. The payment may have become less than our open refunds have reserved, for example by refunds made
+ * elsewhere. The processor will refuse some of them; as much as fits is stored, and the payment is read again before its next use.
  */
 function storable(facts: ProcessorTransaction, outside: bigint, reserved: bigint, fetchedAt: Date | null) {
   const { amount, currency, chargedAt } = facts;
@@ -74,15 +72,14 @@ async function ensurePayment(tx: DatabaseTransaction, key: PaymentKey): Promise<
     ON CONFLICT DO NOTHING`;
 }
 
-/** The sum of a processor's live refunds, for a payment of which there is no refund here. */
+/** The sum of the live refunds. */
 export function sumOfLive(refunds: readonly ProcessorRefund[]): bigint {
   return refunds.filter(isLive).reduce((sum, { amount }) => sum + amount, 0n);
 }
 
 /**
- * The sum of the processor's live refunds that no reservation of ours stands for. A refund of ours is known by the
- * processor's id once that is on record, and by our name before, unless it awaits approval; what else carries our name
- * was made elsewhere.
+ * The sum of the processor's live refunds that have no reservation here. Our refunds are recognized by the processor's id once
+ * it is stored, before that by our id, unless they await approval. Any other refund with our id was made elsewhere.
  */
 async function refundedOutside(
   tx: DatabaseTransaction,
@@ -101,7 +98,7 @@ async function refundedOutside(
   );
 }
 
-/** What is at the processor, or may be, keeps what it has reserved, and the others share what is left. */
+/** Refunds that may be at the processor keep their reservation; the others share what is left. */
 async function failUnfitting(
   tx: DatabaseTransaction,
   payment: Payment,
@@ -118,10 +115,7 @@ async function failUnfitting(
   }
 }
 
-/**
- * The refunds that are surely not at the processor, the oldest first, with their work locked, so that none is sent
- * meanwhile: the caller holds the payment, behind which they were created.
- */
+/** The refunds that are not at the processor, oldest first, with their work locked, so that none is sent meanwhile. */
 async function lockUnsent(tx: DatabaseTransaction, payment: PaymentKey): Promise<Refund[]> {
   await tx.$queryRaw`
     SELECT w.refund_id FROM refund_work AS w JOIN refund AS r ON r.id = w.refund_id
@@ -141,7 +135,7 @@ async function lockUnsent(tx: DatabaseTransaction, payment: PaymentKey): Promise
   });
 }
 
-/** Why a refund cannot be made of a payment, in the codes that `failureCode` carries; null when it can. */
+/** Why a refund does not fit a payment, as a failure of the refund; null when it fits. */
 function problemOf(
   refund: Refund,
   facts: ProcessorTransaction,
@@ -162,7 +156,7 @@ function problemOf(
   };
 }
 
-/** One that still awaits approval has not been promised to anybody, so it is cancelled instead of failed. */
+/** A refund that awaits approval is cancelled, any other fails. */
 async function endUnsent(
   tx: DatabaseTransaction,
   refund: Refund,
@@ -176,7 +170,7 @@ async function endUnsent(
     change: { failureCode: problem.code, failureMessage: problem.message },
     entry: { type: `refund.${to}`, actor: 'service', detail: { ...problem, sent: false } },
   });
-  // A worker that holds it learns that the lease is lost. A flag for another refund under its name stays.
+  // A worker that holds it loses the lease. A flag for another refund under its name stays.
   if (moved !== null) {
     await tx.$executeRaw`
       WITH flagged AS (
@@ -187,8 +181,8 @@ async function endUnsent(
 }
 
 /**
- * Records facts that were just read.
- * @returns the payment. Where the row cannot hold an amount that is less than what is reserved, as the facts have it.
+ * Stores a payment that was just read.
+ * @returns the stored payment; the facts as read where the row cannot hold them.
  */
 export async function recordKnown(
   { db }: { db: Database },

@@ -6,73 +6,74 @@ import type { Claim } from './claim.ts';
 import type { RefundDependencies } from './dependencies.ts';
 import { asColumns, type RefundChange } from './move.ts';
 
-/** What a worker learnt about a refund that it holds, and what follows from it. What is left out stays as it is. */
-export interface Finding {
-  /** In order; empty when the timeline has nothing to tell. */
+/** What follows from a step for its refund. Fields that are left out stay as they are. */
+export interface StepOutcome {
+  /** Timeline entries in order, each with the status from then on. */
   moves: readonly { to: RefundStatus; type: RefundEventType; detail?: Prisma.InputJsonObject }[];
   /** Columns of the refund, written with the last move. */
   change?: RefundChange;
   /** How the attempt ended, when this is its end. */
   attempt?: { outcome: AttemptOutcome; keySpent?: boolean };
-  /** When to look again; null when nothing is left to do for a worker. */
+  /** When the next step is due; null when nothing is left to do for a worker. */
   dueInMs: number | null;
-  /** True keeps or begins the trouble that retry deadlines count from, false ends it. */
+  /** True starts the time to the retry deadline unless it runs, false ends it. */
   retrying?: boolean;
   consecutiveFailures?: number;
   /** True once it is known whether the processor has the refund. */
   isKnown?: boolean;
-  /** True when a request to cancel it is over. */
+  /** True when the requested cancellation is over. */
   endsCancel?: boolean;
-  /** Why a person has to look at it; null ends a flag. */
+  /** Why the refund is flagged; null ends its flag. */
   flag?: string | null;
-  /** True to record nothing when something says meanwhile that the processor has news. */
-  unlessNews?: boolean;
+  /** True to record nothing when a resync has been requested. */
+  unlessResync?: boolean;
+  /** True when the payment may differ from what is stored, so that it is read again before it is next used. */
+  isPaymentStale?: boolean;
 }
 
 /**
- * What became of a finding.
- * - `recorded`: it is on record.
- * - `lost`: the lease was lost, nothing of it is recorded, and the refund is read again.
- * - `news`: there is news of the refund, which has to be read first; nothing of it is recorded.
+ * - `recorded`: the outcome is stored.
+ * - `lost`: the lease was lost; nothing is stored, and the refund is read again.
+ * - `resync`: a resync was requested, which comes first; nothing is stored.
  */
-export type Recording = 'recorded' | 'lost' | 'news';
+export type RecordResult = 'recorded' | 'lost' | 'resync';
 
 /**
- * Records a finding in one statement, while the lease is still ours.
- * @throws TypeError for a move that is not in the state table, which is a bug of the caller.
+ * Records a step's outcome in one statement, while its worker holds the lease.
+ * @throws TypeError for a move that is not in the state table: a bug of the caller.
  */
-export async function recordFinding(
+export async function recordOutcome(
   deps: Pick<RefundDependencies, 'statements' | 'queues' | 'log'>,
   { refund, work }: Pick<Claim, 'refund' | 'work'>,
-  finding: Finding,
-): Promise<Recording> {
-  checkMoves(refund.status, finding);
-  const { change = {}, attempt, flag } = finding;
-  const { outcome } = await deps.statements.record({
+  outcome: StepOutcome,
+): Promise<RecordResult> {
+  checkMoves(refund.status, outcome);
+  const { change = {}, attempt, flag } = outcome;
+  const { outcome: result } = await deps.statements.record({
     refund_id: refund.id,
     lease_token: work.leaseToken,
     attempt_outcome: attempt?.outcome,
     key_spent: attempt?.keySpent,
     expected: refund.status,
-    entries: finding.moves.map((move) => ({ ...move, event_id: newId('evt') })),
+    entries: outcome.moves.map((move) => ({ ...move, event_id: newId('evt') })),
     change: asColumns(change),
-    due_in_ms: finding.dueInMs,
-    retrying: finding.retrying,
-    consecutive_failures: finding.consecutiveFailures,
-    is_known: finding.isKnown,
-    ends_cancel: finding.endsCancel,
+    due_in_ms: outcome.dueInMs,
+    retrying: outcome.retrying,
+    consecutive_failures: outcome.consecutiveFailures,
+    is_known: outcome.isKnown,
+    ends_cancel: outcome.endsCancel,
     flag: flag === undefined ? undefined : flag === null ? {} : { reason: flag },
-    unless_resync: finding.unlessNews,
+    unless_resync: outcome.unlessResync,
   });
-  if (outcome === 'recorded') logFinding(deps, refund, finding);
-  if (outcome === 'lost') {
+  if (result === 'recorded') logOutcome(deps, refund, outcome);
+  if (result === 'lost') {
     deps.log.warn({ refundId: refund.id }, 'the lease was lost before the outcome could be recorded');
-    deps.queues.wake(refund);
+    deps.queues.enqueue(refund);
   }
-  return outcome as Recording;
+  return result as RecordResult;
 }
 
-function checkMoves(status: RefundStatus, { moves }: Finding): void {
+function checkMoves(status: RefundStatus, { moves }: StepOutcome): void {
   let from = status;
   for (const { to } of moves) {
     if (from !== to) checkMove(from, to);
@@ -80,11 +81,10 @@ function checkMoves(status: RefundStatus, { moves }: Finding): void {
   }
 }
 
-/** What a person may want to know of is a warning; the rest is there for those who follow a refund through the log. */
-function logFinding(
+function logOutcome(
   { log }: Pick<RefundDependencies, 'log'>,
   { id: refundId, processor }: Claim['refund'],
-  { moves, retrying, flag }: Finding,
+  { moves, retrying, flag }: StepOutcome,
 ): void {
   const isTrouble = retrying === true || typeof flag === 'string' || moves.some(({ to }) => to === 'failed');
   for (const { type, detail = {} } of moves) {

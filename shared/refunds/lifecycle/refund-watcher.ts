@@ -6,16 +6,13 @@ interface Waiter {
   isOver: (refund: WatchedRefund) => boolean;
   latest: WatchedRefund | null;
   resolve: (latest: WatchedRefund | null) => void;
-  /** Of its own, because a database that hangs must not make anybody wait for longer than asked. */
+  /** One per waiter, so that a database that hangs delays nobody beyond the requested time. */
   timer: NodeJS.Timeout;
 }
 
 const pollIntervalMs = 25;
 
-/**
- * Waits for refunds to change, for all requests of a process with one query per round. The queue could tell sooner,
- * but its events get lost; the database has the truth.
- */
+/** Waits for refunds to change: one query per round for all waiting requests. Events of the queue could be lost. */
 export class RefundWatcher {
   readonly #reads: Reads;
   readonly #waiters = new Set<Waiter>();
@@ -26,10 +23,7 @@ export class RefundWatcher {
     this.#reads = reads;
   }
 
-  /**
-   * Waits until `isOver` holds or the time is over.
-   * @returns the refund as last seen; null when it could not be read at all in that time.
-   */
+  /** @returns the refund once `isOver` holds or the time is over, as last read; null when it could not be read. */
   async waitFor(
     refundId: string,
     isOver: (refund: WatchedRefund) => boolean,
@@ -44,12 +38,12 @@ export class RefundWatcher {
     });
   }
 
-  /** How many wait at the moment. */
+  /** The number of waiting requests. */
   get waiting(): number {
     return this.#waiters.size;
   }
 
-  /** Lets everybody go who still waits, with what is known; from now on nobody has to wait. */
+  /** Answers all waiting requests with what was last read. Later requests do not wait. */
   close(): void {
     this.#closed = true;
     for (const waiter of this.#waiters) this.#dismiss(waiter);
@@ -59,7 +53,7 @@ export class RefundWatcher {
     this.#polling = true;
     while (this.#waiters.size > 0) {
       await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
-      // Waiters that came while the query ran are asked about in the next round.
+      // Requests that arrive during the query are in the next round.
       const round = [...this.#waiters];
       const refunds = await this.#read(round);
       for (const waiter of round) {
@@ -70,12 +64,12 @@ export class RefundWatcher {
     this.#polling = false;
   }
 
-  /** A database that does not answer for a moment is asked again in the next round. */
+  /** A failed read is repeated in the next round. */
   async #read(round: readonly Waiter[]): Promise<Map<string, WatchedRefund>> {
     const versions = new Map<string, string | null>();
     for (const { refundId, latest } of round) {
       const version = latest?.version ?? null;
-      // Waiters that have seen different versions all need the row.
+      // Requests that have seen different versions all need the row.
       const isShared = !versions.has(refundId) || versions.get(refundId) === version;
       versions.set(refundId, isShared ? version : null);
     }
@@ -94,18 +88,18 @@ export class RefundWatcher {
   }
 }
 
-/** A refund that a request waits for. */
+/** A refund that a request is waiting for. */
 export type WatchedRefund = ReadRefund &
   Pick<Refund, 'failureCode' | 'failureMessage'> & {
-    /** True while the processor is to be asked to cancel it. */
+    /** True while its cancellation is requested. */
     isToBeCancelled: boolean;
-    /** Changes with any of these. */
+    /** Changes with every other field. */
     version: string;
   };
 
 /**
- * Reads those of the refunds that requests wait for which have changed.
- * @param versions by id: the one that was seen last, null for a refund that has not been seen yet.
+ * Reads the refunds that have changed.
+ * @param versions the last read version by id; null for a refund that was not read yet.
  */
 async function readChanged(
   reads: Reads,

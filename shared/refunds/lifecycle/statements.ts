@@ -4,15 +4,15 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { RowJson } from '../../platform/rows.ts';
 import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
 
-/** An answer of one of the core's functions about one item; each function's file says what its outcomes mean. */
+/** A SQL function's result for one item. The function's file in prisma/functions describes the outcomes. */
 export interface Answer {
   outcome: string;
   refund?: RowJson | null;
   payment?: RowJson | null;
-  woken?: string[];
+  to_resync?: string[];
 }
 
-/** A refund that was claimed, as `claim_refunds` answers. */
+/** A claimed refund, as `claim_refunds` returns it. */
 export interface ClaimRow {
   step: string;
   now: string;
@@ -23,8 +23,8 @@ export interface ClaimRow {
 }
 
 /**
- * The statements that change refunds on their way, one call each: requests of a process that arrive together share them.
- * Items are objects with the columns that the function's file in prisma/functions names.
+ * The statements that change refunds, one SQL function each. Concurrent requests of a process share a call. Items have the
+ * columns that the function's file in prisma/functions names.
  */
 export interface RefundStatements {
   create: SharedStatement<object, Answer>;
@@ -34,7 +34,7 @@ export interface RefundStatements {
   receive: SharedStatement<object, Answer>;
 }
 
-/** @param leaseMs how long a claimed refund belongs to its worker. */
+/** @param leaseMs the length of a lease. */
 export function openRefundStatements(db: Database, leaseMs: number): RefundStatements {
   return {
     create: untilUnlocked(
@@ -49,7 +49,7 @@ export function openRefundStatements(db: Database, leaseMs: number): RefundState
       const claims = new Map(rows.map(({ refund_id, claim }) => [refund_id, claim]));
       return items.map(({ refund_id }) => {
         const claim = claims.get(refund_id) ?? null;
-        // Asked for twice at once, it is claimed once.
+        // Only one of two concurrent jobs gets the claim.
         claims.delete(refund_id);
         return claim;
       });
@@ -62,7 +62,7 @@ export function openRefundStatements(db: Database, leaseMs: number): RefundState
     ),
     cancel: untilUnlocked(async (asked) => {
       const [answer] = await db.$queryRaw<Answer[]>`SELECT * FROM cancel_refund(${asJson(asked)}::jsonb)`;
-      if (answer === undefined) throw new Error('The database did not answer a cancellation');
+      if (answer === undefined) throw new Error('cancel_refund returned no row');
       return answer;
     }),
     receive: untilUnlocked(
@@ -87,17 +87,17 @@ function inOrder(rows: readonly ItemAnswer[], count: number): Answer[] {
   const answers: (Answer | undefined)[] = Array.from({ length: count });
   for (const row of rows) answers[row.item] = row;
   return answers.map((answer) => {
-    if (answer === undefined) throw new Error('A statement has left an item out.');
+    if (answer === undefined) throw new Error('A SQL function left out an item.');
     return answer;
   });
 }
 
-/** How long an item is asked again while another session holds what it needs. */
+/** How long a locked item is retried. */
 const lockWaitMs = 5_000;
 
 /**
- * Asks again while another session holds what an item needs. The statement itself never waits for a lock, so that the items
- * beside it, and the connection, are free meanwhile.
+ * Repeats an item while another session holds a lock that it needs. The statement itself does not wait for locks, so that it
+ * delays neither the other items nor the connection.
  * @throws ServiceError service_unavailable when it stays locked; nothing was changed.
  */
 function untilUnlocked<Item>(ask: (item: Item) => Promise<Answer>): (item: Item) => Promise<Answer> {
@@ -109,7 +109,7 @@ function untilUnlocked<Item>(ask: (item: Item) => Promise<Answer>): (item: Item)
       if (performance.now() - since > lockWaitMs) {
         throw new ServiceError(
           'service_unavailable',
-          'Another request works on the same payment or refund. Repeat in a few seconds.',
+          'Another request is changing the same payment or refund. Retry in a few seconds.',
           {
             retryAfterSeconds: 2,
           },

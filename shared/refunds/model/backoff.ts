@@ -1,37 +1,37 @@
-/** How fast a series of fruitless actions slows down. */
+/** In milliseconds: the first pause and the longest one. */
 export interface BackoffSettings {
   baseMs: number;
   capMs: number;
 }
 
 /**
- * The pause before the next attempt, in milliseconds: exponential with full jitter, so that refunds which failed
- * together do not come back together. A Retry-After of the processor is a lower bound, itself capped at one day.
- * @param fruitlessCount attempts since the last one that brought news, 1 for the first failure.
+ * The pause before the next attempt, in milliseconds: exponential with jitter, so that refunds that failed together do not
+ * retry together. The processor's Retry-After is a lower bound, capped at one day.
+ * @param consecutiveFailures 1 for the first failure.
  * @param random uniform in [0, 1).
  */
 export function retryDelayMs(
-  fruitlessCount: number,
+  consecutiveFailures: number,
   settings: BackoffSettings,
   random: () => number,
   retryAfterMs: number | null = null,
 ): number {
-  const ceiling = exponential(fruitlessCount, settings);
+  const ceiling = exponential(consecutiveFailures, settings);
   const jittered = Math.round(ceiling / 10 + random() * (ceiling * 0.9));
   const asked = Math.min(retryAfterMs ?? 0, 24 * 60 * 60 * 1000);
   return asked > jittered ? Math.round(asked + (random() * settings.baseMs) / 2) : jittered;
 }
 
 /**
- * The pause before settlement is asked for again, in milliseconds: short at first, because most refunds settle soon,
- * then growing. A tenth of jitter is enough, since refunds are not accepted all at once.
+ * The pause before settlement is checked again, in milliseconds: short at first, because most refunds settle soon. A tenth of
+ * jitter is enough, because refunds are not accepted all at once.
  */
 export function settlementDelayMs(
-  fruitlessCount: number,
+  consecutiveFailures: number,
   settings: BackoffSettings,
   random: () => number,
 ): number {
-  return Math.round(exponential(fruitlessCount, settings) * (0.9 + random() * 0.2));
+  return Math.round(exponential(consecutiveFailures, settings) * (0.9 + random() * 0.2));
 }
 
 function exponential(count: number, { baseMs, capMs }: BackoffSettings): number {

@@ -1,4 +1,4 @@
-/** Everything that a timeline tells; each has its words in api/dashboard/pages/refunds/event-words.ts. */
+/** The types of timeline entries; api/dashboard/pages/refunds/event-words.ts has their texts. */
 export type RefundEventType =
   | 'refund.created'
   | 'refund.approval_required'

@@ -2,15 +2,15 @@ import type { Settings } from '../../platform/config.ts';
 import type { Refund, RefundAttempt, RefundWork } from '../../platform/database.ts';
 import { processorKind } from '../../processors/registry.ts';
 
-/** Time that a worker keeps for recording what the processor said, after the call's own deadline. */
+/** The time for recording an answer after the deadline of the call. */
 export const recordingMarginMs = 10_000;
 
-/** A processor that did reply may still carry out what it called an error; it is given this time. */
+/** After a reply with an error, the processor may still apply the request for this long. */
 const repliedSettleDelayMs = 60_000;
 
 /**
- * From when on a lookup that finds nothing proves that the last attempt was not applied: the attempt's end, or when doubt
- * was last cast on it, plus the time after which the processor's lookup is proof. In the database's time.
+ * From when on a lookup that finds nothing proves that the last attempt was not applied: the end of the attempt, or the time
+ * when its outcome became unknown if that is later, plus the processor's settle delay. In the database's time.
  */
 export function lookupConclusiveAt(
   settings: Pick<Settings, 'PROCESSOR_TIMEOUT_MS' | 'LOOKUP_SETTLE_DELAY_MS'>,
@@ -27,7 +27,7 @@ export function lookupConclusiveAt(
   return new Date(endMs + (settings.LOOKUP_SETTLE_DELAY_MS ?? proofMs));
 }
 
-/** An attempt whose worker died ended with its call's deadline at the latest, which counts from its claim. */
+/** The attempt of a worker that died has ended by the deadline of its call, which counts from the claim. */
 function attemptEndMs(
   { PROCESSOR_TIMEOUT_MS }: Pick<Settings, 'PROCESSOR_TIMEOUT_MS'>,
   { startedAt, endedAt }: Pick<RefundAttempt, 'startedAt' | 'endedAt'>,

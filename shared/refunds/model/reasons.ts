@@ -1,4 +1,4 @@
-/** Why a refund is asked for, in the words of the public contract. */
+/** The reasons of the public contract. */
 export const refundReasons = [
   'product_not_received',
   'product_defective',
@@ -10,7 +10,7 @@ export const refundReasons = [
 
 export type RefundReason = (typeof refundReasons)[number];
 
-/** Through which door a refund came in. */
+/** Where a refund was requested. */
 export const initiators = ['api', 'dashboard', 'mcp'] as const;
 
 export type InitiatedBy = (typeof initiators)[number];

@@ -1,18 +1,19 @@
 import type { Prisma, Refund, RefundWork } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
+import type { RefundReference } from '../../processors/contract/processor.ts';
 
-/** Whose refunds are meant; those of another organization or environment do not exist for it. */
+/** The owner of refunds. Refunds of another organization or environment do not exist for it. */
 export interface RefundOwner {
   organizationId: string;
   environment: Environment;
 }
 
-/** True for what has the shape of our ids; anything else is no refund's, and perhaps nothing that the database can be asked. */
+/** True for text in the format of our ids. Other text may not even be a valid value for the database. */
 export function isRefundId(id: string): boolean {
   return /^ref_[a-z0-9]{1,64}$/.test(id);
 }
 
-/** A refund as far as clients see it, with what an answer about it needs besides. */
+/** The columns of a refund that answers need. */
 export type ReadRefund = Pick<
   Refund,
   | 'id'
@@ -53,7 +54,7 @@ export function isFlaggedForExtra(work: Flagged): boolean {
   return work !== null && work.extraRefundId !== null;
 }
 
-/** A refund as clients see it: the thirteen fields of the public contract, amounts in minor units. */
+/** A refund in the API: the thirteen fields of the public contract, amounts in minor units. */
 export interface PublicRefund {
   id: string;
   organizationId: string;
@@ -70,7 +71,7 @@ export interface PublicRefund {
   updatedAt: string;
 }
 
-/** Amounts are at most Number.MAX_SAFE_INTEGER, which is checked at creation. */
+/** Amounts fit a number, which is checked at creation. */
 export function toPublicRefund(refund: ReadRefund): PublicRefund {
   return {
     id: refund.id,
@@ -89,8 +90,19 @@ export function toPublicRefund(refund: ReadRefund): PublicRefund {
   };
 }
 
-/** A sent refund as it was when it was created, with the processor's id where it has one by now. */
+/** A sent refund as it was created, with the processor's id if it has one by now. */
 export function asCreated(refund: ReadRefund): PublicRefund {
   const current = toPublicRefund(refund);
   return { ...current, status: 'processing', updatedAt: current.createdAt };
 }
+
+/** Identifies a refund at its processor. */
+export function referenceTo({ id, transactionId, amount, currency }: Refund): RefundReference {
+  return { refundId: id, transactionId, amount, currency };
+}
+
+/** The limits of a refund's metadata; bytes as JSON. */
+export const metadataLimits = { keys: 50, keyLength: 40, depth: 10, bytes: 16 * 1024 } as const;
+
+/** Metadata keys that are refused, because they could change the prototype of an object. */
+export const forbiddenMetadataKeys: readonly string[] = ['__proto__', 'constructor', 'prototype'];

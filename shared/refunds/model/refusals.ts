@@ -7,7 +7,7 @@ export function nothingLeft(): ServiceError {
   return new ServiceError('refund_already_processed', 'The transaction has already been refunded in full.');
 }
 
-/** 400: less is left than was asked for; the message names it. */
+/** 400: less is left than requested; the message says how much. */
 export function tooLittleLeft(remaining: bigint, currency: string): ServiceError {
   return new ServiceError(
     'validation_error',
@@ -15,7 +15,7 @@ export function tooLittleLeft(remaining: bigint, currency: string): ServiceError
   );
 }
 
-/** 400: the payment was made in another currency; the message names it. */
+/** 400: the payment is in another currency, which the message names. */
 export function currencyMismatch(currency: string): ServiceError {
   return new ServiceError(
     'validation_error',
@@ -23,10 +23,10 @@ export function currencyMismatch(currency: string): ServiceError {
   );
 }
 
-/** 502: nobody can be asked about the payment until the organization's account has other credentials. */
+/** 502: the processor cannot be called until the account has other credentials. */
 export function refusedCredentials(processor: string, { message }: ProcessorFailure): ServiceError {
   return new ServiceError(
     'processor_error',
-    `${processor} refuses the credentials of the organization's account; set new ones. It said: ${message}`,
+    `${processor} refuses the account's credentials. Replace them. Its answer: ${message}`,
   );
 }

@@ -1,14 +1,79 @@
 import { toDecimal } from '../../money/money.ts';
-import type { Database, Refund } from '../../platform/database.ts';
+import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
+import type { Database, Prisma, Refund } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import { redact } from '../../platform/log.ts';
 import type { RefundOwner } from '../model/refund.ts';
-import type { RefundCursor } from './refund-cursor.ts';
 import type { RefundFilter } from './refund-filter.ts';
+import type { RefundCursor } from './search-refunds.ts';
 import { findFrom, loadRefunds } from './search-refunds.ts';
 
-/** Refunds that are in memory at a time. */
+/** A request to export refunds. */
+export interface ExportRequest {
+  owner: RefundOwner;
+  filter: RefundFilter;
+  actor: string;
+  /** Called before each batch. It throws when the caller has lost the permission to read, which ends the export. */
+  confirm?: (() => Promise<unknown>) | undefined;
+}
+
+/** Follows an export. */
+export interface ExportObserver {
+  /** Called before each batch. */
+  onRows(rowCount: number): void;
+  /** Not complete when the reader or an error ended the export. */
+  onEnd(isComplete: boolean): void;
+}
+
+/**
+ * Exports refunds as `exportRefunds` does, with two entries in the audit log: one before the first data leaves, and one at the
+ * end, in any case, with the number of exported refunds.
+ */
+export async function* auditedExport(
+  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  { owner, filter, actor, confirm }: ExportRequest,
+  observer: ExportObserver,
+): AsyncGenerator<string, void, undefined> {
+  const audit = (action: AuditAction, more: Prisma.InputJsonObject = {}) => {
+    const { organizationId, environment } = owner;
+    const detail = { environment, filter: asJson(filter), ...more };
+    const entry = { organizationId, actor, action, target: organizationId, detail };
+    return writeAudit(deps.db, entry, deps.clock.now());
+  };
+  let rowCount = 0;
+  let isComplete = false;
+  let hasFailed = false;
+  const onRows = (count: number) => {
+    rowCount += count;
+    observer.onRows(count);
+  };
+  try {
+    await audit('refunds.export_started');
+    yield* exportRefunds(deps.db, owner, filter, { onRows, confirm });
+    isComplete = true;
+  } catch (error) {
+    hasFailed = true;
+    throw error;
+  } finally {
+    observer.onEnd(isComplete);
+    const ended = audit('refunds.exported', { rowCount, isComplete });
+    // The first error is the one to report; the entry often fails for the same reason.
+    await (hasFailed ? ended.catch(() => undefined) : ended);
+  }
+}
+
+/** The search text is free text and the audit log is kept, so secrets and card numbers are masked. */
+function asJson({ q, ...filter }: RefundFilter): Prisma.InputJsonObject {
+  const stored = { ...filter, ...(q === undefined ? {} : { q: redact(q) }) };
+  return JSON.parse(
+    JSON.stringify(stored, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
+  );
+}
+
+/** Refunds in memory at a time. */
 const batchSize = 500;
 
-/** The columns in their order: `amount` in minor units, `amountDecimal` in those of the currency, times in UTC. */
+/** The columns in order: `amount` in minor units, `amountDecimal` in major units, times in UTC. */
 const columns: Readonly<Record<string, (refund: Refund) => string | null>> = {
   id: ({ id }) => id,
   organizationId: ({ organizationId }) => organizationId,
@@ -31,11 +96,11 @@ const columns: Readonly<Record<string, (refund: Refund) => string | null>> = {
 };
 
 /**
- * An organization's refunds as CSV (RFC 4180), newest first, piece by piece: the header, then whole lines, a batch at a time.
- * No refund is in it twice, and one that is created meanwhile is not in it. Each is as it was when its batch was read.
- * @param options.onRows told how many refunds a piece holds, before it is handed on.
- * @param options.confirm called before each piece is read; what it throws ends the export.
- * @throws ServiceError validation_error, at the first piece, for a filter that cannot be meant.
+ * An organization's refunds as CSV (RFC 4180), newest first: the header, then a batch of lines at a time. No refund is repeated,
+ * and refunds created meanwhile are left out. Each is as it was when its batch was read.
+ * @param options.onRows called with the number of refunds of a batch, before the batch is yielded.
+ * @param options.confirm called before each batch is read; an error ends the export.
+ * @throws ServiceError validation_error for an invalid filter, before the header.
  */
 export async function* exportRefunds(
   db: Database,
@@ -67,7 +132,7 @@ function quote(field: string): string {
   return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
 }
 
-/** A spreadsheet would calculate what begins like a formula; after an apostrophe it is text. */
+/** Spreadsheets run text that starts like a formula. An apostrophe before it prevents that. */
 function disarm(field: string): string {
   return /^[=+\-@\t\r]/.test(field) ? `'${field}` : field;
 }

@@ -1,3 +1,4 @@
+import { nameActors } from '../../people/name-actors.ts';
 import type { Database, Reads, Refund } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -11,10 +12,9 @@ import {
 } from '../model/refund.ts';
 import type { RefundStatus } from '../model/states.ts';
 
-/** A refund with the environment that it belongs to. */
 type OwnedRefund = ReadRefund & Pick<Refund, 'environment'>;
 
-/** What clients read, shared by requests that ask at the same moment. */
+/** The reads of the API. Concurrent requests share a statement. */
 export interface RefundReads {
   byId: SharedStatement<string, OwnedRefund | undefined>;
   list: SharedStatement<string, ReadRefund[]>;
@@ -23,7 +23,7 @@ export interface RefundReads {
 export function openRefundReads(reads: Reads): RefundReads {
   return {
     byId: shareRead(async (ids) => {
-      // By the ids alone, whose index can never be the wrong one; their owner is checked by who asks.
+      // By id alone, so that the planner can only use the primary key. The caller checks the owner.
       const rows = await reads.query<OwnedRefund>(
         `SELECT ${refundColumns}, r.environment FROM refund AS r WHERE r.id = ANY ($1)`,
         [ids],
@@ -48,7 +48,7 @@ export async function readRefund(
   throw notFound();
 }
 
-/** Part of a list of refunds; what is undefined does not restrict. */
+/** A page of a list of refunds. */
 export interface RefundListing {
   status: RefundStatus | undefined;
   processor: string | undefined;
@@ -102,7 +102,7 @@ function notFound(): ServiceError {
   return new ServiceError('not_found', 'No such refund.');
 }
 
-/** In which environment an organization's refunds are, by id; ids that are none of its refunds are left out. */
+/** The environments of an organization's refunds, by id. Other ids are left out. */
 export async function findRefundEnvironments(
   db: Database,
   organizationId: string,
@@ -115,4 +115,26 @@ export async function findRefundEnvironments(
     select: { id: true, environment: true },
   });
   return new Map(refunds.map(({ id, environment }) => [id, environment]));
+}
+
+/**
+ * The names of those who requested the refunds.
+ * @param refunds of one organization.
+ * @returns by the refund's id.
+ */
+export async function nameRequesters(
+  db: Database,
+  organizationId: string,
+  refunds: readonly Pick<Refund, 'id'>[],
+): Promise<Map<string, string>> {
+  const first = await db.refundEvent.findMany({
+    where: { refundId: { in: refunds.map(({ id }) => id) }, seq: 1 },
+    select: { refundId: true, actor: true },
+  });
+  const names = await nameActors(
+    db,
+    organizationId,
+    first.map(({ actor }) => actor),
+  );
+  return new Map(first.map(({ refundId, actor }) => [refundId, names.get(actor) ?? actor]));
 }

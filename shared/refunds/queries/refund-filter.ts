@@ -6,7 +6,7 @@ import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import type { RefundOwner } from '../model/refund.ts';
 import type { RefundStatus } from '../model/states.ts';
 
-/** Which of an organization's refunds are meant. Whatever is left out does not restrict; what is given has to hold at once. */
+/** Conditions on refunds. All given ones have to hold. */
 export interface RefundFilter {
   /** Any of these; an empty list is every status. */
   statuses?: readonly RefundStatus[] | undefined;
@@ -22,13 +22,13 @@ export interface RefundFilter {
   /** Minor units of `currency`, which has to be given with them; both ends count. */
   amountFrom?: bigint | undefined;
   amountTo?: bigint | undefined;
-  /** Only what waits for approval or is flagged. */
+  /** Only refunds that await approval or are flagged. */
   needsPerson?: boolean | undefined;
-  /** Exactly our id, the payment's or the processor's of the refund; spaces around it do not count. */
+  /** The id of the refund, of the payment, or of the refund at the processor; surrounding spaces are ignored. */
   q?: string | undefined;
 }
 
-/** Each kind is looked up in its own partial index, in its own words: as a parameter, the status would not match. */
+/** Two partial indexes. The status is a literal, because a parameter would not match the index. */
 function needsPersonSql(owner: RefundOwner): Prisma.Sql {
   const ofOwner = ownerSql(owner);
   return Prisma.sql`id = ANY (ARRAY(
@@ -37,8 +37,8 @@ function needsPersonSql(owner: RefundOwner): Prisma.Sql {
 }
 
 /**
- * The condition of a filter on `refund`, which the owner is always a part of.
- * @throws ServiceError validation_error naming the field that cannot be meant.
+ * The SQL condition of a filter, which includes the owner.
+ * @throws ServiceError validation_error naming the invalid field.
  */
 export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sql {
   check(filter);
@@ -75,12 +75,12 @@ function statusSql(statuses: readonly RefundStatus[]): Prisma.Sql {
   return each.length === 1 ? Prisma.sql`status = ${each[0]}` : Prisma.sql`status IN (${Prisma.join(each)})`;
 }
 
-/** What all ids are made of, ours and the processors'. */
+/** The characters of all ids, ours and the processors'. */
 const idPattern = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Each kind of id is looked up in its own index, before anything else is considered: an OR would leave the planner the
- * choice of going through the list. Naming every processor makes the leading columns of the two other indexes complete.
+ * Looks up each kind of id in its own index; with an OR the planner could scan the list. Naming every processor completes the
+ * leading columns of the other two indexes.
  */
 function namedSql(owner: RefundOwner, text: string): Prisma.Sql {
   if (!idPattern.test(text)) return Prisma.sql`FALSE`;

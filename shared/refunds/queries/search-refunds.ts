@@ -1,13 +1,13 @@
+import type { Refund } from '../../platform/database.ts';
 import { type Database, Prisma } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { RefundOwner, RefundWithWork } from '../model/refund.ts';
-import { decodeCursor, encodeCursor, type RefundCursor, type RefundPosition } from './refund-cursor.ts';
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
-/** Refunds that a page shows at most. */
+/** The most refunds of a page. */
 const longestPage = 100;
 
-/** A page of refunds, newest first; `next` leads to older ones, `previous` to newer ones, null where there are none. */
+/** A page of refunds, newest first. `next` is the cursor of older ones, `previous` of newer ones; null where there are none. */
 export interface RefundPage {
   refunds: RefundWithWork[];
   next: string | null;
@@ -15,9 +15,9 @@ export interface RefundPage {
 }
 
 /**
- * A page of an organization's refunds in one environment. It costs the same wherever it is in the list.
+ * A page of refunds. It costs the same anywhere in the list.
  * @param page `cursor` from an earlier page of the same filter, null for the first one; `limit` from 1 to 100.
- * @throws ServiceError validation_error for a malformed cursor, a limit out of bounds, or a filter that cannot be meant.
+ * @throws ServiceError validation_error for an invalid cursor, limit or filter.
  */
 export async function searchRefunds(
   db: Database,
@@ -44,16 +44,16 @@ export async function searchRefunds(
   };
 }
 
-/** How many there are, up to a cap. */
+/** A count up to a cap. */
 export interface CappedCount {
   count: number;
-  /** True when there are more, so that `count` has to be read as "at least". */
+  /** True when there are more than `count`. */
   atLeast: boolean;
 }
 
 /**
- * Counts the refunds of a filter, and stops at the cap: the cost of a long list is that of its beginning.
- * @throws ServiceError validation_error for a filter that cannot be meant.
+ * Counts matching refunds and stops at the cap.
+ * @throws ServiceError validation_error for an invalid filter.
  */
 export async function countRefunds(
   db: Database,
@@ -61,7 +61,7 @@ export async function countRefunds(
   filter: RefundFilter,
   cap: number,
 ): Promise<CappedCount> {
-  // In the order of the list, without which the planner is tempted to read the table for a filter that many refunds pass.
+  // Without the order of the list, the planner may read the table for a filter that many refunds match.
   const [row] = await db.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
       SELECT FROM refund WHERE ${conditionOf(owner, filter)}
@@ -69,14 +69,14 @@ export async function countRefunds(
   return capped(row?.count ?? 0, cap);
 }
 
-/** What a count that stopped one beyond the cap says. */
+/** @param counted up to one more than the cap. */
 export function capped(counted: number, cap: number): CappedCount {
   return { count: Math.min(counted, cap), atLeast: counted > cap };
 }
 
 /**
- * The places of the refunds that follow a cursor, in its direction; from the newest without one. Only columns of the index
- * are read here, so that refunds which do not match are never fetched; those that do are loaded by `loadRefunds`.
+ * The positions of the refunds after a cursor, in its direction; without a cursor, from the newest. Reads only columns of the
+ * index, so that refunds that do not match are never loaded; `loadRefunds` loads the others.
  */
 export async function findFrom(
   db: Database,
@@ -101,7 +101,7 @@ function placeSql({ position: { createdAt, id } }: RefundCursor): Prisma.Sql {
   return Prisma.sql`(${createdAt}::timestamptz, ${id}::text)`;
 }
 
-/** The refunds at these places, newest first. */
+/** The refunds at these positions, newest first. */
 export async function loadRefunds(
   db: Database,
   { organizationId, environment }: RefundOwner,
@@ -113,4 +113,33 @@ export async function loadRefunds(
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     include: { work: true },
   });
+}
+
+/** The position of a refund in the list. It never changes. */
+export type RefundPosition = Pick<Refund, 'createdAt' | 'id'>;
+
+/** The start of a page, exclusive, and its direction. */
+export interface RefundCursor {
+  direction: 'older' | 'newer';
+  position: RefundPosition;
+}
+
+const shape = /^(older|newer)\.(\d{1,14})\.(ref_[a-z0-9]{1,64})$/;
+
+/**
+ * A cursor as text for a URL. It holds only a position: the owner of the refunds is never taken from it.
+ */
+export function encodeCursor({ direction, position: { createdAt, id } }: RefundCursor): string {
+  return Buffer.from(`${direction}.${createdAt.getTime()}.${id}`).toString('base64url');
+}
+
+/** @throws ServiceError validation_error for an invalid cursor. */
+function decodeCursor(text: string): RefundCursor {
+  const [, direction, time, id] = shape.exec(Buffer.from(text, 'base64url').toString()) ?? [];
+  if ((direction === 'older' || direction === 'newer') && id !== undefined) {
+    const cursor: RefundCursor = { direction, position: { createdAt: new Date(Number(time)), id } };
+    // Decoding ignores invalid characters; a position has only one valid text.
+    if (encodeCursor(cursor) === text) return cursor;
+  }
+  throw new ServiceError('validation_error', 'cursor: invalid. Start again without it.');
 }

@@ -70,7 +70,7 @@ describe('processor accounts', () => {
       JSON.stringify(credentials),
     );
     expect(refused).toMatchObject({ code: 1, stdout: '' });
-    const problem = `${field}: is the placeholder of an example; put the real one in its place.`;
+    const problem = `${field}: is the placeholder of an example; enter the real one.`;
     expect(onlyLine(refused.stderr)).toBe(problem);
     expect(await accounts()).toEqual(before);
   });

@@ -73,7 +73,7 @@ describe('the audit log has', () => {
         url: `/dashboard/queues/api/queues/${path}`,
         headers: { cookie: person.visitor.cookie, 'sec-fetch-site': 'same-origin' },
       });
-    expect((await order('maintenance/promote')).statusCode).toBe(200);
+    expect((await order('refunds-braintree/promote')).statusCode).toBe(200);
     await order('refunds-stripe/4242424242424242%07x/retry');
     expect((await order('no-such-queue/promote')).statusCode).toBe(404);
     for (const organizationId of everywhere) {
@@ -82,8 +82,8 @@ describe('the audit log has', () => {
       );
       expect(orders.map(({ action, target, detail }) => ({ action, target, detail }))).toEqual([
         {
-          ...{ action: 'queue.promotion_requested', target: 'maintenance' },
-          detail: { queue: 'maintenance', job: 'all' },
+          ...{ action: 'queue.promotion_requested', target: 'refunds-braintree' },
+          detail: { queue: 'refunds-braintree', job: 'all' },
         },
         {
           ...{ action: 'queue.retry_requested', target: 'refunds-stripe' },
@@ -96,7 +96,7 @@ describe('the audit log has', () => {
   test('no order that may not be given', async () => {
     const person = await signInMember(service, 'operator');
     await addEverywhere(person);
-    const url = '/dashboard/queues/api/queues/maintenance/promote';
+    const url = '/dashboard/queues/api/queues/refunds-braintree/promote';
     const { cookie } = person.visitor;
     const answer = await service.app.inject({ method: 'PUT', url, headers: { cookie } });
     expect(answer.statusCode).toBe(403);
@@ -124,7 +124,7 @@ describe('an order on the board that is held back is not carried out, nor in the
     await addEverywhere(person);
     const promoted = vi.spyOn(BullMQAdapter.prototype, 'promoteAll');
     onTestFinished(() => promoted.mockRestore());
-    const order = { method: 'PUT', url: '/dashboard/queues/api/queues/maintenance/promote' } as const;
+    const order = { method: 'PUT', url: '/dashboard/queues/api/queues/refunds-braintree/promote' } as const;
     const answer = await sendHeld(service, person.visitor, order, () => takeAway(person.userId));
     expect(answer.statusCode).toBe(403);
     expect(promoted).not.toHaveBeenCalled();

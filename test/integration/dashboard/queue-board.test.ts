@@ -67,9 +67,6 @@ const rows = Object.entries(table).map(([route, whose]) => {
 
 const named = (some: typeof rows) => some.map((row) => [row.route, row] as const);
 
-/** A job takes its time on a machine that has much else to do. */
-const patience = { timeoutMs: 30_000 };
-
 const registered = noteRegisteredRoutes();
 
 /** Sends what a page of the board sends. */
@@ -93,7 +90,7 @@ async function jobsOf(board: TestBoard, name: string, status: string): Promise<{
 async function failedJob(board: TestBoard, refundId: string): Promise<{ id: string }> {
   const before = (await jobsOf(board, 'refunds-stripe', 'failed')).length;
   board.setFailing(true);
-  await board.queues.wakeAll('stripe', [refundId]);
+  await board.queues.enqueueAll('stripe', [refundId]);
   const jobs = await waitFor('the job to fail', async () => {
     const failed = await jobsOf(board, 'refunds-stripe', 'failed');
     return failed.length > before ? failed : null;
@@ -217,11 +214,9 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     expect(await flags()).toEqual([
       [false, true],
       [false, true],
-      [false, true],
     ]);
     board.setAccess('read');
     expect(await flags()).toEqual([
-      [true, false],
       [true, false],
       [true, false],
     ]);
@@ -235,20 +230,6 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     ).toBe(204);
     await waitFor('the job to be done', () => board.done.includes('ref_one'));
     expect(board.done).not.toContain('ref_kept');
-  });
-
-  test('an operator has a scheduled job run at once, and the schedule goes on', async () => {
-    await board.queues.schedule('expire-events', 3_600_000);
-    const runs = () => board.done.filter((name) => name === 'expire-events').length;
-    const delayed = () =>
-      waitFor('the next run to be scheduled', async () => (await jobsOf(board, 'maintenance', 'delayed'))[0]);
-    await waitFor('the first run', () => runs() === 1, patience);
-    const { id } = await delayed();
-    const one = `${prefix}/api/queues/maintenance/${encodeURIComponent(id)}/promote`;
-    expect((await ask(board, 'PUT', one)).statusCode).toBe(204);
-    await waitFor('the promoted run', () => runs() === 2, patience);
-    await delayed();
-    expect((await ask(board, 'PUT', `${prefix}/api/queues/maintenance/promote`)).statusCode).toBe(200);
   });
 
   test('a job that is not delayed cannot be promoted, and the answer says what to do', async () => {

@@ -9,8 +9,11 @@ import { RunningExports } from '../../../api/dashboard/pages/refunds/running-exp
 import type { Database } from '../../../shared/platform/database.ts';
 import type { ServiceError } from '../../../shared/platform/errors.ts';
 import { newId } from '../../../shared/platform/ids.ts';
-import { auditedExport, type ExportObserver } from '../../../shared/refunds/queries/audited-export.ts';
-import { exportRefunds } from '../../../shared/refunds/queries/export-refunds.ts';
+import {
+  auditedExport,
+  type ExportObserver,
+  exportRefunds,
+} from '../../../shared/refunds/queries/export-refunds.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { parseCsv, wholeText } from '../../support/http/csv.ts';
 import { fillRefunds } from '../../support/refunds/many-refunds.ts';

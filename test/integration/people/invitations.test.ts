@@ -14,7 +14,7 @@ import { startSession } from '../../../shared/people/sessions.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
 import { createUser } from '../../../shared/people/users.ts';
 import type { Role } from '../../../shared/platform/database.ts';
-import { redact } from '../../../shared/platform/redact.ts';
+import { redact } from '../../../shared/platform/log.ts';
 import { newEmail, outcomesOf, proofOf, type TestPerson, usePeople } from '../../support/people.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 

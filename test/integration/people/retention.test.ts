@@ -1,11 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { newId } from '../../../shared/platform/ids.ts';
-import { expireInvitations } from '../../../worker/schedule/expire-invitations.ts';
-import { expireSessions } from '../../../worker/schedule/expire-sessions.ts';
+import { expireInvitations, expireSessions } from '../../../worker/schedule/retention.ts';
 import { newEmail } from '../../support/people.ts';
 import { useService } from '../../support/use-service.ts';
-import { waitFor } from '../../support/wait-for.ts';
 
 const service = useService();
 const hourMs = 60 * 60 * 1000;
@@ -50,16 +48,4 @@ test('invitations are deleted 90 days after their time, whatever became of them,
   });
   await expireInvitations(service.deps);
   expect((await db.invitation.findMany()).map(({ email }) => email)).toEqual(['c@example.com']);
-});
-
-test('a worker does so by itself', async () => {
-  const { db, queues } = service.deps;
-  await storeSessions(1, ago(1));
-  await db.invitation.updateMany({ data: { expiresAt: ago(91 * dayMs) } });
-  await queues.schedule('expire-sessions', 100);
-  await queues.schedule('expire-invitations', 100);
-  await waitFor('what is old to be gone', async () => {
-    const sessions = await db.session.count({ where: { expiresAt: { lte: new Date() } } });
-    return sessions + (await db.invitation.count()) === 0;
-  });
 });

@@ -27,7 +27,7 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes'
     await cluster.stop();
   });
 
-  test.each(['stripe', 'braintree'])('a refund at %s completes', async (processor) => {
+  test.each(['stripe', 'braintree'])('completes a refund at %s', async (processor) => {
     const { status, body } = await create(service, await payment(service, processor));
     expect(status).toBe(200);
     expect(body.data.externalRefundId).not.toBeNull();
@@ -40,7 +40,7 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes'
     });
   });
 
-  test('the rate of a key is limited', async () => {
+  test('limits the rate of a key', async () => {
     const answers = await Promise.all(
       Array.from({ length: 3 * limit }, () => service.call('GET', '/v1/refunds')),
     );
@@ -50,7 +50,7 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes'
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(2 * limit);
   });
 
-  test('the queues are spread over the nodes by their names, each on one node', async () => {
+  test('keeps each queue on one node', async () => {
     const keys = await Promise.all(cluster.nodes.map(({ url }) => keysOf(url)));
     const queueOf = (key: string) => /^\{([^}]+)\}/.exec(key)?.[1];
     const places = keys.map((names) => new Set(names.map(queueOf)));

@@ -17,7 +17,7 @@ describe('.env.example', () => {
   const example = readFileSync('.env.example', 'utf8');
   const values = parseEnv(example) as Record<string, string>;
 
-  test('has every setting, and nothing that is not one', () => {
+  test('lists exactly the settings', () => {
     expect(Object.keys(values).sort()).toEqual([...settingNames].sort());
   });
 
@@ -25,7 +25,7 @@ describe('.env.example', () => {
     expect(loadSettings(values)).toEqual(loadSettings({}));
   });
 
-  test('explains every setting in the line above it', () => {
+  test('has a comment above every setting', () => {
     const lines = example.split('\n');
     const unexplained = lines.filter(
       (line, index) => /^[A-Z_]+=/.test(line) && !/^# [^-]/.test(lines[index - 1] ?? ''),
@@ -35,12 +35,12 @@ describe('.env.example', () => {
 });
 
 describe('settings', () => {
-  test('an empty value means the same as none, never a zero', () => {
+  test('treat an empty value as missing, not as zero', () => {
     const empty = Object.fromEntries(settingNames.map((name) => [name, '']));
     expect(loadSettings(empty)).toEqual(loadSettings({}));
   });
 
-  test('every setting that is not valid is named in a line of its own, without its value', () => {
+  test('report every invalid setting in a line without its value', () => {
     const wrong = {
       PORT: '99999999',
       LOG_LEVEL: 'hidden-level',
@@ -57,7 +57,7 @@ describe('settings', () => {
     expect(message).not.toMatch(/hidden|99999999/);
   });
 
-  test('comparisons overlap by an hour at least', () => {
+  test('require a lookback of an hour at least', () => {
     const overlapOf = (ms: number) => loadSettings({ RECONCILIATION_LOOKBACK_MS: `${ms}` });
     expect(overlapOf(3_600_000).RECONCILIATION_LOOKBACK_MS).toBe(3_600_000);
     for (const ms of [0, 3_599_999]) {
@@ -65,7 +65,7 @@ describe('settings', () => {
     }
   });
 
-  test('both things that a service cannot do without are told at once', () => {
+  test('report both missing required settings at once', () => {
     expect(messageOf(() => loadServiceSettings({})).split('\n')).toEqual([
       expect.stringMatching(/^DATABASE_URL is required/),
       expect.stringMatching(/^ENCRYPTION_KEY is required/),
@@ -74,7 +74,7 @@ describe('settings', () => {
 });
 
 describe.each(['api/main.js', 'worker/main.js'])('%s in production', (entry) => {
-  test('without DATABASE_URL says so in one line and ends', async () => {
+  test('ends with one line without DATABASE_URL', async () => {
     const { code, output } = await run(entry, { ENCRYPTION_KEY: encryptionKey });
     expect(output).toMatch(/^DATABASE_URL is required: .+ postgresql:.+@host:5432\/refunds\n$/);
     expect(output).not.toContain('redacted');
@@ -82,14 +82,14 @@ describe.each(['api/main.js', 'worker/main.js'])('%s in production', (entry) => 
     expect(output).not.toContain(encryptionKey);
   });
 
-  test('without ENCRYPTION_KEY says so in one line and ends', async () => {
+  test('ends with one line without ENCRYPTION_KEY', async () => {
     const { code, output } = await run(entry, { DATABASE_URL: databaseUrl });
     expect(output).toMatch(/^ENCRYPTION_KEY is required: .+\n$/);
     expect(code).toBe(1);
     expect(output).not.toContain('hidden-password');
   });
 
-  test('with a key that is none says so in one line, without the key', async () => {
+  test('ends with one line for an invalid key, without the key', async () => {
     const { code, output } = await run(entry, { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: 'hidden-key' });
     expect(output).toMatch(/^ENCRYPTION_KEY must be .+\n$/);
     expect(code).toBe(1);

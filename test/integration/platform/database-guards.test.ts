@@ -63,7 +63,7 @@ const work = {
   processor: 'stripe',
   due_at: now,
 };
-const attempt = { refund_id: 'ref_1', number: 1, key_version: 1, started_at: now };
+const attempt = { refund_id: 'ref_1', number: 1, idempotency_key_version: 1, started_at: now };
 const auditEntry = {
   id: 'aud_1',
   organization_id: 'org_a',
@@ -144,7 +144,7 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['refund_work_lease_has_token', 'refund_work', { leased_until: now }],
   ['refund_work_failures_not_negative', 'refund_work', { consecutive_failures: -1 }],
   ['refund_attempt_number_from_one', 'refund_attempt', { number: 0 }],
-  ['refund_attempt_key_version_from_one', 'refund_attempt', { key_version: 0 }],
+  ['refund_attempt_idempotency_key_version_from_one', 'refund_attempt', { idempotency_key_version: 0 }],
   ['refund_attempt_ends_with_outcome', 'refund_attempt', { ended_at: now }],
   ['refund_attempt_ends_with_outcome', 'refund_attempt', { outcome: 'accepted' }],
   ['refund_event_seq_from_one', 'refund_event', { seq: 0 }],
@@ -176,7 +176,7 @@ const allowed: [what: string, table: Table, change: Row][] = [
   [
     'one that has ended, under the second processor key',
     'refund_attempt',
-    { number: 3, key_version: 2, ended_at: now, outcome: 'unknown', key_spent: true },
+    { number: 3, idempotency_key_version: 2, ended_at: now, outcome: 'unknown', key_spent: true },
   ],
   ['a refund without an API key', 'refund', { api_key_id: null }],
   ['the second event of a refund', 'refund_event', {}],
@@ -244,7 +244,7 @@ describe('a CHECK constraint', () => {
     }
   });
 
-  test('is tried here, whichever it is', async () => {
+  test('has a case here, each of them', async () => {
     const { rows } = await client.query<{ conname: string }>(
       `select conname from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace`,
     );
@@ -253,7 +253,7 @@ describe('a CHECK constraint', () => {
   });
 });
 
-test('an address has one open invitation per organization at most', async () => {
+test('refuses a second open invitation of an address in an organization', async () => {
   const second = { ...examples.invitation, email: 'ada@example.com' };
   await expect(insertRow(client, 'invitation', second)).rejects.toMatchObject({
     code: '23505',
@@ -344,10 +344,10 @@ describe('a refund in processing', () => {
     ]);
   const failed = { to: 'failed', event_id: 'evt_2', type: 'refund.failed', detail: {} };
 
-  test('is never left without a time at which it is looked at again', async () => {
+  test('cannot be left without a due time', async () => {
     const held = { ...work, refund_id: 'ref_2', leased_until: new Date('2100-01-01'), lease_token: 7 };
     await insertRow(client, 'refund_work', held);
-    const forgets = 'Refund ref_2 is processing and would never be looked at again';
+    const forgets = 'Refund ref_2 is processing and would never be due again';
     await expect(record({})).rejects.toThrow(forgets);
     await expect(record({ flag: { reason: 'Look' } })).rejects.toThrow(forgets);
     const { rows } = await client.query(
@@ -356,7 +356,7 @@ describe('a refund in processing', () => {
     expect(rows).toEqual([{ due_at: now, lease_token: '7' }]);
   });
 
-  test('goes on with a time, and ends without one', async () => {
+  test('continues with a due time and ends without one', async () => {
     expect((await record({ due_in_ms: 1_000 })).rows).toEqual([{ outcome: 'recorded' }]);
     await client.query(`update payment set reserved = 40 where transaction_id = 'ch_1'`);
     // The lease ended with what was recorded.
@@ -388,16 +388,16 @@ describe('a cancellation', () => {
     return rows[0].outcome;
   };
 
-  test('binds the key of the first request for good', async () => {
+  test('keeps the key of the first request', async () => {
     await insertRow(client, 'refund_work', { ...work, ...leased });
     expect([await cancel('first'), await cancel('second'), await cancel('first')]).toEqual([
-      'asked',
-      'asked',
+      'requested',
+      'requested',
       'replayed',
     ]);
   });
 
-  test('that arrives during a lease is taken up when it ends, also when there is news of the refund meanwhile', async () => {
+  test('that is requested during a lease is due when the lease ends, also with a resync', async () => {
     await client.query(`select request_resync('ref_1', 're_1 pending')`);
     await client.query('select record_refunds($1)', [
       JSON.stringify([

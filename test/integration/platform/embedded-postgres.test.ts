@@ -22,7 +22,7 @@ describe('the PostgreSQL of a development machine', () => {
     await second.stop();
   });
 
-  test('cannot be started twice on one folder, and the message names who has it', async () => {
+  test('cannot be started twice on one folder and names the owner', async () => {
     const running = await startPostgres({ dataDir, durable: true });
     await expect(startPostgres({ dataDir, durable: true })).rejects.toThrow(
       `The database in ${dataDir} is in use by process ${process.pid}`,
@@ -38,7 +38,7 @@ describe('the PostgreSQL of a development machine', () => {
     await expectToWork(await startPostgres({ dataDir, durable: true }));
   });
 
-  test('is not stopped by a process id left behind that now belongs to another program', async () => {
+  test('starts despite a stale process id that belongs to another program', async () => {
     const stale = join(dataDir, 'postmaster.pid');
     writeFileSync(stale, `${process.pid}\n${dataDir}\n`);
     const running = await startPostgres({ dataDir, durable: true });

@@ -24,7 +24,7 @@ async function usePolicy(rules: Partial<PolicyInput>): Promise<void> {
 }
 
 describe.each(['stripe', 'braintree'] as const)('a refund that was made elsewhere at %s', (processor) => {
-  test('under the name of ours is told apart, and counts as made elsewhere', async () => {
+  test('with the id of ours is recognized and counts as made elsewhere', async () => {
     const refund = await completedRefund(service, processor);
     const { id, transactionId, externalRefundId } = refund;
     expect(await leftToRefund(service, transactionId)).toBe(7_500);
@@ -40,7 +40,7 @@ describe.each(['stripe', 'braintree'] as const)('a refund that was made elsewher
     expect(await leftToRefund(service, transactionId)).toBe(7_400);
   });
 
-  test('under the name of one that waits for approval counts as made elsewhere', async () => {
+  test('with the id of one that awaits approval counts as made elsewhere', async () => {
     await usePolicy({ approvalAbove: { api: 0 } });
     const { id, status, transactionId } = await createdRefund(service, processor);
     await usePolicy({});

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../../shared/platform/ids.ts';
-import { expireEvents } from '../../../worker/schedule/expire-events.ts';
+import { expireProcessorEvents } from '../../../worker/schedule/retention.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { newsOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -38,27 +38,28 @@ async function storeEvents(count: number, receivedAt: Date): Promise<void> {
   });
 }
 
-test('events are deleted after 30 days, however many there are, and no sooner', async () => {
+test('deletes events after 30 days, however many there are, and no sooner', async () => {
   const now = Date.now();
   await storeEvents(2_500, new Date(now - 30 * dayMs - 60_000));
   await storeEvents(3, new Date(now - 30 * dayMs + 60_000));
-  await expireEvents(service.deps);
+  await expireProcessorEvents(service.deps);
   expect(await service.deps.db.processorEvent.count()).toBe(3);
 });
 
-test('a worker does so by itself', async () => {
+test('runs in a worker soon after its start', async () => {
   await storeEvents(1, new Date(Date.now() - 40 * dayMs));
   const db = service.deps.db;
   const old = { receivedAt: { lt: new Date(Date.now() - 31 * dayMs) } };
   expect(await db.processorEvent.count({ where: old })).toBe(1);
-  await service.deps.queues.schedule('expire-events', 100);
+  const worker = service.startWorker();
   await waitFor(
     'the old event to be gone',
     async () => (await db.processorEvent.count({ where: old })) === 0,
   );
+  await worker.close();
 });
 
-test('a notification of Braintree that is repeated after its time is one more reading, and moves nothing', async () => {
+test('reads the refund again for a Braintree notification that is repeated after its event was deleted', async () => {
   await service.sandbox.settings({ autoSettleMs: 0 });
   const transactionId = await newPayment(service, { processor: 'braintree' });
   const { body } = await service.call('POST', '/v1/refunds', {

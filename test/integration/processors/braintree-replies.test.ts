@@ -18,7 +18,7 @@ describe('Braintree on the wire', () => {
   const answerWrites = (write: (response: ServerResponse) => void, sale: string = transactionXml({})) =>
     serve((call, response) => (call.method === 'GET' ? xml(response, 200, sale) : write(response)));
 
-  test('a refund names the amount in decimals and our refund, and a key only where keys are allowed', async () => {
+  test('sends the amount in decimals, our refund id, and a key only where keys are enabled', async () => {
     const { url, seen } = await answerWrites((response) => xml(response, 201, creditXml()));
     for (const variant of braintreeVariants) {
       await connect('braintree', variant.credentials, url).createRefund(submission, options);
@@ -45,13 +45,13 @@ describe('Braintree on the wire', () => {
     ['blanks', '  ', 'unknown'],
     ['nothing', '', 'unknown'],
     ['broken XML', '<transaction><id>', 'unknown'],
-  ])('a submission answered with %s is not accepted', async (_, reply, kind) => {
+  ])('does not accept a submission with %s', async (_, reply, kind) => {
     const { url } = await answerWrites((response) => xml(response, 201, reply));
     const answer = await connect('braintree', braintreeCredentials, url).createRefund(submission, options);
-    expect(answer).toMatchObject(kind === 'unknown' ? { kind, answered: true } : { kind });
+    expect(answer).toMatchObject(kind === 'unknown' ? { kind, replied: true } : { kind });
   });
 
-  test('a page in HTML is unknown', async () => {
+  test('classifies an HTML page as unknown', async () => {
     const { url } = await answerWrites((response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end('<html></html>');
@@ -68,7 +68,7 @@ describe('Braintree on the wire', () => {
     ['91505', 'rejected', '91505'],
     ['915231', 'misconfigured', '915231'],
     ['915233', 'unknown', '915233'],
-  ])('a refund refused with %s is %s', async (code, kind, failureCode) => {
+  ])('classifies a refusal with %s as %s', async (code, kind, failureCode) => {
     const { url } = await answerWrites((response) =>
       xml(
         response,
@@ -82,7 +82,7 @@ describe('Braintree on the wire', () => {
     expect(answer).toMatchObject({ kind, failure: { code: failureCode } });
   });
 
-  test('a refund that its settlement declined is told in the words of the settlement', async () => {
+  test('explains a declined settlement with the code of the settlement', async () => {
     const credit = creditXml({
       status: 'settlement_declined',
       ...{ 'processor-response-code': '1002', 'processor-response-text': 'Approved' },
@@ -103,7 +103,7 @@ describe('Braintree on the wire', () => {
     expect(answer).toEqual({ kind: 'rejected', failure: { code: '4004', message: 'Already Refunded' } });
   });
 
-  test('a void that comes too late is unavailable, and the next attempt refunds', async () => {
+  test('refunds in the next attempt when a void comes too late', async () => {
     const { url, seen } = await answerWrites(
       (response) =>
         xml(
@@ -121,7 +121,7 @@ describe('Braintree on the wire', () => {
     expect(seen.map(({ method }) => method)).toEqual(['GET', 'PUT']);
   });
 
-  test('the cancellation of a void asks nobody, because it would void the payment', async () => {
+  test('does not send the cancellation of a void, which would void the payment', async () => {
     const { url, seen } = await answerWrites((response) => xml(response, 200, creditXml()));
     const braintree = connect('braintree', braintreeCredentials, url);
     expect(await braintree.cancelRefund('sale1', referenceOf(submission), options)).toMatchObject({
@@ -139,13 +139,13 @@ describe('Braintree on the wire', () => {
       { code: 'settlement_declined', message: expect.stringContaining('nothing to refund') },
     ],
     ['processor_declined', { code: 'processor_declined' }],
-  ])('a payment that is %s says whether it can be refunded', async (status, unrefundable) => {
+  ])('reads whether a payment that is %s can be refunded', async (status, unrefundable) => {
     const { url } = await serve((_, response) => xml(response, 200, transactionXml({ status })));
     const braintree = connect('braintree', braintreeCredentials, url);
     expect(await braintree.getTransaction('sale1', options)).toMatchObject({ value: { unrefundable } });
   });
 
-  test('a listed refund that cannot be found does not make the payment unknown', async () => {
+  test('does not report a payment as missing when one of its refunds is', async () => {
     const { url } = await serve((call, response) =>
       call.path.endsWith('/sale1')
         ? xml(response, 200, transactionXml({}, ['credit1']))
@@ -155,7 +155,7 @@ describe('Braintree on the wire', () => {
     expect(await braintree.getTransaction('sale1', options)).toMatchObject({ kind: 'unavailable' });
   });
 
-  test('a host whose every address refuses the connection is unavailable', async () => {
+  test('classifies a host whose addresses all refuse the connection as unavailable', async () => {
     const { url, close } = await serve(() => undefined);
     await close();
     const braintree = connect('braintree', braintreeCredentials, url.replace('127.0.0.1', 'localhost'));

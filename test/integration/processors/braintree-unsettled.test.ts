@@ -35,7 +35,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     },
   );
 
-  test('part of it has to wait, and says so', async () => {
+  test('delays a partial refund', async () => {
     const id = await unsettledSale();
     const submission = submissionFor(id);
     expect(await processor.createRefund(submission, options)).toMatchObject({
@@ -52,7 +52,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     expect(await processor.createRefund(submission, options)).toMatchObject({ kind: 'accepted' });
   });
 
-  test('more than the whole is rejected', async () => {
+  test('rejects more than the whole amount', async () => {
     const id = await unsettledSale();
     expect(await processor.createRefund(submissionFor(id, { amount: 5_001n }), options)).toMatchObject({
       kind: 'rejected',
@@ -60,7 +60,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     });
   });
 
-  test('a voided payment is refunded already', async () => {
+  test('reports a voided payment as refunded', async () => {
     const id = await unsettledSale();
     await processor.createRefund(submissionFor(id, whole), options);
     expect(await processor.createRefund(submissionFor(id, whole), options)).toMatchObject({
@@ -73,7 +73,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     expect(await moved(id)).toHaveLength(1);
   });
 
-  test('a void is final', async () => {
+  test('does not cancel a void', async () => {
     const id = await unsettledSale();
     const submission = submissionFor(id, whole);
     await processor.createRefund(submission, options);
@@ -87,13 +87,13 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     ['reset-after-apply', false],
     ['error-500-after-apply', true],
     ['malformed', true],
-  ])('a void that ends in %s is unknown, and found', async (kind, answered) => {
+  ])('finds a void that ended in %s', async (kind, replied) => {
     const id = await unsettledSale();
     const submission = submissionFor(id, whole);
     await control.fault({ processor: 'braintree', operation: 'refund.create', kind, delayMs: 2_000 });
     expect(await processor.createRefund(submission, { timeoutMs: 1_000 })).toMatchObject({
       kind: 'unknown',
-      answered,
+      replied,
     });
     expect(await processor.findRefund(referenceOf(submission), options)).toMatchObject({
       kind: 'found',
@@ -113,7 +113,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     },
   );
 
-  test('a refund is not started when the read has used up half of the time', async () => {
+  test('does not send a refund when the read has used half of the time', async () => {
     const id = await unsettledSale('settled');
     await control.fault({
       processor: 'braintree',
@@ -128,7 +128,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     expect(await moved(id)).toEqual([]);
   });
 
-  test('a refund in another currency than the payment is not sent', async () => {
+  test('does not send a refund in another currency than the payment', async () => {
     const id = await unsettledSale('settled');
     expect(await processor.createRefund(submissionFor(id, { currency: 'eur' }), options)).toMatchObject({
       kind: 'rejected',
@@ -137,7 +137,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     expect(await moved(id)).toEqual([]);
   });
 
-  test('a refund is not a payment', async () => {
+  test('does not treat a refund as a payment', async () => {
     const accepted = await processor.createRefund(submissionFor(await unsettledSale('settled')), options);
     if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
     const { id } = accepted.refund;
@@ -145,7 +145,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     expect(await processor.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'rejected' });
   });
 
-  test('all refunds of a payment are read, however many', async () => {
+  test('reads all refunds of a payment', async () => {
     const id = await unsettledSale('settled');
     const submissions = Array.from({ length: 12 }, () => submissionFor(id, { amount: 100n }));
     for (const submission of submissions) await processor.createRefund(submission, options);

@@ -7,7 +7,7 @@ const options = { timeoutMs: 5_000 };
 describe.each(processorVariants)('the contract of a processor: $title', (variant) => {
   const { sandbox, control, processor, payment, moved } = useProcessor(variant);
 
-  test('a payment is read with its amount, currency, time and refunds', async () => {
+  test('reads a payment with its amount, currency, time and refunds', async () => {
     const id = await payment({ createdAt: '2026-01-31T12:00:00Z' });
     const submission = submissionFor(id);
     await processor.createRefund(submission, options);
@@ -36,7 +36,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     });
   });
 
-  test('an id that does not exist is not found, also one that could not exist', async () => {
+  test('does not find an unknown or impossible id', async () => {
     const unknownId = variant.name === 'stripe' ? 'ch_missing' : 'missing';
     expect(await processor.getTransaction(unknownId, options)).toMatchObject({ kind: 'not-found' });
     expect(await processor.getTransaction('../v1/account?', options)).toMatchObject({ kind: 'not-found' });
@@ -46,7 +46,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     expect(await processor.createRefund(submissionFor('../x'), options)).toMatchObject({ kind: 'rejected' });
   });
 
-  test('a lookup for a payment that is not there proves nothing', async () => {
+  test('treats a lookup of an unknown payment as no proof', async () => {
     const unknownId = variant.name === 'stripe' ? 'ch_missing' : 'missing';
     const answer = await processor.findRefund(referenceOf(submissionFor(unknownId)), options);
     expect(answer).toMatchObject({ kind: 'payment-not-found' });
@@ -60,7 +60,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     ['isk', 15n],
     ['ugx', 15n],
     ['mga', 1_500n],
-  ])('a refund in %s moves exactly its amount', async (currency, amount) => {
+  ])('moves exactly the amount of a refund in %s', async (currency, amount) => {
     const id = await payment({ currency, amount: 5_000 });
     const submission = submissionFor(id, { amount, currency });
     const answer = await processor.createRefund(submission, options);
@@ -74,7 +74,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     });
   });
 
-  test('the refund can be read again, by its id and by ours, in the state it is in by then', async () => {
+  test('reads a refund in its current state by its id and by ours', async () => {
     const id = await payment();
     const submission = submissionFor(id);
     const accepted = await processor.createRefund(submission, options);
@@ -90,7 +90,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     expect(await processor.findRefund(reference, options)).toEqual({ kind: 'found', value: expected });
   });
 
-  test('a failed refund says why', async () => {
+  test('reads why a refund failed', async () => {
     const id = await payment();
     const submission = submissionFor(id);
     const accepted = await processor.createRefund(submission, options);
@@ -104,7 +104,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     });
   });
 
-  test('a refund of ours that is not there is not found among others', async () => {
+  test('does not find a missing refund among others', async () => {
     const id = await payment();
     await processor.createRefund(submissionFor(id), options);
     expect(await processor.findRefund(referenceOf(submissionFor(id)), options)).toMatchObject({
@@ -118,7 +118,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     }
   });
 
-  test('the same submission twice moves money once, where the processor knows keys', async () => {
+  test('moves money once for a repeated submission where the processor has idempotency keys', async () => {
     const id = await payment();
     const submission = submissionFor(id);
     const first = await processor.createRefund(submission, options);
@@ -128,17 +128,17 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     expect(await moved(id)).toHaveLength(variant.knowsKeys ? 1 : 2);
   });
 
-  test('another request under the same key is unknown: what the first one did is to be looked up', async () => {
+  test('treats another request with the same key as unknown', async () => {
     const id = await payment();
     const submission = submissionFor(id);
     await processor.createRefund(submission, options);
     const other = await processor.createRefund({ ...submission, amount: 700n }, options);
     expect(other).toMatchObject(
-      variant.knowsKeys ? { kind: 'unknown', answered: true } : { kind: 'accepted' },
+      variant.knowsKeys ? { kind: 'unknown', replied: true } : { kind: 'accepted' },
     );
   });
 
-  test('a payment that is refunded already, or has too little left, is rejected in one vocabulary', async () => {
+  test('rejects refunds of a refunded payment, or of too much, with common codes', async () => {
     const id = await payment();
     await processor.createRefund(submissionFor(id, { amount: 4_000n }), options);
     const tooMuch = await processor.createRefund(submissionFor(id, { amount: 1_001n }), options);
@@ -149,7 +149,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     expect(await moved(id)).toHaveLength(2);
   });
 
-  test('a declined refund is rejected with the reason of the processor', async () => {
+  test('rejects a declined refund with the reason of the processor', async () => {
     const id = variant.name === 'stripe' ? 'ch_declined_once' : 'declined_once';
     const answer = await processor.createRefund(submissionFor(id), options);
     expect(answer).toMatchObject({
@@ -159,7 +159,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     expect(await moved(id)).toEqual([]);
   });
 
-  test('wrong credentials are a misconfiguration of every call, and move nothing', async () => {
+  test('reports wrong credentials in every call and moves nothing', async () => {
     const stranger = connect(variant.name, variant.wrongCredentials, sandbox.url);
     const id = await payment();
     const submission = submissionFor(id);
@@ -179,7 +179,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     expect(await moved(id)).toEqual([]);
   });
 
-  test('a refund that has not been carried out is cancelled, and a second time refused', async () => {
+  test('cancels an open refund once and refuses a second time', async () => {
     const id = await payment(variant.cancellable);
     const submission = submissionFor(id);
     const accepted = await processor.createRefund(submission, options);
@@ -195,7 +195,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     });
   });
 
-  test('a refund that has been carried out is not cancelled', async () => {
+  test('does not cancel a settled refund', async () => {
     const id = await payment(variant.cancellable);
     const submission = submissionFor(id);
     const accepted = await processor.createRefund(submission, options);

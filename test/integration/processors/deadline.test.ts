@@ -24,7 +24,7 @@ function drip(response: ServerResponse, contentType: string): void {
 }
 
 describe('a deadline', () => {
-  test('holds for Stripe against an answer that never ends', async () => {
+  test('ends a call to Stripe whose answer never ends', async () => {
     const { url } = await serve((_, response) => drip(response, 'application/json'));
     const stripe = connect('stripe', stripeCredentials, url);
     const startedAt = performance.now();
@@ -39,7 +39,7 @@ describe('a deadline', () => {
     expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
   });
 
-  test('holds for Braintree against an answer that never ends, and lets go of the connection', async () => {
+  test('ends a call to Braintree whose answer never ends, with its connection', async () => {
     let open = 0;
     const { url } = await serve((seen, response) => {
       if (seen.method === 'GET' && seen.path.endsWith('/sale1')) {
@@ -66,7 +66,7 @@ describe('a deadline', () => {
     await expect.poll(() => open).toBe(0);
   });
 
-  test('that is over before the call sends nothing', async () => {
+  test('sends nothing when it is over before the call', async () => {
     const { url, seen } = await serve((_, response) => json(response, 200, refundJson()));
     const options = { timeoutMs: 600, since: performance.now() - 601 };
     const answers = await Promise.all([
@@ -77,7 +77,7 @@ describe('a deadline', () => {
     expect(seen).toEqual([]);
   });
 
-  test('is one for all requests of a call', async () => {
+  test('covers all requests of a call', async () => {
     const slowly = (response: ServerResponse, send: () => void) => {
       const timer = setTimeout(send, 250);
       response.on('close', () => clearTimeout(timer));

@@ -23,19 +23,19 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
   const rateLimited = { kind: 'unavailable', rateLimited: true, retryAfterMs: isStripe ? 1_000 : null };
   const submissions: [kind: string, result: object, moves: boolean][] = [
     ['error-403', { kind: 'misconfigured' }, false],
-    ['error-500', { kind: 'unknown', answered: true }, false],
-    ['error-500-after-apply', { kind: 'unknown', answered: true }, true],
-    ['error-503', { kind: 'unknown', answered: isStripe }, false],
+    ['error-500', { kind: 'unknown', replied: true }, false],
+    ['error-500-after-apply', { kind: 'unknown', replied: true }, true],
+    ['error-503', { kind: 'unknown', replied: isStripe }, false],
     ['rate-limit', rateLimited, false],
-    ['timeout', { kind: 'unknown', answered: false }, false],
-    ['timeout-after-apply', { kind: 'unknown', answered: false }, true],
-    ['reset', { kind: 'unknown', answered: false }, false],
-    ['reset-after-apply', { kind: 'unknown', answered: false }, true],
-    ['malformed', { kind: 'unknown', answered: true }, true],
+    ['timeout', { kind: 'unknown', replied: false }, false],
+    ['timeout-after-apply', { kind: 'unknown', replied: false }, true],
+    ['reset', { kind: 'unknown', replied: false }, false],
+    ['reset-after-apply', { kind: 'unknown', replied: false }, true],
+    ['malformed', { kind: 'unknown', replied: true }, true],
     ['delay', { kind: 'accepted' }, true],
   ];
 
-  test.each(submissions)('%s during a submission is told as %o', async (kind, result, moves) => {
+  test.each(submissions)('classifies %s during a submission as %o', async (kind, result, moves) => {
     const id = await payment();
     const submission = submissionFor(id);
     await arm('refund.create', kind);
@@ -83,15 +83,15 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
   );
 
   test.each([
-    ['error-500', { kind: 'unknown', answered: true }, false],
+    ['error-500', { kind: 'unknown', replied: true }, false],
     ['rate-limit', rateLimited, false],
-    ['timeout', { kind: 'unknown', answered: false }, false],
-    ['timeout-after-apply', { kind: 'unknown', answered: false }, true],
-    ['reset', { kind: 'unknown', answered: false }, false],
-    ['reset-after-apply', { kind: 'unknown', answered: false }, true],
-    ['malformed', { kind: 'unknown', answered: true }, true],
+    ['timeout', { kind: 'unknown', replied: false }, false],
+    ['timeout-after-apply', { kind: 'unknown', replied: false }, true],
+    ['reset', { kind: 'unknown', replied: false }, false],
+    ['reset-after-apply', { kind: 'unknown', replied: false }, true],
+    ['malformed', { kind: 'unknown', replied: true }, true],
     ['delay', { kind: 'cancelled' }, true],
-  ])('%s during a cancellation is told as %o', async (kind, result, cancels) => {
+  ])('classifies %s during a cancellation as %o', async (kind, result, cancels) => {
     const submission = submissionFor(await payment(variant.cancellable));
     const reference = referenceOf(submission);
     const accepted = await processor.createRefund(submission, options);
@@ -104,7 +104,7 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
     });
   });
 
-  test('a connection that is refused is unavailable, for a submission too', async () => {
+  test('classifies a refused connection as unavailable, also for a submission', async () => {
     const gone = await startSandbox({ port: 0 });
     await gone.close();
     const stranger = connect(variant.name, variant.credentials, gone.url);
@@ -120,7 +120,7 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
     expect(answers.map(({ kind }) => kind)).toEqual(Array(5).fill('unavailable'));
   });
 
-  test('a host that has no address is unavailable', async () => {
+  test('classifies a host without an address as unavailable', async () => {
     const stranger = connect(variant.name, variant.credentials, 'http://nowhere.invalid:80');
     const id = isStripe ? 'ch_123' : 'sale123';
     expect(await stranger.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'unavailable' });

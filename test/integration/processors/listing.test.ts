@@ -17,7 +17,7 @@ describe.each(processorVariants)('the list of all refunds: $title', (variant) =>
     return { transactionId: id, refundId: submission.refundId, id: answer.refund.id };
   };
 
-  test('tells each with its payment, its amount, its state and our name for it', async () => {
+  test('has the payment, amount, state and our id of each refund', async () => {
     const open = await refunded();
     const failed = await refunded();
     await control.driveRefund(failed.id, {
@@ -41,7 +41,7 @@ describe.each(processorVariants)('the list of all refunds: $title', (variant) =>
     });
   });
 
-  test('is complete over more than two pages, and tells none twice', async () => {
+  test('is complete and without repeats over more than two pages', async () => {
     const made: string[] = [];
     for (let count = 0; count < 230; count += 10) {
       const some = await Promise.all(Array.from({ length: 10 }, () => refunded({}, 100n)));
@@ -54,7 +54,7 @@ describe.each(processorVariants)('the list of all refunds: $title', (variant) =>
     expect(new Set(listed).size).toBe(listed.length);
   });
 
-  test('has what was made from the first second on, and nothing of the one after the last', async () => {
+  test('includes the first second of the window and excludes its end', async () => {
     const { id } = await refunded();
     const [{ createdAt } = { createdAt: '' }] = (await control.refunds({ processor: variant.name })).filter(
       (row) => row.id === id,
@@ -69,7 +69,7 @@ describe.each(processorVariants)('the list of all refunds: $title', (variant) =>
     expect(await at(second - 60_000, second)).toBe(false);
   });
 
-  test('goes on after a page that could not be read, from where it was', async () => {
+  test('continues after a page that could not be read', async () => {
     await Promise.all(Array.from({ length: 3 }, () => refunded()));
     const whole = await listAll(processor, windowAroundNow(5));
     const first = await processor.listRefunds(windowAroundNow(5), options);
@@ -85,7 +85,7 @@ describe.each(processorVariants)('the list of all refunds: $title', (variant) =>
     );
   });
 
-  test('cannot be had with wrong credentials, and is empty where nothing was made', async () => {
+  test('fails with wrong credentials and is empty without refunds', async () => {
     const stranger = connect(variant.name, variant.wrongCredentials, sandbox.url);
     expect(await stranger.listRefunds(windowAroundNow(5), options)).toMatchObject({ kind: 'misconfigured' });
     const longAgo = { from: new Date('2020-01-01T00:00:00Z'), to: new Date('2020-02-01T00:00:00Z') };
@@ -99,7 +99,7 @@ describe('what only Braintree lists', () => {
   if (braintree === undefined) throw new Error('There is no variant of Braintree.');
   const { control, processor, payment } = useProcessor(braintree);
 
-  test('a sale that was voided, by the sale and whenever it was made', async () => {
+  test('lists a voided sale by the time of the void', async () => {
     const id = await payment({ status: 'submitted_for_settlement', createdAt: '2026-01-01T00:00:00Z' });
     await processor.createRefund(submissionFor(id, { amount: 5_000n }), options);
     const { refunds } = await listAll(processor, windowAroundNow(5));
@@ -109,7 +109,7 @@ describe('what only Braintree lists', () => {
     expect(await control.refunds({ processor: 'braintree', transactionId: id })).toHaveLength(1);
   });
 
-  test('a search that may have been cut off is made again in parts, until nothing can be missing', async () => {
+  test('splits a search that may have been cut off', async () => {
     const window = { from: new Date(0), to: new Date(8_000) };
     const spans: string[] = [];
     const client = {
@@ -131,7 +131,7 @@ describe('what only Braintree lists', () => {
     expect(spans).toEqual(['0-7', '0-3', '0-1', '2-3', '2-2', '3-3', '4-7']);
   });
 
-  test('more in one second than a search shows is no list at all', async () => {
+  test('fails when one second has more than a search can return', async () => {
     const client = {
       searchIds: async () => ({ searchResults: { ids: Array(10_000).fill('x') } }),
       searchPage: async () => ({ creditCardTransactions: {} }),

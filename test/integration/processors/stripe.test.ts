@@ -11,7 +11,7 @@ const serve = useScriptedServers();
 describe('Stripe on the wire', () => {
   const submission = submissionFor('ch_1', { reason: 'duplicate_charge' });
 
-  test('a refund names the payment, the amount, our refund and its key, in one request', async () => {
+  test('sends the payment, amount, our refund id and the key in one request', async () => {
     const { url, seen } = await serve((_, response) => json(response, 200, refundJson()));
     const stripe = connect('stripe', stripeCredentials, url);
     await stripe.createRefund(submission, options);
@@ -40,7 +40,7 @@ describe('Stripe on the wire', () => {
     ['a currency nobody knows', refundJson({ currency: 'zzz' }), 'unknown'],
     ['an empty object', {}, 'unknown'],
     ['null', null, 'unknown'],
-  ])('a submission answered with %s is not accepted', async (_, reply, kind) => {
+  ])('does not accept a submission with %s', async (_, reply, kind) => {
     const { url } = await serve((_seen, response) => json(response, 200, reply));
     expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
       kind,
@@ -53,14 +53,14 @@ describe('Stripe on the wire', () => {
     ['a gateway in HTML', 502, '<html></html>'],
     ['nothing', 200, ''],
     ['a redirect', 307, ''],
-  ])('a submission answered with %s is unknown, and not repeated', async (_, status, body) => {
+  ])('classifies a submission with %s as unknown and does not repeat it', async (_, status, body) => {
     const { url, seen } = await serve((_seen, response) => {
       response.writeHead(status, { location: '/v1/elsewhere' });
       response.end(body);
     });
     expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
       kind: 'unknown',
-      answered: false,
+      replied: false,
     });
     expect(seen).toHaveLength(1);
   });
@@ -73,7 +73,7 @@ describe('Stripe on the wire', () => {
     ['a refund under the status of a redirect', 307, {}],
     ['a refund under the status of a failure', 500, {}],
     ['more than any answer holds', 200, { description: 'x'.repeat(9_000_000) }],
-  ])('a submission answered with %s is unknown', async (_, status, change) => {
+  ])('classifies a submission with %s as unknown', async (_, status, change) => {
     const { url, seen } = await serve((_seen, response) => {
       const body = JSON.stringify(refundJson(change));
       response.writeHead(status, { 'content-type': 'application/json', location: '/v1/elsewhere' });
@@ -84,7 +84,7 @@ describe('Stripe on the wire', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('a connection that is switched to another protocol is unknown at once', async () => {
+  test('classifies a protocol switch as unknown at once', async () => {
     const { url } = await serve((_, response) => {
       response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n');
     });
@@ -98,7 +98,7 @@ describe('Stripe on the wire', () => {
   test.each([
     ['is cut within an emoji', { code: 'declined', message: 'a'.repeat(498) + '😀'.repeat(20) }],
     ['has no texts', { code: { a: 1 }, message: { b: 2 } }],
-  ])('a refusal whose message %s is a refusal that can be put on record', async (_, error) => {
+  ])('can store a refusal whose message %s', async (_, error) => {
     const { url } = await serve((_seen, response) =>
       json(response, 400, { error: { type: 'invalid_request_error', ...error } }),
     );
@@ -107,24 +107,24 @@ describe('Stripe on the wire', () => {
     expect(`${answer.failure.code}${answer.failure.message}`).not.toMatch(/\p{Surrogate}/u);
   });
 
-  test('a connection that breaks is unknown, and the request is not repeated', async () => {
+  test('classifies a broken connection as unknown and does not repeat the request', async () => {
     const { url, seen } = await serve((_, response) => {
       response.socket?.resetAndDestroy();
     });
     expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
       kind: 'unknown',
-      answered: false,
+      replied: false,
     });
     expect(seen).toHaveLength(1);
   });
 
-  test('a connection that is never made carries no refund', async () => {
+  test('classifies a connection that was never made as unavailable', async () => {
     // An address that is reserved for documentation, so that nothing answers there.
     const stripe = connect('stripe', stripeCredentials, 'http://192.0.2.1:9');
     expect(await stripe.createRefund(submission, { timeoutMs: 300 })).toMatchObject({ kind: 'unavailable' });
   });
 
-  test('all pages of a list of refunds are read', async () => {
+  test('reads all pages of a list of refunds', async () => {
     const { url, seen } = await serve((call, response) => {
       const after = new URL(call.path, 'http://stripe').searchParams.get('starting_after');
       const data = [
@@ -143,7 +143,7 @@ describe('Stripe on the wire', () => {
     ]);
   });
 
-  test('a list that does not end is not taken for an answer', async () => {
+  test('fails for a list of refunds that does not end', async () => {
     const { url } = await serve((_, response) =>
       json(response, 200, { object: 'list', data: [refundJson()], has_more: true }),
     );
@@ -155,7 +155,7 @@ describe('Stripe on the wire', () => {
     ['as an object', chargeJson(), 'found'],
     ['as an id', 'ch_1', 'found'],
     ['not at all', null, 'not-found'],
-  ])('a payment intent is read with its charge given %s', async (_, latest, kind) => {
+  ])('reads a payment intent with its charge given %s', async (_, latest, kind) => {
     const { url } = await serve((call, response) =>
       json(
         response,
@@ -175,7 +175,7 @@ describe('Stripe on the wire', () => {
     ['is still pending', { status: 'pending' }, null],
     ['failed', { status: 'failed', captured: false, amount_captured: 0 }, 'charge_failed'],
     ['was never captured', { captured: false, amount_captured: 0 }, 'charge_uncaptured'],
-  ])('a payment that %s says whether it can be refunded', async (_, changes, code) => {
+  ])('reads whether a payment that %s can be refunded', async (_, changes, code) => {
     const { url, seen } = await serve((_seen, response) => json(response, 200, chargeJson(changes)));
     expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject({
       value: { unrefundable: code === null ? null : { code } },
@@ -191,7 +191,7 @@ describe('Stripe on the wire', () => {
     ['a chargeback that was won', [{ ...dispute, status: 'won' }], null],
     ['an inquiry', [{ status: 'warning_needs_response', is_charge_refundable: true }], null],
     ['a chargeback besides another dispute', [{ ...dispute, status: 'won' }, dispute], 'charge_disputed'],
-  ])('a disputed payment says whether it can be refunded, by its dispute: %s', async (_, data, code) => {
+  ])('reads from its dispute whether a payment can be refunded: %s', async (_, data, code) => {
     const { url, seen } = await serve(({ path }, response) =>
       json(
         response,
@@ -280,7 +280,7 @@ describe('Stripe on the wire', () => {
       { amount: 6_000n, refunds: ['re_1000'] },
     ],
     ['without Stripe saying how much', { amount_captured: null }, [], { amount: 5_000n, refunds: [] }],
-  ])('a payment captured %s is worth what was captured', async (_, changes, data, expected) => {
+  ])('reads the captured amount of a payment captured %s', async (_, changes, data, expected) => {
     const { url } = await serve((call, response) =>
       json(
         response,

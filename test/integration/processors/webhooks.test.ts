@@ -56,7 +56,7 @@ function withField(webhook: SignedWebhook, name: string, value: string): SignedW
 describe.each(['stripe', 'braintree'] as const)('webhooks of %s', (name) => {
   const genuine = webhookAbout(name, news[name]);
 
-  test('a genuine one names our refund, the refund there, the payment, and itself', async () => {
+  test('read our refund id, the refund at the processor, the payment and the event id', async () => {
     const event = await verified(name, genuine);
     expect(event).toMatchObject({
       externalEventId: expect.stringMatching(/^(evt_[0-9a-f]{32}|[0-9a-f]{64})$/),
@@ -72,12 +72,12 @@ describe.each(['stripe', 'braintree'] as const)('webhooks of %s', (name) => {
     expect(await verified(name, genuine)).toEqual(event);
   });
 
-  test('a refund that was made elsewhere has no id of ours', async () => {
+  test('have no id of ours for a refund made elsewhere', async () => {
     const event = await verified(name, webhookAbout(name, { ...news[name], refundId: null }));
     expect(event.subject).toMatchObject({ refundId: null, externalRefundId: news[name].externalRefundId });
   });
 
-  test('a name that is not one of our ids is none', async () => {
+  test('ignore an id that is not in our format', async () => {
     for (const foreign of ['ref_', 'ref_../x', `ref_${'x'.repeat(500)}`, 'order_1', 'REF_1']) {
       const event = await verified(name, webhookAbout(name, { ...news[name], refundId: foreign }));
       expect(event.subject?.refundId, foreign).toBeNull();
@@ -99,12 +99,12 @@ describe.each(['stripe', 'braintree'] as const)('webhooks of %s', (name) => {
     },
   );
 
-  test('the reason holds nothing of the request', async () => {
+  test('quote nothing of the request in the reason', async () => {
     const marked = { ...genuine, body: `${genuine.body}&marker{` };
     expect(JSON.stringify(await verify(name, marked))).not.toContain('marker');
   });
 
-  test('one that was signed for another account is not verified', async () => {
+  test('are not verified when signed for another account', async () => {
     const other = webhookAbout(name, news[name], { environment: 'live' });
     expect(await verify(name, other)).toMatchObject({ kind: 'not-verified' });
   });
@@ -114,7 +114,7 @@ describe('webhooks of Stripe', () => {
   const body = JSON.stringify(stripeEvent(news.stripe));
   const now = Math.floor(Date.now() / 1000);
 
-  test('without a signing secret nothing is verified, whatever it is signed with', async () => {
+  test('are never verified without a signing secret', async () => {
     const { secretKey } = sandboxCredentials('test', nowhere).stripe;
     const without = connect('stripe', { secretKey }, nowhere);
     for (const secret of ['whsec_test_sandbox', 'undefined', 'null', secretKey]) {
@@ -123,7 +123,7 @@ describe('webhooks of Stripe', () => {
     }
   });
 
-  test('one that was signed more than 300 seconds ago is too old', async () => {
+  test('are too old 300 seconds after they were signed', async () => {
     expect(await verify('stripe', signStripe(body, { timestamp: now - 290 }))).toMatchObject({
       kind: 'verified',
     });
@@ -131,7 +131,7 @@ describe('webhooks of Stripe', () => {
     expect(old).toEqual({ kind: 'not-verified', reason: 'Timestamp outside the tolerance zone' });
   });
 
-  test('while a secret is rotated, either of the signatures will do', async () => {
+  test('are verified with either signature while a secret is rotated', async () => {
     const { headers } = signStripe(body);
     const [time, signature] = (headers['stripe-signature'] ?? '').split(',');
     const rotating = { ...headers, 'stripe-signature': `${time},v1=${'0'.repeat(64)},${signature}` };
@@ -168,7 +168,7 @@ describe('webhooks of Stripe', () => {
     });
   });
 
-  test('of a payment it tells how much was refunded in all, and not what', async () => {
+  test('read the total refunded of a payment', async () => {
     const charge = {
       id: 'ch_1',
       object: 'charge',
@@ -186,7 +186,7 @@ describe('webhooks of Stripe', () => {
     });
   });
 
-  test('fields that another version of the API leaves out or expands are not named', async () => {
+  test('ignore fields that another API version leaves out or expands', async () => {
     const refund = { id: 're_1', object: 'refund', charge: { id: 'ch_1' }, metadata: null };
     const event = stripeEvent(news.stripe, { data: { object: refund } });
     expect((await verified('stripe', signStripe(JSON.stringify(event)))).subject).toEqual({
@@ -198,7 +198,7 @@ describe('webhooks of Stripe', () => {
     });
   });
 
-  test('what is about no refund is genuine, and about nothing', async () => {
+  test('are verified without a subject when not about a refund', async () => {
     const event = stripeEvent(news.stripe, {
       type: 'customer.created',
       data: { object: { id: 'cus_1', object: 'customer' } },
@@ -206,7 +206,7 @@ describe('webhooks of Stripe', () => {
     expect((await verified('stripe', signStripe(JSON.stringify(event)))).subject).toBeNull();
   });
 
-  test('it sends no challenge', () => {
+  test('have no challenge', () => {
     expect(processorFor('stripe').answerChallenge('a'.repeat(24))).toBeNull();
   });
 });
@@ -215,7 +215,7 @@ describe('webhooks of Braintree', () => {
   const xml = braintreeNotification(news.braintree);
   const genuine = signBraintree(xml);
 
-  test('the same notification has one name, with and without the line break at its end', async () => {
+  test('have one id with and without the line break at the end', async () => {
     const payload = new URLSearchParams(genuine.body).get('bt_payload') ?? '';
     const trimmed = await verified('braintree', withField(genuine, 'bt_payload', payload.trimEnd()));
     expect(trimmed).toEqual(await verified('braintree', genuine));
@@ -223,7 +223,7 @@ describe('webhooks of Braintree', () => {
     expect(other.externalEventId).not.toBe(trimmed.externalEventId);
   });
 
-  test('a refund that failed is named by its own id, for the notification has no more', async () => {
+  test('name a failed refund by its id alone', async () => {
     const failed = `<notification><timestamp type="datetime">2026-11-20T10:00:00Z</timestamp><kind>refund_failed</kind>
       <subject><transaction><id>credit1</id><amount>1.00</amount><status>processor_declined</status>
       <refunded-transaction-fk>1</refunded-transaction-fk></transaction></subject></notification>`;
@@ -241,7 +241,7 @@ describe('webhooks of Braintree', () => {
       '<notification><timestamp type="datetime">2026-11-20T10:00:00Z</timestamp><kind>check</kind>' +
         '<subject><check type="boolean">true</check></subject></notification>',
     ],
-  ])('%s is genuine, and about no refund', async (_title, text) => {
+  ])('verify %s, without a subject', async (_title, text) => {
     expect((await verified('braintree', signBraintree(text))).subject).toBeNull();
   });
 
@@ -283,12 +283,12 @@ describe('webhooks of Braintree', () => {
     expect(await verify('braintree', webhook)).toMatchObject({ kind: 'not-verified' });
   });
 
-  test('what stands beside the signed fields is not kept', async () => {
+  test('keep only the signed fields', async () => {
     const event = await verified('braintree', { ...genuine, body: `${genuine.body}&x=%00\u0000` });
     expect(Buffer.from(event.payload, 'base64').toString()).toBe(xml);
   });
 
-  test('a challenge is answered as the SDK does, and what is no challenge is not', () => {
+  test('answer a challenge as the SDK does, and nothing else', () => {
     const processor = processorFor('braintree');
     const challenge = '0123456789abcdef0123';
     const [key, signature] = (processor.answerChallenge(challenge) ?? '').split('|');
@@ -297,7 +297,7 @@ describe('webhooks of Braintree', () => {
       expect(processor.answerChallenge(wrong), wrong).toBeNull();
   });
 
-  test('the answer to a challenge signs no notification', async () => {
+  test('cannot be forged with the answer to a challenge', async () => {
     const processor = processorFor('braintree');
     for (const challenge of ['a'.repeat(20), '0123456789abcdef01234567', 'f0'.repeat(16)]) {
       const form = new URLSearchParams({

@@ -1,10 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../../shared/platform/ids.ts';
 import { nextWindow, scheduleActor } from '../../../shared/reconciliation/schedule.ts';
-import { expireReconciliations } from '../../../worker/schedule/expire-reconciliations.ts';
+import { expireReconciliations } from '../../../worker/schedule/retention.ts';
 import { accountOf } from '../../support/processors/reconciliation.ts';
 import { useService } from '../../support/use-service.ts';
-import { waitFor } from '../../support/wait-for.ts';
 
 const service = useService();
 
@@ -65,10 +64,4 @@ test('a run that is not finished is kept', async () => {
   await service.deps.db.reconciliationRun.update({ where: { id }, data: { finishedAt: null } });
   await expireReconciliations(service.deps);
   expect(await keptRuns()).toEqual([id]);
-});
-
-test('a worker does so by itself', async () => {
-  await storeRun(500, { actor: 'cli:ada' });
-  await service.deps.queues.schedule('expire-reconciliations', 100);
-  await waitFor('the old run to be gone', async () => (await keptRuns()).length === 0);
 });

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readAttention } from '../../../api/cli/reports/refund-attention.ts';
-import { doubtPayments } from '../../../shared/payments/payment.ts';
-import { markMisconfigured } from '../../../shared/processors/accounts/account-trouble.ts';
-import { loadAccount } from '../../../shared/processors/accounts/connections.ts';
+import { markPaymentsStale } from '../../../shared/payments/payment.ts';
+import { loadAccount, markMisconfigured } from '../../../shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
 import { processorKind } from '../../../shared/processors/registry.ts';
 import { recheckRefund } from '../../../shared/refunds/decisions/recheck.ts';
@@ -93,7 +92,7 @@ test('a refund whose settlement cannot be read is flagged, and goes on when the 
 });
 
 test('a settlement that cannot be read for a moment needs nobody', async () => {
-  const patient = { ...service.deps, settings: { ...service.settings, UNKNOWN_HORIZON_MS: hour } };
+  const patient = { ...service.deps, settings: { ...service.settings, FLAG_UNKNOWN_AFTER_MS: hour } };
   const { id } = await createdRefund(service, 'stripe');
   await advanceRefund(patient, id);
   const before = await timelineOf(service, id);
@@ -232,7 +231,7 @@ test.each(['check', 'review', 'send', 'read'] as const)(
     const refund =
       call === 'review' ? await completedRefund(service, 'stripe') : await createdRefund(service, 'stripe');
     if (call === 'check') await advanceRefund(service.deps, refund.id);
-    if (call === 'read') await doubtPayments(db, refund, [refund.transactionId]);
+    if (call === 'read') await markPaymentsStale(db, refund, [refund.transactionId]);
     await markMisconfigured(service.deps, await loadAccount(db, stripeAccount()), {
       code: 'x',
       message: 'x',

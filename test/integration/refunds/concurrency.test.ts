@@ -49,7 +49,7 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     },
   );
 
-  test('the database refuses an update that reserves more than was paid', async () => {
+  test('refuses in the database to reserve more than was paid', async () => {
     const transactionId = await payment('stripe');
     await create(transactionId, 2_000);
     const reserveTooMuch = service.deps.db.$executeRaw`
@@ -58,7 +58,7 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     await allEnd();
   });
 
-  test('ten requests with one idempotency key make one refund', async () => {
+  test('creates one refund for ten concurrent requests with one idempotency key', async () => {
     const transactionId = await payment('stripe');
     const headers = { 'idempotency-key': `race-${transactionId}` };
     const answers = await Promise.all(
@@ -94,7 +94,7 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     },
   );
 
-  test('of several workers that look at one refund at once, one sends it', async () => {
+  test('lets one of several concurrent workers send a refund', async () => {
     const transactionId = await payment('braintree');
     await service.sandbox.fault({
       processor: 'braintree',
@@ -110,7 +110,7 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     expect((await rowOf(service, id)).attemptCount).toBe(1);
   });
 
-  test('of several claims on the same state one succeeds, and none while a lease lives', async () => {
+  test('grants one of several concurrent claims, and none during a lease', async () => {
     const transactionId = await payment('stripe');
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
     const { body } = await service.call('POST', '/v1/refunds', {
@@ -132,7 +132,7 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     await allEnd();
   });
 
-  test('a payment that somebody holds makes its own creations wait, and those of no other payment', async () => {
+  test('delays only the creations of a payment that another session has locked', async () => {
     const [held, free] = [await payment('stripe'), await payment('stripe')];
     for (const transactionId of [held, free]) await create(transactionId, 100, respondAsync);
     const waiting = await withClient(service.settings.DATABASE_URL, async (holder) => {
@@ -155,7 +155,7 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     await allEnd();
   });
 
-  test('a cancellation and another one at once cancel once', async () => {
+  test('cancels once for two concurrent cancellations', async () => {
     const transactionId = await payment('stripe', { paymentMethod: 'customer_balance' });
     await service.sandbox.settings({ autoSettleMs: null });
     const { body } = await create(transactionId, 1_000);
@@ -170,7 +170,7 @@ describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
     await service.sandbox.settings({ autoSettleMs: 100 });
   });
 
-  test('a payment that is refunded and asked about by many is never reserved beyond what was paid', async () => {
+  test('never reserves more than was paid while a payment is refunded and read concurrently', async () => {
     const transactionId = await payment('stripe');
     const amounts = Array.from({ length: 40 }, (_, index) => 300 + ((index * 137) % 900));
     const answers = await Promise.all(amounts.map((amount) => create(transactionId, amount)));

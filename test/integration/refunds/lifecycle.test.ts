@@ -41,7 +41,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
   const async = { prefer: 'respond-async' };
 
   describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
-    test('completes, and its timeline tells how', async () => {
+    test('completes with every step in its timeline', async () => {
       const { status, body } = await create(await payment(processor));
       expect(status).toBe(200);
       expect(body.data.externalRefundId).not.toBeNull();
@@ -92,7 +92,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       },
     );
 
-    test('keeps looking while lookups fail, and never calls the unknown failed', async () => {
+    test('repeats failing lookups and never marks an unknown outcome as failed', async () => {
       const transactionId = await payment(processor);
       await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'reset-after-apply' });
       const { body } = await create(transactionId, {}, async);
@@ -104,7 +104,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
     });
 
-    test('retries when it is asked to slow down', async () => {
+    test('retries after a rate limit', async () => {
       const transactionId = await payment(processor);
       await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'rate-limit' });
       const { body } = await create(transactionId, {}, async);
@@ -113,7 +113,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       expect(await timelineOf(service, refund.id)).toContain('attempt.unavailable');
     });
 
-    test('a malformed success is unknown, and found again', async () => {
+    test('looks up a refund after a malformed success', async () => {
       const transactionId = await payment(processor);
       await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'malformed' });
       const { body } = await create(transactionId, {}, async);
@@ -121,7 +121,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
     });
 
-    test('accepts a refund while the processor cannot be asked, and verifies before it sends', async () => {
+    test('accepts a refund while the processor is unreachable and verifies it before sending', async () => {
       const transactionId = await payment(processor);
       await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
       const { status, body } = await create(transactionId, { processor }, async);
@@ -132,7 +132,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       await untilStatus(service, body.data.id, 'completed');
     });
 
-    test('fails what turns out to be too much once the processor can be asked', async () => {
+    test('fails a refund that exceeds the payment once the processor is reachable', async () => {
       const transactionId = await payment(processor);
       await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
       const first = await create(transactionId, { processor, amount: 8_000 }, async);
@@ -143,7 +143,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       expect(refused).toMatchObject({ failureCode: 'amount_too_large', attemptCount: 0 });
     });
 
-    test('a refund of a processor that is down is cancelled at once, and never sent', async () => {
+    test('cancels a refund at once while its processor is down and never sends it', async () => {
       const transactionId = await payment(processor);
       await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
       const { body } = await create(transactionId, { processor }, async);
@@ -154,7 +154,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       expect(await service.sandbox.refunds({ transactionId })).toEqual([]);
     });
 
-    test('a cancellation that comes while the refund is being sent waits for the answer', async () => {
+    test('waits with a cancellation for the answer to a running submission', async () => {
       const transactionId = await payment(processor);
       await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 300 });
       const { body } = await create(transactionId, {}, async);
@@ -169,7 +169,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       ).toBe(true);
     });
 
-    test('a rejection in time is told with its reason, and gives the reservation back', async () => {
+    test('answers a rejection with its reason and releases the reservation', async () => {
       const transactionId = await payment(processor, {
         id: `${processor === 'stripe' ? 'ch_' : 'sale_'}declined_${Date.now()}`,
       });
@@ -179,7 +179,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       expect(listed.data[0]).toMatchObject({ transactionId, status: 'failed' });
     });
 
-    test('refused credentials keep the refund and tell a person, and new ones set it going', async () => {
+    test('flags a refund whose credentials are refused and continues with new ones', async () => {
       const { id: organizationId, keys } = await service.addOrganization(
         'With credentials that are withdrawn',
       );
@@ -214,7 +214,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     });
   });
 
-  test('a whole refund of an unsettled Braintree sale is a void, and completes at once', async () => {
+  test('voids an unsettled Braintree sale for a full refund and completes at once', async () => {
     const transactionId = await payment('braintree', { status: 'submitted_for_settlement' });
     const { body } = await create(transactionId, { amount: 10_000 });
     expect(body.data.externalRefundId).toBe(transactionId);
@@ -222,7 +222,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     expect(refund.processorStatus).toBe('voided');
   });
 
-  test('a part of an unsettled Braintree sale waits until it has settled', async () => {
+  test('delays a partial refund of a Braintree sale until it has settled', async () => {
     const transactionId = await payment('braintree', { status: 'submitted_for_settlement' });
     const { body } = await create(transactionId, {}, async);
     await waitFor('the processor to say no', async () =>
@@ -244,7 +244,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     expect(headers['preference-applied']).toBe('wait=10');
   });
 
-  test('a job that was lost is made up for by the sweep', async () => {
+  test('enqueues a refund whose job was lost by the sweep', async () => {
     const { body } = await create(await payment('stripe'), {}, async);
     await service.deps.db.refundWork.updateMany({
       where: { refundId: body.data.id },
@@ -253,7 +253,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     await untilStatus(service, body.data.id, 'completed');
   });
 
-  test('gives up as failed when the processor could not be reached within the horizon', async () => {
+  test('fails a refund that could not be sent before the retry deadline', async () => {
     const transactionId = await payment('stripe');
     await service.sandbox.fault({
       processor: 'stripe',
@@ -263,7 +263,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     });
     const { body } = await create(transactionId, {}, async);
     await waitFor('the first try', async () => (await rowOf(service, body.data.id)).retryingSince);
-    const old = new Date(Date.now() - service.settings.UNAVAILABLE_HORIZON_MS - 1000);
+    const old = new Date(Date.now() - service.settings.RETRY_DEADLINE_MS - 1000);
     await service.deps.db.refundWork.update({
       where: { refundId: body.data.id },
       data: { retryingSince: old },
@@ -273,7 +273,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     expect(await service.sandbox.refunds({ transactionId })).toEqual([]);
   });
 
-  test('a refund that was created long ago is not given up at the first trouble', async () => {
+  test('counts the retry deadline from the first failure, not from the creation', async () => {
     const transactionId = await payment('stripe');
     await service.sandbox.fault({
       processor: 'stripe',
@@ -283,12 +283,12 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     });
     await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
     const { body } = await create(transactionId, {}, async);
-    const old = new Date(Date.now() - service.settings.UNAVAILABLE_HORIZON_MS - 1000);
+    const old = new Date(Date.now() - service.settings.RETRY_DEADLINE_MS - 1000);
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { createdAt: old } });
     await untilStatus(service, body.data.id, 'completed');
   });
 
-  test('a void of ours that took effect late is found again, not called failed', async () => {
+  test('finds a void that was applied late instead of marking it failed', async () => {
     const transactionId = await payment('braintree', { status: 'submitted_for_settlement' });
     await service.sandbox.fault({ processor: 'braintree', operation: 'refund.create', kind: 'rate-limit' });
     const { body } = await create(transactionId, { amount: 10_000 }, async);
@@ -300,7 +300,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     expect(await timelineOf(service, body.data.id)).toContain('lookup.found');
   });
 
-  test('is refused in a currency that the payment turned out not to have, and reserves nothing', async () => {
+  test('fails a refund in a currency other than the payment and reserves nothing', async () => {
     const transactionId = await payment('stripe', { currency: 'eur' });
     expect((await create(transactionId, { currency: 'eur', amount: 100 })).status).toBe(200);
     const { organization, deps } = service;
@@ -325,7 +325,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     expect(reserved).toBe(100n);
   });
 
-  test('a cancellation does not make a refund completed whose amount is told differently', async () => {
+  test('does not complete a cancelled refund with a different amount', async () => {
     // Nothing settles before the amount on record is another one.
     await service.sandbox.settings({ autoSettleMs: null });
     const { body } = await create(await payment('stripe'));
@@ -345,7 +345,7 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     );
   });
 
-  test('an amount that the processor tells differently is flagged and never called completed', async () => {
+  test('flags a refund with a different amount at the processor and never completes it', async () => {
     await service.sandbox.settings({ autoSettleMs: null });
     const { body } = await create(await payment('stripe'));
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2499 WHERE id = ${body.data.id}`;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { doubtPayments } from '../../../shared/payments/payment.ts';
+import { markPaymentsStale } from '../../../shared/payments/payment.ts';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
@@ -33,7 +33,7 @@ afterEach(async () => {
   await service.sandbox.settings({ latencyMs: 0 });
 });
 
-describe('a payment that nobody could read when its refunds were accepted', () => {
+describe('a payment that was unreachable when its refunds were accepted', () => {
   /** Refunds of 60.00 each, of one payment of 100.00 that cannot be read now. */
   async function unverified(processor: string, count: number): Promise<Refund[]> {
     const transactionId = await newPayment(service, { processor });
@@ -92,7 +92,7 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     },
   );
 
-  test('does not fail one whose fate is unknown, and leaves it what it has reserved', async () => {
+  test('keeps a refund of unknown outcome and its reservation', async () => {
     const [doubtful, other] = (await unverified('stripe', 2)) as [Refund, Refund];
     const { transactionId } = doubtful;
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 5_000 });
@@ -104,7 +104,7 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n, refundedOutside: 4_000n });
   });
 
-  test('is not read in a loop while more is reserved than was paid', async () => {
+  test('is not read in a loop while the reservations exceed it', async () => {
     const [first, second] = (await unverified('stripe', 2)) as [Refund, Refund];
     await completeByHand(first, null);
     await service.sandbox.settings({ latencyMs: 500 });
@@ -119,7 +119,7 @@ describe('a payment that nobody could read when its refunds were accepted', () =
     expect(await timelineOf(service, second.id)).toEqual(['refund.created']);
   });
 
-  test('has nothing left when people completed more of it than was paid', async () => {
+  test('has nothing left when more than the payment was completed by hand', async () => {
     const refunds = await unverified('stripe', 2);
     for (const refund of refunds) await completeByHand(refund, null);
     const transactionId = refunds[0]?.transactionId ?? '';
@@ -157,7 +157,7 @@ describe('a payment at Stripe is worth what was captured of it', () => {
     expect(moved).toMatchObject([{ amount: captured, key: body.data.id }]);
   });
 
-  test('and a later capture makes it worth more', async () => {
+  test('counts a later capture', async () => {
     const transactionId = await newPayment(service, { status: 'uncaptured', capturedAmount: 2_000 });
     await create(transactionId, 2_000);
     expect(await eligible(transactionId)).toMatchObject({ eligible: false, maxAmount: 0 });
@@ -166,7 +166,7 @@ describe('a payment at Stripe is worth what was captured of it', () => {
     expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 7_000 });
   });
 
-  test('less what was refunded of it elsewhere', async () => {
+  test('subtracts refunds that were made elsewhere', async () => {
     const transactionId = await newPayment(service, { capturedAmount: 6_000 });
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 1_000 });
     expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 5_000 });
@@ -198,11 +198,11 @@ test.each(['stripe', 'braintree'] as const)(
 );
 
 test.each(['stripe', 'braintree'] as const)(
-  'a reading that began before news of a refund made elsewhere does not pass for one that came after it (%s)',
+  'does not count a read that began before a webhook about another refund as fresh (%s)',
   async (processor) => {
     const { organizationId, environment, transactionId } = await createdRefund(service, processor);
     const key = { organizationId, environment, processor, transactionId };
-    await doubtPayments(service.deps.db, key, [transactionId]);
+    await markPaymentsStale(service.deps.db, key, [transactionId]);
     await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'delay', delayMs: 800 });
     const early = readPayment(service.deps, key);
     await waitFor(

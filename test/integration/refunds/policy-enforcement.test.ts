@@ -42,7 +42,7 @@ async function create(transactionId: string, amount: number) {
 const monthsAgo = () => new Date(Date.now() - 60 * 24 * 60 * 60 * 1000).toISOString();
 
 describe('a policy that advises', () => {
-  test('tells that a payment is out of its window, and does not stop the refund', async () => {
+  test('reports a payment outside its window and does not stop the refund', async () => {
     await usePolicy({ windowDays: 30 });
     const transactionId = await payment({ createdAt: monthsAgo() });
     const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
@@ -52,7 +52,7 @@ describe('a policy that advises', () => {
 });
 
 describe('a policy that is enforced', () => {
-  test('stops a refund with 403 and its reason, and reserves nothing', async () => {
+  test('rejects a refund with 403 and its reason and reserves nothing', async () => {
     await usePolicy({ windowDays: 30, enforce: { api: true } });
     const transactionId = await payment({ createdAt: monthsAgo() });
     const { status, body } = await create(transactionId, 1_000);
@@ -62,7 +62,7 @@ describe('a policy that is enforced', () => {
     expect(held).toEqual([]);
   });
 
-  test('holds its limit against refunds that are created at the same time', async () => {
+  test('enforces its limit on concurrent refunds', async () => {
     await usePolicy({ velocity: { perTransaction: 2 }, enforce: { api: true } });
     const transactionId = await payment();
     const answers = await Promise.all(Array.from({ length: 8 }, () => create(transactionId, 100)));
@@ -70,7 +70,7 @@ describe('a policy that is enforced', () => {
     expect(statuses).toEqual([200, 200, 403, 403, 403, 403, 403, 403]);
   });
 
-  test('holds a limit per day across payments that are refunded at the same time', async () => {
+  test('enforces a daily limit across concurrently refunded payments', async () => {
     const before = await service.deps.db.refund.count({
       where: { status: { notIn: ['failed', 'cancelled'] } },
     });
@@ -80,7 +80,7 @@ describe('a policy that is enforced', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
   });
 
-  test('accepts nothing unasked while the processor cannot tell about the payment', async () => {
+  test('rejects refunds of unknown payments while the processor is unreachable', async () => {
     await usePolicy({ windowDays: 30, enforce: { api: true } });
     const transactionId = await payment();
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
@@ -91,8 +91,8 @@ describe('a policy that is enforced', () => {
   });
 });
 
-describe('a policy that wants approval', () => {
-  test('leaves a refund above its threshold pending, with its amount reserved and nothing sent', async () => {
+describe('a policy that requires approval', () => {
+  test('keeps a refund above its threshold pending, reserved and unsent', async () => {
     await usePolicy({ approvalAbove: { api: 5_000 } });
     const transactionId = await payment();
     const { status, body } = await create(transactionId, 5_001);
@@ -103,12 +103,12 @@ describe('a policy that wants approval', () => {
     expect(await service.sandbox.refunds({ transactionId })).toEqual([]);
   });
 
-  test('does not hold up a refund at its threshold', async () => {
+  test('does not require approval at the threshold', async () => {
     await usePolicy({ approvalAbove: { api: 5_000 } });
     expect((await create(await payment(), 5_000)).body.data.status).toBe('processing');
   });
 
-  test('lets a pending refund be cancelled, which gives its amount back', async () => {
+  test('releases the reservation of a pending refund that is cancelled', async () => {
     await usePolicy({ approvalAbove: { api: 0 } });
     const transactionId = await payment();
     const { body } = await create(transactionId, 10_000);
@@ -121,7 +121,7 @@ describe('a policy that wants approval', () => {
     expect((await create(transactionId, 10_000)).status).toBe(200);
   });
 
-  test('sends a refund once it is approved, once', async () => {
+  test('sends an approved refund once', async () => {
     await usePolicy({ approvalAbove: { api: 0 } });
     const transactionId = await payment();
     const { body } = await create(transactionId, 1_000);

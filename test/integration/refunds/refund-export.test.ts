@@ -38,7 +38,7 @@ async function onlyRow(data: Prisma.RefundUpdateManyMutationInput): Promise<Reco
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
 }
 
-test('a refund is one line with all its fields, money in minor units and in decimals, times in UTC', async () => {
+test('writes one line per refund with all fields, amounts in minor units and decimals, times in UTC', async () => {
   const { id, transactionId } = await db.refund.findFirstOrThrow({ where: one });
   const row = await onlyRow({
     status: 'failed',
@@ -88,16 +88,16 @@ test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '=HYPERLINK("http://a
   },
 );
 
-test('no metadata is an empty field', async () => {
+test('writes an empty field without metadata', async () => {
   expect(await onlyRow({ metadata: Prisma.DbNull })).toMatchObject({ metadata: '' });
 });
 
-test('an export without refunds is its header', async () => {
+test('writes only the header without refunds', async () => {
   const nothing = exportRefunds(db, { ...one, environment: 'live' }, {});
   expect(await wholeText(nothing)).toBe(`${header}\r\n`);
 });
 
-test('a long export comes in batches, each refund once, whatever is created and changed meanwhile', async () => {
+test('exports each refund once, in batches, while others are created and changed', async () => {
   const before = await db.refund.findMany({ where: many, orderBy: [{ createdAt: 'desc' }, { id: 'desc' }] });
   const lines: string[][] = [];
   const sizes: number[] = [];

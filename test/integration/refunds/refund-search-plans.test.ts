@@ -2,9 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { readNeedsPerson } from '../../../shared/insights/needs-person.ts';
 import { readOverview } from '../../../shared/insights/overview.ts';
 import { exportRefunds } from '../../../shared/refunds/queries/export-refunds.ts';
-import { encodeCursor } from '../../../shared/refunds/queries/refund-cursor.ts';
 import type { RefundFilter } from '../../../shared/refunds/queries/refund-filter.ts';
-import { countRefunds, searchRefunds } from '../../../shared/refunds/queries/search-refunds.ts';
+import { countRefunds, encodeCursor, searchRefunds } from '../../../shared/refunds/queries/search-refunds.ts';
 import { fillRefunds } from '../../support/refunds/many-refunds.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { query, withClient } from '../../support/stores/database-client.ts';
@@ -89,7 +88,7 @@ async function pagesOf({ needsPerson = false }: RefundFilter): Promise<number> {
   return pagesOfOneList + count;
 }
 
-describe('a filter costs its page, and not the table', () => {
+describe('a filter reads its page and not the table', () => {
   test.each(common)('%s', async (_name, filter) => {
     const pages = await pagesOf(filter);
     await expectPages((db) => searchRefunds(db, large, filter, { cursor: null, limit: 50 }), pages);
@@ -117,7 +116,7 @@ test.each(['id', 'transaction_id', 'external_refund_id'] as const)(
   },
 );
 
-test('what nobody has is searched for in the index alone, however the filters are combined', async () => {
+test('reads only the index when no refund matches, for every combination of filters', async () => {
   const nothing: RefundFilter = {
     statuses: ['failed', 'cancelled'],
     initiatedBy: 'mcp',
@@ -134,7 +133,7 @@ test('what nobody has is searched for in the index alone, however the filters ar
   }, Number(pages));
 });
 
-test('a small organization does not pay for its large neighbours', async () => {
+test('reads nothing of larger organizations', async () => {
   for (const [, filter] of common) {
     await expectPages((db) => searchRefunds(db, small, filter, { cursor: null, limit: 50 }), pagesOfOneList);
     await expectPages((db) => countRefunds(db, small, filter, 1_000), 250);
@@ -142,12 +141,12 @@ test('a small organization does not pay for its large neighbours', async () => {
   await expectPages((db) => readOverview(db, small, { now, days: 90, currency: null }), 250);
 });
 
-test('a count stops at its cap', async () => {
+test('stops counting at the cap', async () => {
   await expectPages((db) => countRefunds(db, large, {}, 100), 130);
   await expectPages((db) => countRefunds(db, large, { statuses: ['completed'] }, 100), 130);
 });
 
-test('an export reads the list in batches', async () => {
+test('exports in batches', async () => {
   await expectPages(async (db) => {
     const pieces = exportRefunds(db, large, {});
     for (let piece = 0; piece < 3; piece += 1) await pieces.next();
@@ -155,7 +154,7 @@ test('an export reads the list in batches', async () => {
   }, 2_500);
 });
 
-test('the overview is read from the index, in as many queries for a week as for three months', async () => {
+test('reads the overview from the index, with equally many queries for a week and three months', async () => {
   const overview = (days: 7 | 90) =>
     plansOf(databaseUrl(), (db) => readOverview(db, large, { now, days, currency: null }));
   const [week, quarter] = [await overview(7), await overview(90)];
@@ -167,6 +166,6 @@ test('the overview is read from the index, in as many queries for a week as for 
   for (const { pages } of week) expect(pages).toBeLessThan(1_000);
 });
 
-test('what needs a person is found without going through the refunds', async () => {
+test('finds refunds that need attention without reading the others', async () => {
   await expectPages((db) => readNeedsPerson(db, large), 400);
 });

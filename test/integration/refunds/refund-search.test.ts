@@ -5,10 +5,10 @@ import { initiators, refundReasons } from '../../../shared/refunds/model/reasons
 import type { RefundOwner, RefundWithWork } from '../../../shared/refunds/model/refund.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 import { exportRefunds } from '../../../shared/refunds/queries/export-refunds.ts';
-import { encodeCursor } from '../../../shared/refunds/queries/refund-cursor.ts';
 import type { RefundFilter } from '../../../shared/refunds/queries/refund-filter.ts';
 import {
   countRefunds,
+  encodeCursor,
   type RefundPage,
   searchRefunds,
 } from '../../../shared/refunds/queries/search-refunds.ts';
@@ -117,7 +117,7 @@ async function exportedIds(filter: RefundFilter): Promise<string[]> {
   return lines.map(([id = '']) => id);
 }
 
-test('whatever the filter, every refund that it means is on exactly one page, newest first, and so it is backwards', async () => {
+test('lists every matching refund on exactly one page, newest first, in both directions', async () => {
   await fc.assert(
     fc.asyncProperty(filters(), fc.integer({ min: 2, max: 7 }), async (filter, parts) => {
       const ids = idsOf(expected(ours, filter));
@@ -135,7 +135,7 @@ test('whatever the filter, every refund that it means is on exactly one page, ne
   );
 });
 
-test('whatever the filter, the count and the export agree with the pages', async () => {
+test('counts and exports the same refunds as the pages show', async () => {
   await fc.assert(
     fc.asyncProperty(filters(), fc.integer({ min: 1, max: 60 }), async (filter, cap) => {
       const ids = idsOf(expected(ours, filter));
@@ -149,7 +149,7 @@ test('whatever the filter, the count and the export agree with the pages', async
 
 const anything = { cursor: null, limit: 100 };
 
-test('refunds of other organizations and of the other environment are not found by any id', async () => {
+test('finds no refund of another organization or environment by any id', async () => {
   for (const other of [theirs, oursInTest]) {
     const [refund] = expected(other, { statuses: ['completed'] });
     const names = [refund?.id, refund?.transactionId, refund?.externalRefundId];
@@ -162,7 +162,7 @@ test('refunds of other organizations and of the other environment are not found 
   }
 });
 
-test("a cursor from another organization's list shows our own refunds from there, and nothing else", async () => {
+test("shows only own refunds for a cursor of another organization's list", async () => {
   const first = await searchRefunds(db, theirs, {}, { cursor: null, limit: 40 });
   const { refunds } = await searchRefunds(db, ours, {}, { cursor: first.next, limit: 100 });
   const last = first.refunds.at(-1);
@@ -202,7 +202,7 @@ test.each([
   });
 });
 
-describe('a filter that cannot be meant is refused, and the field named', () => {
+describe('rejects an invalid filter and names the field', () => {
   test.each<[string, RefundFilter]>([
     ['amountFrom', { amountFrom: 1n }],
     ['amountTo', { amountTo: 1n }],
@@ -225,7 +225,7 @@ describe('a filter that cannot be meant is refused, and the field named', () => 
   });
 });
 
-test('refunds that are created between two pages are on none of the older ones, and lead back to the newest', async () => {
+test('keeps refunds that are created between two pages out of the older pages', async () => {
   const owner: RefundOwner = { organizationId: 'org_busy', environment: 'live' };
   await withClient(databaseUrl(), (client) => fillRefunds(client, { ...owner, count: 20, now, days: 1 }));
   const first = await searchRefunds(db, owner, {}, { cursor: null, limit: 10 });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { RefundStep } from '../../../shared/refunds/lifecycle/claim.ts';
 import { claimRefund } from '../../../shared/refunds/lifecycle/claim.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
 import { retryDelayMs, settlementDelayMs } from '../../../shared/refunds/model/backoff.ts';
-import type { RefundStep } from '../../../shared/refunds/model/next-step.ts';
 import {
   canMove,
   holdsReservation,
@@ -24,7 +24,7 @@ describe('the state table', () => {
     expect(Object.keys(transitions).toSorted()).toEqual([...refundStatuses].toSorted());
   });
 
-  test('reaches every status from where refunds start', () => {
+  test('reaches every status', () => {
     const reached = new Set<RefundStatus>([initialStatus(false), initialStatus(true)]);
     for (const status of reached) {
       for (const target of Object.keys(transitions[status])) reached.add(target as RefundStatus);
@@ -39,7 +39,7 @@ describe('the state table', () => {
     expect(exits).toEqual(['completed -> failed']);
   });
 
-  test('never sends a refund back to where a person has to approve it', () => {
+  test('never leads back to awaiting approval', () => {
     expect(refundStatuses.filter((from) => canMove(from, 'pending'))).toEqual([]);
   });
 
@@ -106,22 +106,22 @@ describe('the next step of a refund', () => {
       'cancel_at_processor',
     ],
     [
-      'is read again when it completed and there is news',
+      'is read again when it completed and a resync is requested',
       { status: 'completed', external_refund_id: 're_1', resync_requested_at: moment },
       'review',
     ],
     [
-      'is read again when it failed and there is news',
+      'is read again when it failed and a resync is requested',
       { status: 'failed', resync_requested_at: moment },
       'review',
     ],
     [
-      'is checked as ever when there is news before its end',
+      'is checked for settlement when a resync is requested before its end',
       { external_refund_id: 're_1', resync_requested_at: moment },
       'settle',
     ],
     [
-      'is looked up when it was believed unsent and there is news',
+      'is looked up when it was not sent and a resync is requested',
       { resync_requested_at: moment },
       'look_up',
     ],
@@ -129,7 +129,7 @@ describe('the next step of a refund', () => {
     expect(await stepsOf([{ ...fresh, ...situation }])).toEqual([step]);
   });
 
-  test('never sends while an attempt is unknown, a cancellation is asked, or the processor has it', async () => {
+  test('never sends while an attempt is unknown, a cancellation is requested, or the processor has the refund', async () => {
     const either = <T>(one: T) => [null, one];
     const situations = refundStatuses.flatMap((status) =>
       either('re_1').flatMap((external_refund_id) =>
@@ -161,7 +161,7 @@ describe('the next step of a refund', () => {
     expect(await claimRefund(service.deps, id)).toBeNull();
   });
 
-  test('rests until it is due, and while somebody holds it', async () => {
+  test('cannot be claimed before it is due and during a lease', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const { db } = service.deps;
     await db.$executeRaw`UPDATE refund_work SET due_at = service_time() + interval '1 minute' WHERE refund_id = ${id}`;
@@ -172,7 +172,7 @@ describe('the next step of a refund', () => {
     expect(await claimRefund(service.deps, id)).toBeNull();
   });
 
-  test('has no news while a person has to approve it, and rests with a flag alone', async () => {
+  test('cannot be resynced while it awaits approval, nor claimed with only a flag', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const { db } = service.deps;
     await db.$executeRaw`UPDATE refund_work SET due_at = NULL, flagged_at = service_time(), flag_reason = 'Look'
@@ -202,7 +202,7 @@ describe('pauses', () => {
     expect(retryDelayMs(failures, settings, () => 0.999999)).toBeLessThanOrEqual(most);
   });
 
-  test('a retry never comes before Retry-After, which is believed up to a day', () => {
+  test('never end before Retry-After, up to a day', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 100 }),
@@ -218,12 +218,12 @@ describe('pauses', () => {
     );
   });
 
-  test('refunds that failed together are spread over the whole pause', () => {
+  test('spread refunds that failed together', () => {
     const delays = Array.from({ length: 100 }, (_, index) => retryDelayMs(5, settings, () => index / 100));
     expect(new Set(delays).size).toBe(100);
   });
 
-  test('settlement is asked for at a growing distance', () => {
+  test('grow between settlement checks', () => {
     const delays = [1, 2, 3, 4, 5, 20].map((count) => settlementDelayMs(count, settings, () => 0.5));
     expect(delays).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 60_000]);
   });

@@ -49,7 +49,7 @@ describe('a statement that concurrent requests share', () => {
 
   const paymentAt = (index: number) => payments[index % payments.length] ?? '';
 
-  test('fails for the item that violates a constraint, and for no other of a thousand', async () => {
+  test('fails only for the item of a thousand that violates a constraint', async () => {
     const run = randomUUID();
     const { create } = service.deps.statements;
     const poison = {
@@ -70,7 +70,7 @@ describe('a statement that concurrent requests share', () => {
     expect(recorded.map(({ id }) => id)).toEqual(created.map(({ refund }) => refund.id).toSorted());
   });
 
-  test('never deadlocks with that of another process which takes the same payments in the opposite order', async () => {
+  test('never deadlocks with another process that takes the same payments in the opposite order', async () => {
     const { settings } = service;
     const other = openDependencies(settings, openLog(settings.LOG_LEVEL, 'other'));
     const deadlocks = async () => {
@@ -92,7 +92,7 @@ describe('a statement that concurrent requests share', () => {
     expect(await deadlocks()).toBe(before);
   });
 
-  test('leaves out the payment that another session has locked, and holds up nobody else', async () => {
+  test('delays only items whose payment another session has locked', async () => {
     const [locked = '', ...others] = payments;
     await withClient(service.settings.DATABASE_URL, async (client) => {
       await client.query('begin');
@@ -108,7 +108,7 @@ describe('a statement that concurrent requests share', () => {
     });
   });
 
-  test('that is cut off in its middle is made again, and creates each refund once', async () => {
+  test('creates each refund once when its connection breaks', async () => {
     const run = randomUUID();
     const creating = await cutOffAt("new.type = 'refund.created'", () =>
       Promise.all(
@@ -182,7 +182,7 @@ describe('a statement that concurrent requests share', () => {
 });
 
 describe('a statement that PostgreSQL rolls back as a deadlock', () => {
-  test('is repeated item by item, and fails none of them', async () => {
+  test('is repeated item by item and fails none', async () => {
     const statement = shareStatement<number, number>(async (items) => {
       if (items.length > 1) throw Object.assign(new Error('deadlock detected'), { code: '40P01' });
       return items;
@@ -192,7 +192,7 @@ describe('a statement that PostgreSQL rolls back as a deadlock', () => {
 });
 
 describe('a statement that finds the database hanging', () => {
-  test('takes with it what has waited for it, and nothing that comes later', async () => {
+  test('fails the items that wait for it and none that come later', async () => {
     const asked: (readonly string[])[] = [];
     const hang = { now: true };
     const statement = shareStatement<string, string>(async (items) => {

@@ -28,18 +28,18 @@ const service = useService({
 });
 const webhooks = useWebhooks(service);
 
-/** Refunds that a worker was woken for and has not come to yet. */
-const woken: string[] = [];
+/** Refunds that are enqueued. */
+const enqueued: string[] = [];
 
 beforeEach(async () => {
-  woken.length = 0;
-  vi.spyOn(service.deps.queues, 'wake').mockImplementation(({ id }) => void woken.push(id));
+  enqueued.length = 0;
+  vi.spyOn(service.deps.queues, 'enqueue').mockImplementation(({ id }) => void enqueued.push(id));
   await service.sandbox.settings({ autoSettleMs: null, webhooks: [] });
   // Its use is noted once a minute, which these steps have no part in.
   await service.deps.db.apiKey.updateMany({ data: { lastUsedAt: new Date(Date.now() + hour) } });
   // Connected accounts stay connected.
   for (const processor of ['stripe', 'braintree']) await created(processor);
-  for (const id of woken.splice(0)) await advanceRefund(service.deps, id);
+  for (const id of enqueued.splice(0)) await advanceRefund(service.deps, id);
 });
 afterEach(() => vi.restoreAllMocks());
 
@@ -102,7 +102,7 @@ async function accepted(processor: string): Promise<RefundRecord> {
   return refund;
 }
 
-test('what is counted is every statement on both pools, with BEGIN and COMMIT', async () => {
+test('counts every statement on both pools, including BEGIN and COMMIT', async () => {
   const { db, reads } = service.deps;
   const counted = await statementsOf(async () => {
     await db.$transaction(async (tx) => await tx.$queryRaw`SELECT 1`);
@@ -127,7 +127,7 @@ describe('a request', () => {
 describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
   const payment = async () => await newPayment(service, { processor });
 
-  test('a creation for a payment that is on record: 4, and the processor is not asked', async () => {
+  test('a creation for a stored payment: 4, without a call to the processor', async () => {
     const transactionId = await payment();
     await create({ processor, transactionId });
     const calls = watchCalls();
@@ -139,14 +139,14 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expect(calls).toEqual([]);
   });
 
-  test('a creation for a new payment: 4, and one read at the processor', async () => {
+  test('a creation for a new payment: 4, with one read from the processor', async () => {
     const transactionId = await payment();
     const calls = watchCalls();
     expectAtMost(await statementsOf(() => create({ processor, transactionId })), 4);
     expect(calls).toEqual(['getTransaction']);
   });
 
-  test('sending: 3, with what became of it', async () => {
+  test('a submission and its outcome: 3', async () => {
     const id = await created(processor);
     const calls = watchCalls();
     expectAtMost(await statementsOf(() => advanceRefund(service.deps, id)), 3);
@@ -154,7 +154,7 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expect(await rowOf(service, id)).toMatchObject({ attemptCount: 1, attempts: [{ outcome: 'accepted' }] });
   });
 
-  test('looking whether a refund has settled: 2', async () => {
+  test('a settlement check: 2', async () => {
     const { id, externalRefundId } = await accepted(processor);
     const look = async () => await statementsOf(() => advanceRefund(service.deps, id));
     await makeDue(service, id);
@@ -167,21 +167,21 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expect((await rowOf(service, id)).status).toBe('completed');
   });
 
-  test('a webhook that says what is on record: 2, the processor is not asked, and no worker is woken', async () => {
+  test('a webhook that agrees with the record: 2, without a call or a job', async () => {
     const refund = await accepted(processor);
     const news = { ...newsOf(refund), processorStatus: refund.processorStatus ?? '' };
     const webhook = webhookAbout(processor, news);
     const address = await webhooks.addressOf(processor);
     const calls = watchCalls();
-    woken.length = 0;
+    enqueued.length = 0;
     const tell = async () => expect((await webhooks.send(processor, webhook, address)).status).toBe(200);
     expectAtMost(await statementsOf(tell), 2);
-    expect([calls, woken]).toEqual([[], []]);
+    expect([calls, enqueued]).toEqual([[], []]);
     expect((await rowOf(service, refund.id)).resyncRequestedAt).toBeNull();
     expect((await webhooks.events()).at(-1)?.refundId).toBe(refund.id);
   });
 
-  test('a refund from its creation to its end, with its webhooks: 14', async () => {
+  test('a refund from creation to completion, with its webhooks: 14', async () => {
     // Braintree tells of the settlement of bank accounts alone.
     const paymentMethod = processor === 'stripe' ? 'card' : 'us_bank_account';
     const transactionId = await newPayment(service, { processor, paymentMethod });
@@ -204,10 +204,10 @@ const settled = { stripe: 'succeeded', braintree: 'settled' } as const;
 const refund = (id: string) =>
   query(service.settings.DATABASE_URL, `select * from refund where id = '${id}'`);
 
-/** Does every job that somebody was woken for, until the refund is so. */
+/** Runs the jobs that are enqueued until the condition holds. */
 async function workUntil(id: string, condition: string): Promise<void> {
   await waitFor(`the refund to be: ${condition}`, async () => {
-    for (const each of woken.splice(0)) await advanceRefund(service.deps, each);
+    for (const each of enqueued.splice(0)) await advanceRefund(service.deps, each);
     const found = `select from refund where id = '${id}' and ${condition}`;
     return (await query(service.settings.DATABASE_URL, found)).length > 0;
   });
@@ -219,5 +219,5 @@ async function untilTold(id: string, count: number): Promise<void> {
     const found = `select from processor_event where refund_id = '${id}'`;
     return (await query(service.settings.DATABASE_URL, found)).length === count;
   });
-  for (const each of woken.splice(0)) await advanceRefund(service.deps, each);
+  for (const each of enqueued.splice(0)) await advanceRefund(service.deps, each);
 }

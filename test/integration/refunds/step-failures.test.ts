@@ -7,7 +7,7 @@ import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { makeDue, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService({ workers: 0, settings: { UNKNOWN_HORIZON_MS: 0 } });
+const service = useService({ workers: 0, settings: { FLAG_UNKNOWN_AFTER_MS: 0 } });
 
 afterEach(() => expectInvariants(service));
 
@@ -21,7 +21,7 @@ function brokenWorker(): Dependencies {
   return { ...service.deps, connections };
 }
 
-test('a step that fails on our side is counted, tried again later and flagged, and nothing is taken for known', async () => {
+test('counts, retries and flags a step that fails on our side, and keeps its outcome unknown', async () => {
   const { id } = await createdRefund(service, 'stripe');
   await advanceRefund(brokenWorker(), id);
   const { work } = await rowOf(service, id);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { redact } from '../../../shared/platform/redact.ts';
+import { redact } from '../../../shared/platform/log.ts';
 import { growth } from '../../support/http/growth.ts';
 import { useService } from '../../support/use-service.ts';
 

@@ -9,10 +9,9 @@ import { acceptJsonOnly } from '../../../api/http/json-body.ts';
 import { answerUnknownRoutes } from '../../../api/http/unknown-routes.ts';
 import { openLog } from '../../../shared/platform/log.ts';
 import {
-  maintenanceQueueName,
   migrateQueueTables,
   openWorker,
-  type QueueWorker,
+  type RefundJob,
   RefundQueues,
   refundQueueName,
 } from '../../../shared/platform/queues.ts';
@@ -26,7 +25,7 @@ export interface TestBoard {
   setAccess(access: BoardAccess | Error): void;
   /** Whether the jobs that are worked on from here on fail. */
   setFailing(failing: boolean): void;
-  /** What the workers did: the id of a refund, or the name of a maintenance job. */
+  /** The refunds whose jobs were done. */
   done: readonly string[];
   close(): Promise<void>;
 }
@@ -47,16 +46,11 @@ export async function startBoard(
   const queues = new RefundQueues(settings, ['stripe', 'braintree'], log);
   const done: string[] = [];
   const state = { access: 'none' as BoardAccess | Error, failing: false };
-  const handle = async (data: { refundId?: string }, name: string) => {
+  const handle = async ({ refundId }: RefundJob) => {
     if (state.failing) throw new Error('It was told to fail.');
-    done.push(data.refundId ?? name);
+    done.push(refundId);
   };
-  const open: QueueWorker[] = [];
-  if (workers) {
-    for (const name of [refundQueueName('stripe'), maintenanceQueueName]) {
-      open.push(openWorker(settings, name, 1, handle, log));
-    }
-  }
+  const open = workers ? [openWorker(settings, refundQueueName('stripe'), 1, handle, log)] : [];
   const app = Fastify();
   answerErrors(app, log);
   acceptJsonOnly(app);

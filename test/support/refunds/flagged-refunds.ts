@@ -9,7 +9,7 @@ const hourMs = 3_600_000;
 
 /** For a service where what is unknown is flagged at once, and nothing is tried or asked again by itself. */
 export const flagAtOnce = {
-  UNKNOWN_HORIZON_MS: 0,
+  FLAG_UNKNOWN_AFTER_MS: 0,
   LOOKUP_SETTLE_DELAY_MS: 0,
   RETRY_BASE_MS: hourMs,
   RETRY_CAP_MS: hourMs,

@@ -183,8 +183,8 @@ function isApplied(trouble: Trouble): boolean {
   return trouble === 'none' || trouble === 'reset-after-apply';
 }
 
-function isTroubledFor({ hours }: LifecycleModel, { troubledSince }: ModelRefund, horizon: number): boolean {
-  return troubledSince !== null && hours - troubledSince >= horizon;
+function isTroubledFor({ hours }: LifecycleModel, { troubledSince }: ModelRefund, deadline: number): boolean {
+  return troubledSince !== null && hours - troubledSince >= deadline;
 }
 
 function payment(model: LifecycleModel, refund: ModelRefund): ModelPayment {

@@ -161,11 +161,11 @@ export class LifecycleWorld {
   /** Has the sweep wake what is due; answers which of the refunds that is, in their order. */
   async sweep(): Promise<number[]> {
     const woken = new Set<string>();
-    const wakeAll: RefundQueues['wakeAll'] = async (_processor, ids) => {
+    const enqueueAll: RefundQueues['enqueueAll'] = async (_processor, ids) => {
       for (const id of ids) woken.add(id);
     };
     const { deps } = this.#service;
-    const queues: RefundQueues = Object.assign(Object.create(deps.queues), { wakeAll });
+    const queues: RefundQueues = Object.assign(Object.create(deps.queues), { enqueueAll });
     for (const processor of processorNames) await sweep({ ...deps, queues }, processor);
     return [...this.#refunds.keys()].filter((index) => woken.has(this.#idOf(index)));
   }

@@ -125,7 +125,7 @@ const insertWork = `
   from drawn where due_at is not null or flagged_at is not null`;
 
 const insertAttempts = `
-  insert into refund_attempt (refund_id, number, key_version, started_at, ended_at, outcome)
+  insert into refund_attempt (refund_id, number, idempotency_key_version, started_at, ended_at, outcome)
   select id, number, 1, created_at + number * interval '1 second', created_at + (number + 1) * interval '1 second',
     case when number = attempt_count then last_outcome else 'unavailable' end
   from drawn cross join lateral generate_series(1, attempt_count) as number`;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { StrictClient } from '../../../shared/platform/strict-client.ts';
+import { StrictClient } from '../../../shared/platform/database.ts';
 
 /**
  * Connects to a database for as long as the work takes. A PostgreSQL that ends meanwhile fails the statement alone, not

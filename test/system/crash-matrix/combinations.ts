@@ -116,7 +116,7 @@ export function crossed(run: Run, trace: readonly string[]): Combination[] {
 function aroundAttempts(trace: readonly string[]): string[] {
   const first = trace.indexOf('before claim');
   const last = trace.findLastIndex((point) => /^after (attempt|lookup|refund\.failed)/.test(point));
-  return trace.slice(first, last + 1).filter((point) => !/mark of what is due|wakeAll/.test(point));
+  return trace.slice(first, last + 1).filter((point) => !/mark of what is due|enqueueAll/.test(point));
 }
 
 /** As many of the items as asked for, chosen by the seed alone. */

@@ -33,7 +33,7 @@ const statements = [
 /** Other writes that are committed by themselves. */
 const writes = [
   'renewal of the lease',
-  "doubt about the payment's facts",
+  'mark of stale payments',
   'rest of the account',
   'mark of the account',
   'mark of what is due',
@@ -46,7 +46,7 @@ const reads = ['getTransaction', 'findRefund', 'getRefund'];
 /** Calls that change something at the processor: a process may also die while one is on the wire. */
 const calls = ['createRefund', 'cancelRefund'];
 
-const wakes = ['wake', 'wakeAll'];
+const enqueues = ['enqueue', 'enqueueAll'];
 
 /**
  * Every point at which something can happen to a process: before and after whatever can be seen from outside of it, and
@@ -57,7 +57,7 @@ export const crashPoints: readonly string[] = [
   'before claim',
   ...statements.filter((name) => !name.startsWith('claim')).map((name) => `before ${name}`),
   ...statements.flatMap((name) => [`answer lost of ${name}`, `after ${name}`]),
-  ...[...transactions, ...writes, ...reads, ...calls, ...wakes].flatMap((name) => [
+  ...[...transactions, ...writes, ...reads, ...calls, ...enqueues].flatMap((name) => [
     `before ${name}`,
     `after ${name}`,
   ]),

@@ -131,7 +131,7 @@ function doneBy(name: string, result: unknown): string | null {
   const { outcome, claim } = (row ?? {}) as { outcome?: string; claim?: { step: string } };
   if (claim !== undefined) return `claim to ${claim.step}`;
   if (outcome === undefined || ['created', 'recorded'].includes(outcome)) return name;
-  return name === 'cancellation' && ['cancelled', 'asked'].includes(outcome) ? name : null;
+  return name === 'cancellation' && ['cancelled', 'requested'].includes(outcome) ? name : null;
 }
 
 /** The fencing token of a claim. */
@@ -239,15 +239,15 @@ function onTheWire<T>(process: KillableProcess, work: () => Promise<T>): Promise
 
 function killableQueues(queues: RefundQueues, process: KillableProcess, wakeUps: WakeUps): RefundQueues {
   return replacing<RefundQueues>(queues, {
-    wake: ({ id }: { id: string }) => {
-      process.reachAtOnce('before wake');
+    enqueue: ({ id }: { id: string }) => {
+      process.reachAtOnce('before enqueue');
       wakeUps.add(id);
-      process.reachAtOnce('after wake');
+      process.reachAtOnce('after enqueue');
     },
-    wakeAll: async (_processor: string, ids: readonly string[]) => {
-      await process.reach('before wakeAll');
+    enqueueAll: async (_processor: string, ids: readonly string[]) => {
+      await process.reach('before enqueueAll');
       for (const id of ids) wakeUps.add(id);
-      await process.reach('after wakeAll');
+      await process.reach('after enqueueAll');
     },
   });
 }

@@ -39,7 +39,7 @@ const statements: readonly [pattern: RegExp, name: (sql: Prisma.Sql) => string][
   [/move_refunds\(/, eventTypeIn],
   [/^UPDATE refund_work SET leased_until = /, () => 'renewal of the lease'],
   [/^UPDATE refund_work SET enqueued_at/, () => 'mark of what is due'],
-  [/^UPDATE payment SET fetched_at = NULL/, () => "doubt about the payment's facts"],
+  [/^UPDATE payment SET fetched_at = NULL/, () => 'mark of stale payments'],
   [/^INSERT INTO payment /, () => 'place for the payment'],
   [/^WITH flagged AS .* DELETE FROM refund_work/, () => 'end of the work'],
 ];

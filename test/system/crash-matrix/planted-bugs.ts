@@ -16,7 +16,7 @@ export interface PlantedBug {
 export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a claim that nothing guards: neither the lease nor what is unknown keeps a worker off',
-    tampering: { sql: { claim_refunds: withoutLease, next_refund_step: withoutDoubt } },
+    tampering: { sql: { claim_refunds: withoutLease, next_refund_step: ignoringUnknown } },
     shows: ({ flow, mishap }) => flow === 'refund' && mishap === 'two workers at once',
     symptom: /more than one movement|sends again|was not the last/,
   },
@@ -60,7 +60,7 @@ function withoutLease(text: string): string {
     .replace(' SKIP LOCKED', '');
 }
 
-function withoutDoubt(text: string): string {
+function ignoringUnknown(text: string): string {
   return text.replace('w.unknown_since IS NOT NULL OR', '');
 }
 

@@ -16,7 +16,7 @@ describe('currencies', () => {
     expect(codes.split(' ').map(exponentOf)).toEqual(codes.split(' ').map(() => exponent));
   });
 
-  test('every code has three lowercase letters and 0, 2 or 3 decimals', () => {
+  test('have three lowercase letters and 0, 2 or 3 decimals', () => {
     expect(currencies.length).toBeGreaterThan(150);
     for (const code of currencies) {
       expect(code).toMatch(/^[a-z]{3}$/);
@@ -52,14 +52,14 @@ describe('decimals', () => {
     expect(fromDecimal(decimal, currency)).toBe(amount);
   });
 
-  test.each(currencies)('every amount in %s survives the way to a decimal and back', (currency) => {
+  test.each(currencies)('convert every amount in %s back exactly', (currency) => {
     fc.assert(
       fc.property(anyAmount, (amount) => fromDecimal(toDecimal(amount, currency), currency) === amount),
       { numRuns: 50 },
     );
   });
 
-  test('a decimal always shows all decimals of its currency and no others', () => {
+  test('show all decimals of the currency', () => {
     fc.assert(
       fc.property(anyAmount, anyCurrency, (amount, currency) => {
         const decimals = toDecimal(amount, currency).split('.')[1] ?? '';
@@ -74,7 +74,7 @@ describe('decimals', () => {
     ['10.500', 'usd', 1050n],
     ['10.00', 'jpy', 10n],
     ['007.1', 'kwd', 7100n],
-  ])('missing decimals count as zeros and zeros too many are harmless: %s %s', (text, currency, amount) => {
+  ])('accept missing decimals and extra zeros: %s %s', (text, currency, amount) => {
     expect(fromDecimal(text, currency)).toBe(amount);
   });
 
@@ -82,11 +82,11 @@ describe('decimals', () => {
     ['10.505', 'usd'],
     ['10.5', 'jpy'],
     ['1.0005', 'kwd'],
-  ])('%s is refused in %s instead of being rounded', (text, currency) => {
+  ])('%s is refused in %s, not rounded', (text, currency) => {
     expect(() => fromDecimal(text, currency)).toThrow(RangeError);
   });
 
-  test('one decimal too many is refused in every currency', () => {
+  test('refuse an extra decimal in every currency', () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 9 }), anyCurrency, (whole, digit, currency) => {
         const text = `${whole}.${'0'.repeat(exponentOf(currency))}${digit}`;
@@ -111,7 +111,7 @@ describe('decimals', () => {
     '١',
     'NaN',
     'Infinity',
-  ])('%j is not taken for an amount', (text) => {
+  ])('refuse %j', (text) => {
     expect(() => fromDecimal(text, 'usd')).toThrow(RangeError);
   });
 });

@@ -26,7 +26,7 @@ describe('the log', () => {
     ['the password of a database', 'postgresql://refunds:hunter2@db:5432/refunds'],
     ['a password with a slash and an @', 'postgresql://refunds:a/hunter2@b@db:5432/refunds'],
     ['the passwords of a Redis Cluster', 'redis://:hunter2@a:6379,redis://:hunter2@b:6379'],
-  ])('never shows %s, wherever it stands', (_what, secret) => {
+  ])('redacts %s everywhere', (_what, secret) => {
     const spots = [
       written({ note: `before ${secret} after` }),
       written({ nested: { list: [`"${secret}"`] } }),
@@ -46,12 +46,12 @@ describe('the log', () => {
     'password',
     'apiKey',
     'idempotencyKey',
-  ])('never shows a field named %s', (field) => {
+  ])('redacts a field named %s', (field) => {
     expect(written({ [field]: 'plain-words' })).not.toContain('plain-words');
     expect(written({ request: { [field]: 'plain-words' } })).not.toContain('plain-words');
   });
 
-  test('tells of an error its kind, words, stack and causes, and nothing that a library hung on it', () => {
+  test('writes only the type, message, stack and causes of an error', () => {
     const cause = new Error('the cause');
     const error = Object.assign(new TypeError('it said', { cause }), {
       code: 'WRONGPASS',
@@ -63,7 +63,7 @@ describe('the log', () => {
     expect(JSON.parse(line).err).toMatchObject({ ...told, stack: expect.stringContaining('the cause') });
   });
 
-  test('writes one JSON object per line, with the times it was given', () => {
+  test('writes one JSON object per line and keeps numbers', () => {
     const line = written({ responseTime: 3.123456789012345, note: 'über\n"quoted" \\ 🙂' });
     expect(line.endsWith('\n')).toBe(true);
     expect(JSON.parse(line)).toMatchObject({

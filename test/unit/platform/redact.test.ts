@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { errorBody } from '../../../api/http/error-handler.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
-import { redact } from '../../../shared/platform/redact.ts';
+import { redact } from '../../../shared/platform/log.ts';
 import { tooLittleLeft } from '../../../shared/refunds/model/refusals.ts';
 import { conditionOf } from '../../../shared/refunds/queries/refund-filter.ts';
 import { newCard } from '../../support/http/canaries.ts';
 
 describe('card numbers', () => {
-  test.each([13, 14, 15, 16, 17, 18, 19])('of %i digits are masked', (length) => {
+  test.each([13, 14, 15, 16, 17, 18, 19])('of %i digits are redacted', (length) => {
     for (let time = 0; time < 50; time++) {
       expect(redact(`card ${newCard('a card', length).text}.`)).toBe('card [digits redacted].');
     }
@@ -24,7 +24,7 @@ describe('card numbers', () => {
     ['4242 4242 4242 4242 12 2030 123', '[digits redacted]'],
     ['order 17 4242 4242 4242 4242', 'order [digits redacted]'],
     ['42424242424242421230123', '[digits redacted]'],
-  ])('%s is masked in its groups, and with what stands beside it', (text, masked) => {
+  ])('%s is redacted in groups', (text, masked) => {
     expect(redact(text)).toBe(masked);
   });
 });

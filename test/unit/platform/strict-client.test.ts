@@ -1,8 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
-import { isDatabaseUnavailable } from '../../../shared/platform/database.ts';
-import { StrictClient } from '../../../shared/platform/strict-client.ts';
+import { isDatabaseUnavailable, StrictClient } from '../../../shared/platform/database.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 
 let server: Server | null = null;
@@ -28,7 +27,7 @@ const welcomeAndFarewell = Buffer.concat([
   message('E', 'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0'),
 ]);
 
-test('a connection that is ended in the moment it is handed out fails its user, and not the process', async () => {
+test('fails the statement and not the process when a connection is closed while it is handed out', async () => {
   const port = await freePort();
   server = createServer((socket) => {
     socket.once('data', () => socket.end(welcomeAndFarewell));

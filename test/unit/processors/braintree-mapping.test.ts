@@ -1,32 +1,33 @@
 import braintree from 'braintree';
 import { describe, expect, test } from 'vitest';
 import { outcomeOf, outcomeOfRefusal } from '../../../shared/processors/braintree/map-error.ts';
-import { mapStatus, saleStage } from '../../../shared/processors/braintree/map-status.ts';
 import { planRefund } from '../../../shared/processors/braintree/plan-refund.ts';
 import {
   type BraintreeRefusal,
+  mapStatus,
   readResult,
   readTransaction,
+  saleStage,
   toRefund,
 } from '../../../shared/processors/braintree/replies.ts';
-import { UnexpectedAnswerError } from '../../../shared/processors/contract/answer.ts';
+import { UnexpectedAnswerError } from '../../../shared/processors/contract/outcome.ts';
 import { submissionFor } from '../../support/refunds/refund-submissions.ts';
 
 /** The SDK's exceptions are plain errors with a type. */
 const sdkError = (type: string, message = 'Words') => Object.assign(new Error(message), { type, name: type });
 
-describe('what a Braintree exception means', () => {
+describe('the outcome of a Braintree exception', () => {
   test.each([
     ['authenticationError', { kind: 'misconfigured' }],
     ['authorizationError', { kind: 'misconfigured' }],
     ['upgradeRequired', { kind: 'misconfigured' }],
     ['notFoundError', { kind: 'refused', missing: true }],
     ['tooManyRequestsError', { kind: 'unavailable', rateLimited: true, retryAfterMs: null }],
-    ['serverError', { kind: 'unknown', answered: true }],
-    ['serviceUnavailableError', { kind: 'unknown', answered: false }],
-    ['gatewayTimeoutError', { kind: 'unknown', answered: false }],
-    ['requestTimeoutError', { kind: 'unknown', answered: false }],
-    ['aTypeToCome', { kind: 'unknown', answered: false }],
+    ['serverError', { kind: 'unknown', replied: true }],
+    ['serviceUnavailableError', { kind: 'unknown', replied: false }],
+    ['gatewayTimeoutError', { kind: 'unknown', replied: false }],
+    ['requestTimeoutError', { kind: 'unknown', replied: false }],
+    ['aTypeToCome', { kind: 'unknown', replied: false }],
   ])('%s is %o', (type, outcome) => {
     expect(outcomeOf(sdkError(type))).toMatchObject(outcome);
   });
@@ -48,14 +49,14 @@ describe('what a Braintree exception means', () => {
     expect(outcomeOf(sdkError('unexpectedError', message))).toMatchObject({ kind });
   });
 
-  test('an error without a type comes from reading a reply, so there was one', () => {
+  test('is unknown, with a reply, for an error without a type', () => {
     for (const error of [new TypeError('x'), new Error('x'), 'text', new UnexpectedAnswerError('x')]) {
-      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', answered: true });
+      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', replied: true });
     }
   });
 });
 
-describe('what a refused request means', () => {
+describe('the outcome of a refused request', () => {
   const refusal = (codes: string[], transaction: BraintreeRefusal['transaction'] = null) =>
     outcomeOfRefusal({
       message: 'In total.',
@@ -76,16 +77,16 @@ describe('what a refused request means', () => {
     [['91547'], { kind: 'misconfigured' }],
     [['91559'], { kind: 'misconfigured' }],
     [['915231'], { kind: 'misconfigured' }],
-    [['915232'], { kind: 'unknown', answered: true }],
-    [['915233'], { kind: 'unknown', answered: false }],
-    [['915234'], { kind: 'unknown', answered: true }],
-    [['91512', '915235'], { kind: 'unknown', answered: true }],
+    [['915232'], { kind: 'unknown', replied: true }],
+    [['915233'], { kind: 'unknown', replied: false }],
+    [['915234'], { kind: 'unknown', replied: true }],
+    [['91512', '915235'], { kind: 'unknown', replied: true }],
     [[], { kind: 'refused', failure: { code: 'rejected', message: 'In total.' } }],
   ])('%j is %o', (codes, outcome) => {
     expect(refusal(codes)).toMatchObject(outcome);
   });
 
-  test('the codes are those that the SDK knows', () => {
+  test('uses the codes of the SDK', () => {
     // The published types lack them.
     const { ValidationErrorCodes } = braintree as unknown as {
       ValidationErrorCodes: { Transaction: Record<string, unknown> };
@@ -97,7 +98,7 @@ describe('what a refused request means', () => {
     for (const code of ['915231', '915232', '915233', '915234', '915235']) expect(known).toContain(code);
   });
 
-  test('a decline without validation errors is told in the words of the bank', () => {
+  test('has the code and message of the bank for a decline without validation errors', () => {
     expect(
       outcomeOfRefusal({
         message: 'Declined',
@@ -118,7 +119,7 @@ describe('what a refused request means', () => {
     ['settlement_declined', { code: '4004', message: 'Already Refunded' }],
     ['gateway_rejected', { code: 'fraud', message: 'In total.' }],
     ['failed', { code: 'failed', message: 'In total.' }],
-  ])('a refusal that carries a refund %s is not told in the words of its approval', (status, failure) => {
+  ])('does not use the approval of a refused refund that is %s', (status, failure) => {
     const approved = { processorResponseCode: '1002', processorResponseText: 'Processed' };
     const declined = {
       processorSettlementResponseCode: '4004',
@@ -128,15 +129,15 @@ describe('what a refused request means', () => {
     expect(refusal([], { status, ...approved, ...declined })).toMatchObject({ kind: 'refused', failure });
   });
 
-  test('a refusal that carries a refund under way is unknown', () => {
+  test('is unknown for a refusal with an open refund', () => {
     expect(refusal([], { status: 'submitted_for_settlement' })).toMatchObject({
       kind: 'unknown',
-      answered: true,
+      replied: true,
     });
   });
 });
 
-describe('what statuses mean', () => {
+describe('the meaning of a status', () => {
   const states = {
     authorizing: ['open', 'refund'],
     authorized: ['open', 'void'],
@@ -158,7 +159,7 @@ describe('what statuses mean', () => {
     expect(saleStage(status)).toBe(sale);
   });
 
-  test('every status of the SDK has been thought of, and a new one is open', () => {
+  test('covers every status of the SDK; a new one is open', () => {
     const known = Object.values(braintree.Transaction.Status).filter((status) => typeof status === 'string');
     expect(Object.keys(states)).toEqual(expect.arrayContaining(known));
     expect(mapStatus('a word to come')).toBe('open');
@@ -175,7 +176,7 @@ const reply = (changes: Record<string, unknown> = {}) => ({
   ...changes,
 });
 
-describe('how a payment is given back', () => {
+describe('the plan of a refund', () => {
   const whole = submissionFor('sale1', { amount: 5_000n });
   const plan = (changes: Record<string, unknown>, submission = whole) =>
     planRefund(submission, readTransaction(reply(changes)));
@@ -204,7 +205,7 @@ describe('how a payment is given back', () => {
 });
 
 describe('replies', () => {
-  test('a failed refund is explained with the code that belongs to its status', () => {
+  test('explain a failed refund with the code of its status', () => {
     const words = {
       processorResponseCode: '2046',
       processorResponseText: 'Declined',
@@ -228,7 +229,7 @@ describe('replies', () => {
     expect(failureOf('settled')).toBeNull();
   });
 
-  test('an order id that is not ours is nobody’s refund', () => {
+  test('ignore an order id that is not in our format', () => {
     const refundIdOf = (orderId: string | null) =>
       toRefund(readTransaction(reply({ type: 'credit', refundedTransactionId: 'sale1', orderId })), 'sale1')
         .refundId;

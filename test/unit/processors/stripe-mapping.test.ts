@@ -1,16 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { currencyExponents } from '../../../shared/money/currencies.ts';
-import { UnexpectedAnswerError } from '../../../shared/processors/contract/answer.ts';
+import { UnexpectedAnswerError } from '../../../shared/processors/contract/outcome.ts';
 import {
   amountProblem,
   fromStripeAmount,
   toStripeAmount,
 } from '../../../shared/processors/stripe/amounts.ts';
-import { isPaymentId } from '../../../shared/processors/stripe/ids.ts';
+import { isPaymentId, stripeSdk } from '../../../shared/processors/stripe/client.ts';
 import { outcomeOf } from '../../../shared/processors/stripe/map-error.ts';
-import { mapStatus } from '../../../shared/processors/stripe/map-status.ts';
-import { stripeSdk } from '../../../shared/processors/stripe/sdk.ts';
+import { mapStatus } from '../../../shared/processors/stripe/replies.ts';
 
 const { errors } = stripeSdk();
 
@@ -25,7 +24,7 @@ function networkError(cause: Record<string, unknown>, message = 'An error occurr
   return new errors.StripeConnectionError({ message, detail } as never);
 }
 
-describe('what a Stripe error means', () => {
+describe('the outcome of a Stripe error', () => {
   test.each([
     [401, {}, { kind: 'misconfigured' }],
     [403, {}, { kind: 'misconfigured' }],
@@ -49,18 +48,14 @@ describe('what a Stripe error means', () => {
     ],
     [429, { code: 'lock_timeout' }, { kind: 'unavailable', rateLimited: true, retryAfterMs: null }],
     [400, { code: 'rate_limit' }, { kind: 'unavailable', rateLimited: true }],
-    [400, { type: 'idempotency_error' }, { kind: 'unknown', answered: true }],
-    [409, { code: 'idempotency_key_in_use' }, { kind: 'unknown', answered: false }],
-    [
-      409,
-      { type: 'idempotency_error', code: 'idempotency_key_in_use' },
-      { kind: 'unknown', answered: false },
-    ],
-    [424, { type: 'api_error' }, { kind: 'unknown', answered: true }],
-    [500, { type: 'api_error' }, { kind: 'unknown', answered: true }],
-    [502, { type: 'api_error' }, { kind: 'unknown', answered: false }],
-    [503, { type: 'api_error' }, { kind: 'unknown', answered: true }],
-    [504, { type: 'api_error' }, { kind: 'unknown', answered: false }],
+    [400, { type: 'idempotency_error' }, { kind: 'unknown', replied: true }],
+    [409, { code: 'idempotency_key_in_use' }, { kind: 'unknown', replied: false }],
+    [409, { type: 'idempotency_error', code: 'idempotency_key_in_use' }, { kind: 'unknown', replied: false }],
+    [424, { type: 'api_error' }, { kind: 'unknown', replied: true }],
+    [500, { type: 'api_error' }, { kind: 'unknown', replied: true }],
+    [502, { type: 'api_error' }, { kind: 'unknown', replied: false }],
+    [503, { type: 'api_error' }, { kind: 'unknown', replied: true }],
+    [504, { type: 'api_error' }, { kind: 'unknown', replied: false }],
   ])('%i %o is %o', (statusCode, raw, outcome) => {
     expect(outcomeOf(httpError(statusCode, raw))).toMatchObject(outcome);
   });
@@ -69,28 +64,28 @@ describe('what a Stripe error means', () => {
     ['ECONNREFUSED', { kind: 'unavailable', rateLimited: false }],
     ['ENOTFOUND', { kind: 'unavailable' }],
     ['EAI_AGAIN', { kind: 'unavailable' }],
-    ['ETIMEDOUT', { kind: 'unknown', answered: false, failure: { code: 'timeout' } }],
-    ['EPIPE', { kind: 'unknown', answered: false, failure: { code: 'connection_error' } }],
-    ['ECONNRESET', { kind: 'unknown', answered: false }],
-    ['CERT_HAS_EXPIRED', { kind: 'unknown', answered: false }],
-  ])('a connection that ends in %s is %o', (code, outcome) => {
+    ['ETIMEDOUT', { kind: 'unknown', replied: false, failure: { code: 'timeout' } }],
+    ['EPIPE', { kind: 'unknown', replied: false, failure: { code: 'connection_error' } }],
+    ['ECONNRESET', { kind: 'unknown', replied: false }],
+    ['CERT_HAS_EXPIRED', { kind: 'unknown', replied: false }],
+  ])('of a connection that ends in %s is %o', (code, outcome) => {
     expect(outcomeOf(networkError({ code }))).toMatchObject(outcome);
   });
 
-  test('a connection that timed out while it was made never carried the request', () => {
+  test('is unavailable when connecting timed out', () => {
     expect(outcomeOf(networkError({ code: 'ETIMEDOUT', syscall: 'connect' }))).toMatchObject({
       kind: 'unavailable',
     });
   });
 
-  test('what nobody has foreseen is unknown', () => {
+  test('is unknown for an unexpected error', () => {
     for (const error of [new TypeError('x'), 'text', null, new errors.StripeAPIError({} as never)]) {
-      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', answered: false });
+      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', replied: false });
     }
-    expect(outcomeOf(new UnexpectedAnswerError('x'))).toMatchObject({ kind: 'unknown', answered: true });
+    expect(outcomeOf(new UnexpectedAnswerError('x'))).toMatchObject({ kind: 'unknown', replied: true });
   });
 
-  test('Retry-After is understood as seconds and as a date', () => {
+  test('reads Retry-After in seconds and as a date', () => {
     const answered = (value: string) => outcomeOf(httpError(429, {}, { 'retry-after': value }));
     expect(answered('7')).toMatchObject({ retryAfterMs: 7_000 });
     expect(answered('soon')).toMatchObject({ retryAfterMs: null });
@@ -102,7 +97,7 @@ describe('what a Stripe error means', () => {
     expect(dated.retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 
-  test('neither keys nor card numbers get into a failure', () => {
+  test('holds neither keys nor card numbers', () => {
     const message =
       'Key sk_live_abc123 and 4242 4242 4242 4242, 4242424242424242, 378282246310005 of charge 12345';
     const { failure } = outcomeOf(httpError(400, { message }));
@@ -115,7 +110,7 @@ describe('what a Stripe error means', () => {
   });
 });
 
-describe('what the status of a Stripe refund means', () => {
+describe('the state of a Stripe refund', () => {
   test.each([
     ['pending', 'open'],
     ['requires_action', 'open'],
@@ -150,7 +145,7 @@ describe('amounts for Stripe', () => {
     ['huf', 1_500n, 1_500],
     ['kwd', 1_050n, 1_050],
     ['bhd', 10n, 10],
-  ])('%s: %d minor units are written %d', (currency, amount, stripeAmount) => {
+  ])('%s: %d minor units are sent as %d', (currency, amount, stripeAmount) => {
     expect(amountProblem(amount, currency)).toBeNull();
     expect(toStripeAmount(amount, currency)).toBe(stripeAmount);
     expect(fromStripeAmount(stripeAmount, currency)).toBe(amount);
@@ -160,22 +155,22 @@ describe('amounts for Stripe', () => {
     ['kwd', 1_051n, '0.010 KWD'],
     ['tnd', 5n, '0.010 TND'],
     ['mga', 1_550n, '1.00 MGA'],
-  ])('%s: %d minor units are refused rather than rounded', (currency, amount, step) => {
+  ])('%s: %d minor units are refused, not rounded', (currency, amount, step) => {
     expect(amountProblem(amount, currency)).toContain(step);
     expect(() => toStripeAmount(amount, currency)).toThrow(RangeError);
   });
 
-  test('an amount that JSON cannot carry exactly is refused', () => {
+  test('refuse an amount that is not a safe integer', () => {
     expect(amountProblem(2n ** 53n, 'usd')).toMatch(/more than/);
     expect(amountProblem(2n ** 53n / 100n + 1n, 'isk')).toMatch(/more than/);
   });
 
-  test('a fraction of the smallest unit is not an answer', () => {
+  test('refuse a reply with a fraction of the smallest unit', () => {
     expect(() => fromStripeAmount(1_550, 'isk')).toThrow(UnexpectedAnswerError);
     expect(() => fromStripeAmount(1_550, 'zzz')).toThrow(UnexpectedAnswerError);
   });
 
-  test('every amount of every currency comes back as it went, or is refused', () => {
+  test('convert every amount of every currency back exactly, or refuse it', () => {
     const currency = fc.constantFrom(...Object.keys(currencyExponents));
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 2n ** 60n }), currency, (amount, code) => {

@@ -17,7 +17,7 @@ function attempt(changes: Partial<NonNullable<LastAttempt>> = {}): LastAttempt {
 interface Case {
   processor: string;
   last: LastAttempt;
-  /** When its outcome became unknown, or doubt was last cast on it; when it began unless told. */
+  /** When its outcome became unknown; its start by default. */
   unknownSince?: Date | null;
   /** `LOOKUP_SETTLE_DELAY_MS`. */
   settleDelayMs?: number;
@@ -56,14 +56,14 @@ describe('a lookup that finds nothing proves that an attempt was not applied', (
     ['whose end is on record', attempt({ endedAt })],
     ['whose worker died', attempt()],
     ['that was never made', null],
-  ])('not before that time has passed since doubt was cast on one %s', (_which, last) => {
-    const doubtedAt = later(endedAt, 3_600 * second);
-    expect(conclusiveAt({ processor: 'stripe', last, unknownSince: doubtedAt })).toEqual(
-      later(doubtedAt, 10 * second),
+  ])('not before that time has passed since the outcome became unknown of one %s', (_which, last) => {
+    const unknownSince = later(endedAt, 3_600 * second);
+    expect(conclusiveAt({ processor: 'stripe', last, unknownSince })).toEqual(
+      later(unknownSince, 10 * second),
     );
   });
 
-  test('and doubt that is older than the attempt does not make it earlier', () => {
+  test('not earlier when the outcome was unknown before the attempt', () => {
     const last = attempt({ endedAt });
     const proof = later(endedAt, 10 * second);
     for (const unknownSince of [null, later(startedAt, -3_600 * second)]) {
@@ -71,7 +71,7 @@ describe('a lookup that finds nothing proves that an attempt was not applied', (
     }
   });
 
-  test('after another time in tests alone, and from the same moments', () => {
+  test('after another time in tests', () => {
     const short = { processor: 'braintree', settleDelayMs: 5 };
     expect(conclusiveAt({ ...short, last: attempt({ endedAt, keySpent: true }) })).toEqual(later(endedAt, 5));
     expect(conclusiveAt({ ...short, last: attempt({ keySpent: true }) })).toEqual(

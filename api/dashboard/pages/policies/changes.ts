@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../../../shared/platform/canonical-json.ts';
+import { canonicalJson } from '../../../../shared/platform/json.ts';
 import { digestPolicies } from '../../../../shared/policies/digest.ts';
 import { type Policy, policyToRow } from '../../../../shared/policies/policy.ts';
 import { policyInWords } from './policy-words.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { currencies } from '../../../../shared/money/money.ts';
-import { isClientSecret } from '../../../../shared/processors/contract/client-secret.ts';
+import { isClientSecret } from '../../../../shared/processors/contract/credentials.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { type RefundReason, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { jsonProblem } from '../../../http/strict-json.ts';

@@ -1,5 +1,5 @@
 import { currencies } from '../../../../shared/money/money.ts';
-import { isClientSecret } from '../../../../shared/processors/contract/client-secret.ts';
+import { isClientSecret } from '../../../../shared/processors/contract/credentials.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import type { Context } from '../../http/access.ts';

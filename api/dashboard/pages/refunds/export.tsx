@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../../shared/platform/errors.ts';
-import { auditedExport } from '../../../../shared/refunds/queries/audited-export.ts';
+import { auditedExport } from '../../../../shared/refunds/queries/export-refunds.ts';
 import { countRefunds } from '../../../../shared/refunds/queries/search-refunds.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';

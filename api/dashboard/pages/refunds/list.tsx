@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../../shared/people/roles.ts';
-import { nameRequesters } from '../../../../shared/refunds/queries/name-requesters.ts';
+import { nameRequesters } from '../../../../shared/refunds/queries/find-refunds.ts';
 import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
 import {
   type CappedCount,

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../../shared/platform/errors.ts';
-import type { ExportObserver } from '../../../../shared/refunds/queries/audited-export.ts';
+import type { ExportObserver } from '../../../../shared/refunds/queries/export-refunds.ts';
 import type { CappedCount } from '../../../../shared/refunds/queries/search-refunds.ts';
 
 /** How far an export is. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { DatabaseClock } from '../../../shared/platform/database-clock.ts';
+import { DatabaseClock } from '../../../shared/platform/clock.ts';
 
 const hour = 60 * 60 * 1000;
 const noon = Date.parse('2026-03-01T12:00:00Z');
@@ -48,7 +48,7 @@ class World {
   }
 }
 
-describe('a clock that goes by the database', () => {
+describe('a clock that follows the database', () => {
   let world: World;
   let clock: DatabaseClock | null = null;
 
@@ -77,7 +77,7 @@ describe('a clock that goes by the database', () => {
     await vi.advanceTimersByTimeAsync(ms);
   }
 
-  test.each([1, -1])('is right on a machine whose clock is %i hour ahead', async (hours) => {
+  test.each([1, -1])('is right on a machine whose clock is %i hour off', async (hours) => {
     world.systemMs += hours * hour;
     const asked = await started();
     expect(errorMs(asked)).toBe(0);
@@ -85,7 +85,7 @@ describe('a clock that goes by the database', () => {
     expect(errorMs(asked)).toBe(0);
   });
 
-  test('does not notice that the clock of its machine is set while it runs', async () => {
+  test('ignores changes of the clock of its machine', async () => {
     const asked = await started();
     world.systemMs -= hour;
     expect(errorMs(asked)).toBe(0);
@@ -93,7 +93,7 @@ describe('a clock that goes by the database', () => {
     expect(errorMs(asked)).toBe(0);
   });
 
-  test('is as wrong as its machine until the database can be asked, and right a second after that', async () => {
+  test('uses the time of its machine until the database is reachable, and is right a second later', async () => {
     world.systemMs += hour;
     world.reachable = false;
     const asked = await started();
@@ -105,7 +105,7 @@ describe('a clock that goes by the database', () => {
     expect(errorMs(asked)).toBe(0);
   });
 
-  test('keeps the last measurement while the database is gone', async () => {
+  test('keeps the last measurement while the database is unreachable', async () => {
     world.systemMs += hour;
     const asked = await started();
     world.reachable = false;
@@ -113,12 +113,12 @@ describe('a clock that goes by the database', () => {
     expect(errorMs(asked)).toBe(0);
   });
 
-  test('is as good as the best of the first looks, of which one had to connect', async () => {
+  test('uses the best of the first measurements, one of which had to connect', async () => {
     world.answers = [trip(400, 0), trip(2, 1), trip(90, 0)];
     expect(Math.abs(errorMs(await started()))).toBeLessThanOrEqual(1);
   });
 
-  test('does not let a long round trip spoil what a short one told', async () => {
+  test('prefers a measurement with a short round trip', async () => {
     const asked = await started();
     world.answers = [trip(9_000, 0), trip(3_000, 3_000), trip(500, 0)];
     await pass(30_000);
@@ -126,7 +126,7 @@ describe('a clock that goes by the database', () => {
     expect(Math.abs(errorMs(asked))).toBeLessThanOrEqual(1);
   });
 
-  test('believes even a long round trip when the machine was asleep, or the clock of the database was set', async () => {
+  test('accepts a long round trip after the machine was suspended or the clock of the database was set', async () => {
     const asked = await started();
     world.databaseAheadMs += hour;
     world.answers = [trip(400, 200), trip(400, 200), trip(400, 200)];
@@ -134,7 +134,7 @@ describe('a clock that goes by the database', () => {
     expect(Math.abs(errorMs(asked))).toBeLessThanOrEqual(1);
   });
 
-  test('follows an oscillator that is slowly wrong', async () => {
+  test('follows a drifting oscillator', async () => {
     const asked = await started();
     for (let round = 0; round < 100; round += 1) {
       world.databaseAheadMs += 1;
@@ -144,7 +144,7 @@ describe('a clock that goes by the database', () => {
     expect(Math.abs(errorMs(asked))).toBeLessThan(10);
   });
 
-  test('asks no more once it is closed', async () => {
+  test('stops measuring when it is closed', async () => {
     const asked = await started();
     asked.close();
     world.answers = [trip(2, 1)];

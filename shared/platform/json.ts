@@ -1,0 +1,31 @@
+/** JSON with sorted keys: the same text for equal values. The caller limits the depth. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+    const entries = Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return Object.fromEntries(entries);
+  });
+}
+
+/** The error message for text that PostgreSQL cannot store. */
+export const unstorableMessage = 'must not hold a NUL character or half a surrogate pair; leave it out';
+
+/** False for text that PostgreSQL refuses: with NUL or half a surrogate pair. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+/** True when every string in a value can be stored, including keys. Iterative, so deep nesting cannot exhaust the stack. */
+export function holdsStorableTexts(value: unknown): boolean {
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const part = open.pop();
+    if (typeof part === 'string' && !isStorable(part)) return false;
+    if (typeof part !== 'object' || part === null || ArrayBuffer.isView(part)) continue;
+    for (const [key, child] of Object.entries(part)) {
+      if (!isStorable(key)) return false;
+      open.push(child);
+    }
+  }
+  return true;
+}

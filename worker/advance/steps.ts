@@ -1,0 +1,157 @@
+import type { Dependencies } from '../../shared/dependencies.ts';
+import type { Processor, ProcessorFailure } from '../../shared/processors/contract/processor.ts';
+import { renewLease } from '../../shared/refunds/lifecycle/lease.ts';
+import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
+import { recordPayment } from '../../shared/refunds/lifecycle/record-payment.ts';
+import { referenceTo } from '../../shared/refunds/model/refund.ts';
+import {
+  absent,
+  accepted,
+  cancelUnconfirmed,
+  credentialsRefused,
+  failed,
+  flagged,
+  misconfigured,
+  type OutcomeContext,
+  paymentStored,
+  settled,
+  stateRead,
+  stateUnread,
+  unanswered,
+  unavailable,
+  unknown,
+} from './outcomes.ts';
+
+// Each step calls the processor and returns what follows; advance-refund.ts records it.
+
+/** What a step works on: a refund under its worker's lease, and the processor of its account. */
+export interface StepContext extends OutcomeContext {
+  deps: Dependencies;
+  processor: Processor;
+}
+
+/** Reads and stores the payment of a refund that was accepted while its processor was unreachable. Sends nothing. */
+export async function verifyPayment(context: StepContext): Promise<StepOutcome> {
+  const { deps, claim, processor, settings } = context;
+  const { refund } = claim;
+  const answer = await processor.getTransaction(refund.transactionId, {
+    timeoutMs: settings.PROCESSOR_TIMEOUT_MS,
+  });
+  switch (answer.kind) {
+    case 'found':
+      return paymentStored(context, await recordPayment(deps.db, refund, answer.value, claim.now));
+    case 'not-found':
+      return failed({ ...answer.failure, code: 'transaction_not_found' });
+    case 'unavailable':
+      return unavailable(context, answer);
+    case 'misconfigured':
+      return misconfigured(context, 'attempt.misconfigured', answer.failure, { isKnown: true });
+  }
+}
+
+/**
+ * Sends a refund that is not at the processor. The claim has recorded the attempt and its unknown outcome, so no worker sends
+ * again without a lookup, whatever happens from here on.
+ * @param since when the claim was requested, as `performance.now()`: the deadline of the call counts from there, so that a
+ * process that was suspended, and may have lost its lease, does not send.
+ */
+export async function sendRefund(context: StepContext, since: number): Promise<StepOutcome | null> {
+  const { claim, processor, settings } = context;
+  const { id, transactionId, amount, currency, reason } = claim.refund;
+  const idempotencyKey = `${id}-${claim.attempt?.idempotencyKeyVersion ?? 1}`;
+  const result = await processor.createRefund(
+    { refundId: id, transactionId, amount, currency, reason, idempotencyKey },
+    { timeoutMs: settings.PROCESSOR_TIMEOUT_MS, since },
+  );
+  switch (result.kind) {
+    case 'accepted':
+    case 'mismatched':
+      return accepted(context, 'attempt.accepted', result.refund);
+    case 'rejected':
+      return await rejected(context, result.failure);
+    case 'unavailable': {
+      // Braintree keeps the key of a request that it refused because the payment had not settled.
+      const keySpent = result.failure.code === 'unsettled';
+      return unavailable(context, result, { outcome: 'unavailable', keySpent });
+    }
+    case 'misconfigured':
+      return credentialsRefused(context, result.failure);
+    case 'unknown':
+      return unknown(context, result.failure, result.replied);
+  }
+}
+
+/**
+ * A rejection of the first attempt is final. A later one may be about an earlier attempt that the processor applied after all
+ * ("already refunded", by us), so the refund is looked up.
+ */
+async function rejected(context: StepContext, failure: ProcessorFailure): Promise<StepOutcome | null> {
+  const { deps, claim, processor, settings } = context;
+  if (claim.attempt !== null && claim.attempt.number > 1) {
+    if (!(await renewLease(deps, claim))) return null;
+    const timeoutMs = settings.PROCESSOR_TIMEOUT_MS;
+    const answer = await processor.findRefund(referenceTo(claim.refund), { timeoutMs });
+    if (answer.kind === 'found') return accepted(context, 'lookup.found', answer.value);
+    if (answer.kind !== 'not-found') return unknown(context, answer.failure, false);
+  }
+  // A rejection often means that the payment has changed.
+  return { ...failed(failure, 'rejected'), isPaymentStale: true };
+}
+
+/** Looks up an attempt of unknown outcome. An unknown outcome never becomes failed without a person. */
+export async function lookUpRefund(context: StepContext): Promise<StepOutcome> {
+  const { claim, processor, settings } = context;
+  const timeoutMs = settings.PROCESSOR_TIMEOUT_MS;
+  const answer = await processor.findRefund(referenceTo(claim.refund), { timeoutMs });
+  switch (answer.kind) {
+    case 'found':
+      return accepted(context, 'lookup.found', answer.value);
+    case 'not-found':
+      return absent(context);
+    case 'unavailable':
+      return unanswered(context, 'lookup.unanswered', answer.failure, answer.retryAfterMs);
+    case 'payment-not-found':
+      return unanswered(context, 'lookup.unanswered', answer.failure, null);
+    case 'misconfigured': {
+      const more = claim.work.retryingSince === null ? { retrying: true } : {};
+      return misconfigured(context, 'lookup.flagged', answer.failure, more);
+    }
+  }
+}
+
+/** Reads whether a refund that the processor has accepted is settled. */
+export async function checkSettlement(context: StepContext): Promise<StepOutcome> {
+  const { claim, processor, settings } = context;
+  const { refund } = claim;
+  const timeoutMs = settings.PROCESSOR_TIMEOUT_MS;
+  const answer = await processor.getRefund(refund.externalRefundId ?? '', referenceTo(refund), { timeoutMs });
+  switch (answer.kind) {
+    case 'found':
+      return stateRead(context, answer.value);
+    case 'not-found': {
+      const reason = `The processor no longer knows ${refund.externalRefundId}, which it had accepted.`;
+      return flagged(context, 'settlement.flagged', reason);
+    }
+    case 'misconfigured':
+      return misconfigured(context, 'settlement.flagged', answer.failure);
+    case 'unavailable':
+      return stateUnread(context, answer);
+  }
+}
+
+/**
+ * Cancels a refund that the processor has. Only the processor's confirmation makes it cancelled. After any other answer the
+ * refund is read, so that one that has settled meanwhile is not delayed by its cancellation.
+ */
+export async function cancelAtProcessor(context: StepContext): Promise<StepOutcome> {
+  const { claim, processor, settings } = context;
+  const { refund } = claim;
+  const externalRefundId = refund.externalRefundId ?? '';
+  // The lease has to last for both calls.
+  const timeoutMs = Math.ceil(settings.PROCESSOR_TIMEOUT_MS / 2);
+  const answer = await processor.cancelRefund(externalRefundId, referenceTo(refund), { timeoutMs });
+  if (answer.kind === 'cancelled') return settled({ ...answer.refund, state: 'cancelled' });
+  const reading = await processor.getRefund(externalRefundId, referenceTo(refund), { timeoutMs });
+  if (reading.kind === 'found' && reading.value.state !== 'open') return stateRead(context, reading.value);
+  return cancelUnconfirmed(context, answer);
+}

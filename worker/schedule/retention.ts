@@ -1,0 +1,95 @@
+import type { Dependencies } from '../../shared/dependencies.ts';
+import { failuresKeptMs } from '../../shared/people/lockout.ts';
+import { scheduleActor } from '../../shared/reconciliation/schedule.ts';
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** What an event led to is in the refund's timeline, which is kept. */
+const processorEventKeptMs = 30 * dayMs;
+
+/** After its expiry. Who invited whom is in the audit log, which is kept. */
+const invitationKeptMs = 90 * dayMs;
+
+/** Long enough to audit a year in the month after it. */
+const reconciliationKeptMs = 400 * dayMs;
+
+/** Rows that one statement deletes, so that none takes long. */
+const batchSize = 1_000;
+
+type RetentionDependencies = Pick<Dependencies, 'db' | 'clock'>;
+
+/** Deletes old events of processors. One that is repeated later is refused as too old, or read as new, which is harmless. */
+export async function expireProcessorEvents(deps: RetentionDependencies): Promise<void> {
+  const before = ago(deps, processorEventKeptMs);
+  await inBatches(
+    () => deps.db.$executeRaw`
+      DELETE FROM processor_event WHERE ctid IN (
+        SELECT ctid FROM processor_event WHERE received_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+  );
+}
+
+/** Deletes invitations some time after their expiry, whether accepted or not. */
+export async function expireInvitations(deps: RetentionDependencies): Promise<void> {
+  const before = ago(deps, invitationKeptMs);
+  await inBatches(
+    () => deps.db.$executeRaw`
+      DELETE FROM invitation WHERE ctid IN (
+        SELECT ctid FROM invitation WHERE expires_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+  );
+}
+
+/** Deletes expired sessions, and failed sign-ins that no longer count. */
+export async function expireSessions(deps: RetentionDependencies): Promise<void> {
+  const now = deps.clock.now();
+  await inBatches(
+    () => deps.db.$executeRaw`
+      DELETE FROM session WHERE ctid IN (
+        SELECT ctid FROM session WHERE expires_at <= ${now} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+  );
+  const before = ago(deps, failuresKeptMs);
+  await inBatches(
+    () => deps.db.$executeRaw`
+      DELETE FROM lockout WHERE ctid IN (
+        SELECT ctid FROM lockout WHERE last_failed_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+  );
+}
+
+/**
+ * Deletes old reconciliation runs and their findings. The last successful scheduled run of each account is kept, because the
+ * next window begins where it ended.
+ */
+export async function expireReconciliations(deps: RetentionDependencies): Promise<void> {
+  const { db } = deps;
+  const before = ago(deps, reconciliationKeptMs);
+  const lastSuccessful = await db.reconciliationRun.findMany({
+    where: { actor: scheduleActor, finishedAt: { not: null }, failure: null },
+    distinct: ['accountId'],
+    orderBy: [{ accountId: 'asc' }, { windowEnd: 'desc' }],
+    select: { id: true },
+  });
+  const keptIds = lastSuccessful.map(({ id }) => id);
+  await inBatches(
+    () => db.$executeRaw`
+      DELETE FROM reconciliation_finding WHERE ctid IN (
+        SELECT finding.ctid FROM reconciliation_finding finding JOIN reconciliation_run run ON run.id = finding.run_id
+        WHERE run.finished_at < ${before} AND run.id <> ALL (${keptIds}) LIMIT ${batchSize}
+        FOR UPDATE OF finding SKIP LOCKED)`,
+  );
+  await inBatches(
+    () => db.$executeRaw`
+      DELETE FROM reconciliation_run WHERE ctid IN (
+        SELECT ctid FROM reconciliation_run AS run
+        WHERE finished_at < ${before} AND id <> ALL (${keptIds})
+          AND NOT EXISTS (SELECT FROM reconciliation_finding WHERE run_id = run.id)
+        LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+  );
+}
+
+function ago({ clock }: Pick<Dependencies, 'clock'>, ms: number): Date {
+  return new Date(clock.now().getTime() - ms);
+}
+
+/** Repeats a statement until it finds less than a full batch; what other workers hold is left to them. */
+async function inBatches(deleteBatch: () => Promise<number>): Promise<void> {
+  for (;;) if ((await deleteBatch()) < batchSize) return;
+}

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Logger, warnSparingly } from '../../shared/platform/log.ts';
+
+/** Something that every worker does repeatedly. Several workers may do it at the same time. */
+export interface Task {
+  name: string;
+  intervalMs: number;
+  /** @param closing aborted when the worker closes, so that a long task can stop early. */
+  run(closing: AbortSignal): Promise<void>;
+}
+
+/** The first run of a task comes within this time, so that workers that start together do not run it together. */
+const longestFirstPauseMs = 1_000;
+
+/**
+ * Runs each task repeatedly: soon after the start, then `intervalMs` after its last end, with up to a quarter of jitter.
+ * The tasks run side by side, so one that hangs delays no other. A task that throws is logged and runs again.
+ * @param deps.random uniform in [0, 1).
+ * @returns `close`, which waits for the tasks that are running.
+ */
+export function startSchedule(
+  deps: { log: Logger; random: () => number },
+  tasks: readonly Task[],
+): { close(): Promise<void> } {
+  const closing = new AbortController();
+  const loops = tasks.map((task) => repeat(task, deps, closing.signal));
+  return {
+    async close() {
+      closing.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+async function repeat(
+  { name, intervalMs, run }: Task,
+  { log, random }: { log: Logger; random: () => number },
+  closing: AbortSignal,
+): Promise<void> {
+  const warn = warnSparingly(log.child({ task: name }), 'a scheduled task failed; it will run again');
+  let pauseMs = Math.min(intervalMs, longestFirstPauseMs) * random();
+  for (;;) {
+    await sleep(pauseMs, undefined, { signal: closing }).catch(() => {});
+    if (closing.aborted) return;
+    await run(closing).catch(warn);
+    pauseMs = intervalMs * (0.75 + random() * 0.5);
+  }
+}
