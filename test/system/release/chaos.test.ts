@@ -1,11 +1,11 @@
 import { describe, expect, inject, test } from 'vitest';
-import { startProcess } from '../support/processes/child-process.ts';
-import { Random } from '../support/random.ts';
-import { queueBackends } from '../support/stores/backends.ts';
-import { planFaults } from './chaos/fault-plan.ts';
-import { planOrder } from './chaos/orders.ts';
-import { runChaos } from './chaos/run-chaos.ts';
-import { problemLines, verdictLine } from './chaos/verdict.ts';
+import { startProcess } from '../../support/processes/child-process.ts';
+import { Random } from '../../support/random.ts';
+import { queueBackends } from '../../support/stores/backends.ts';
+import { planFaults } from '../chaos/fault-plan.ts';
+import { planOrder } from '../chaos/orders.ts';
+import { runChaos } from '../chaos/run-chaos.ts';
+import { problemLines, verdictLine } from '../chaos/verdict.ts';
 
 // On Redis where there is one, because that can be emptied under it; `npm run chaos -- --queues postgres` has the other.
 describe.each(queueBackends.slice(-1))('while everything fails at random, queues on $name', ({ name }) => {

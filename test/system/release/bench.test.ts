@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { useTemporaryFolder } from '../support/processes/temporary-folder.ts';
+import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 
 // What the bench measures is no matter of tests; that it measures everything is.
 
 const timeoutMs = 900_000;
-const root = resolve(import.meta.dirname, '..', '..');
+const root = resolve(import.meta.dirname, '..', '..', '..');
 const inFolder = useTemporaryFolder();
 
 describe('npm run bench', () => {

@@ -1,16 +1,16 @@
 import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { setPolicies } from '../../shared/policies/stored-policies.ts';
-import { createRefund } from '../../shared/refunds/lifecycle/create.ts';
-import { noteComplaints } from '../support/dashboard/browser.ts';
-import { addPerson, signInAt, useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
-import { parseCsv } from '../support/http/csv.ts';
-import { newEmail, type TestPerson } from '../support/people.ts';
-import { createdRefund } from '../support/refunds/flagged-refunds.ts';
-import { newPayment } from '../support/refunds/payments.ts';
-import { rowOf, timelineOf, untilStatus } from '../support/refunds/refund-records.ts';
-import { useService } from '../support/use-service.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import { noteComplaints } from '../../support/dashboard/browser.ts';
+import { addPerson, signInAt, useDashboardBrowser } from '../../support/dashboard/dashboard-browser.ts';
+import { parseCsv } from '../../support/http/csv.ts';
+import { newEmail, type TestPerson } from '../../support/people.ts';
+import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { rowOf, timelineOf, untilStatus } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
 
 describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () => {
   const service = useService();

@@ -1,17 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type FloodAnswer, flood, percentileMs } from '../support/http/flood.ts';
+import { type FloodAnswer, flood, percentileMs } from '../../support/http/flood.ts';
 import {
   openProcesses,
   type Processes,
   type RunningApi,
   refundOfNewPayment,
   untilCompleted,
-} from '../support/processes/service-processes.ts';
-import { expectInvariants } from '../support/refunds/invariants.ts';
-import { postgresQueues } from '../support/stores/backends.ts';
-import { useDatabase } from '../support/stores/database.ts';
-import { withClient } from '../support/stores/database-client.ts';
-import { waitFor } from '../support/wait-for.ts';
+} from '../../support/processes/service-processes.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { postgresQueues } from '../../support/stores/backends.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { withClient } from '../../support/stores/database-client.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 describe('with more to do than a process can', () => {
   const databaseUrl = useDatabase();

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { useStorm } from '../support/http/use-storm.ts';
-import { expectInvariants } from '../support/refunds/invariants.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { useStorm } from '../../support/http/use-storm.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
 

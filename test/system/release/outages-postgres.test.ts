@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { closeDependencies, openDependencies } from '../../shared/dependencies.ts';
-import { openLog } from '../../shared/platform/log.ts';
-import type { QueueWorker } from '../../shared/platform/queues.ts';
-import { startWorkers } from '../../worker/start-workers.ts';
-import { expectInvariants } from '../support/refunds/invariants.ts';
-import { type ApiAnswer, startService, type TestService } from '../support/service.ts';
-import { queueBackends } from '../support/stores/backends.ts';
-import { allComplete, create, OwnPostgres, payment, timed } from '../support/stores/own-stores.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { closeDependencies, openDependencies } from '../../../shared/dependencies.ts';
+import { openLog } from '../../../shared/platform/log.ts';
+import type { QueueWorker } from '../../../shared/platform/queues.ts';
+import { startWorkers } from '../../../worker/start-workers.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { type ApiAnswer, startService, type TestService } from '../../support/service.ts';
+import { queueBackends } from '../../support/stores/backends.ts';
+import { allComplete, create, OwnPostgres, payment, timed } from '../../support/stores/own-stores.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const createWaitMs = 1_000;
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { templateDatabase } from '../support/processes/run-servers.ts';
-import { expectInvariants } from '../support/refunds/invariants.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { createDatabase, dropDatabase } from '../support/stores/create-database.ts';
-import { allComplete, create, OwnRedis, payment, timed } from '../support/stores/own-stores.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { templateDatabase } from '../../support/processes/run-servers.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { startService, type TestService } from '../../support/service.ts';
+import { createDatabase, dropDatabase } from '../../support/stores/create-database.ts';
+import { allComplete, create, OwnRedis, payment, timed } from '../../support/stores/own-stores.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const createWaitMs = 500;
 

@@ -4,22 +4,22 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { sandboxControl } from '../sandbox/clients.ts';
-import { type RunningSandbox, startSandbox } from '../sandbox/server.ts';
-import { type StartedProcess, startProcess } from '../support/processes/child-process.ts';
-import { compiledIn } from '../support/processes/compiled-service.ts';
-import { freePort } from '../support/processes/free-port.ts';
-import { useTemporaryFolder } from '../support/processes/temporary-folder.ts';
-import { sandboxCredentials } from '../support/service.ts';
-import { queueBackends } from '../support/stores/backends.ts';
-import { useEmptyDatabase } from '../support/stores/database.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { sandboxControl } from '../../sandbox/clients.ts';
+import { type RunningSandbox, startSandbox } from '../../sandbox/server.ts';
+import { type StartedProcess, startProcess } from '../../support/processes/child-process.ts';
+import { compiledIn } from '../../support/processes/compiled-service.ts';
+import { freePort } from '../../support/processes/free-port.ts';
+import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
+import { sandboxCredentials } from '../../support/service.ts';
+import { queueBackends } from '../../support/stores/backends.ts';
+import { useEmptyDatabase } from '../../support/stores/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const run = promisify(execFile);
 
 const inFolder = useTemporaryFolder();
 
-const root = resolve(import.meta.dirname, '..', '..');
+const root = resolve(import.meta.dirname, '..', '..', '..');
 
 // Everything that is deployed, as it is deployed: compiled, without tsx.
 describe.each(queueBackends)('in production, queues on $name', (backend) => {

@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import type { StartedProcess } from '../support/processes/child-process.ts';
-import { openProcesses, type Processes } from '../support/processes/service-processes.ts';
-import { type ProcessorName, webhookAbout } from '../support/processors/signed-webhooks.ts';
-import { newsOf, openWebhooks, type Webhooks } from '../support/processors/webhooks.ts';
-import { expectInvariants } from '../support/refunds/invariants.ts';
-import { newPayment } from '../support/refunds/payments.ts';
-import { type RefundRecord, rowOf, untilStatus } from '../support/refunds/refund-records.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { postgresQueues } from '../support/stores/backends.ts';
-import { useDatabase } from '../support/stores/database.ts';
-import { OwnPostgres } from '../support/stores/own-stores.ts';
-import { waitFor } from '../support/wait-for.ts';
+import type { StartedProcess } from '../../support/processes/child-process.ts';
+import { openProcesses, type Processes } from '../../support/processes/service-processes.ts';
+import { type ProcessorName, webhookAbout } from '../../support/processors/signed-webhooks.ts';
+import { newsOf, openWebhooks, type Webhooks } from '../../support/processors/webhooks.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { type RefundRecord, rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
+import { startService, type TestService } from '../../support/service.ts';
+import { postgresQueues } from '../../support/stores/backends.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { OwnPostgres } from '../../support/stores/own-stores.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const gone = { stripe: 'failed', braintree: 'settlement_declined' };
 

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { expectInvariants } from '../support/refunds/invariants.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { queueBackends } from '../support/stores/backends.ts';
-import { useDatabase } from '../support/stores/database.ts';
-import { allComplete, create, payment } from '../support/stores/own-stores.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { startService, type TestService } from '../../support/service.ts';
+import { queueBackends } from '../../support/stores/backends.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { allComplete, create, payment } from '../../support/stores/own-stores.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const async = { prefer: 'respond-async' };
 

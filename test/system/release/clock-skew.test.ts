@@ -6,13 +6,13 @@ import {
   type RunningApi,
   refundOfNewPayment,
   untilCompleted,
-} from '../support/processes/service-processes.ts';
-import { expectInvariants } from '../support/refunds/invariants.ts';
-import { makeDue, type RefundRecord, rowOf } from '../support/refunds/refund-records.ts';
-import { queueBackends } from '../support/stores/backends.ts';
-import { useDatabase } from '../support/stores/database.ts';
-import { query } from '../support/stores/database-client.ts';
-import { waitFor } from '../support/wait-for.ts';
+} from '../../support/processes/service-processes.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
+import { queueBackends } from '../../support/stores/backends.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { query } from '../../support/stores/database-client.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const hourMs = 60 * 60 * 1000;
 

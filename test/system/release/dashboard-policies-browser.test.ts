@@ -1,11 +1,11 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { listPolicies, setPolicies } from '../../shared/policies/stored-policies.ts';
-import { noteComplaints } from '../support/dashboard/browser.ts';
-import { addPerson, signInAt, useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
-import type { TestPerson } from '../support/people.ts';
-import { newPayment } from '../support/refunds/payments.ts';
-import { useService } from '../support/use-service.ts';
+import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { noteComplaints } from '../../support/dashboard/browser.ts';
+import { addPerson, signInAt, useDashboardBrowser } from '../../support/dashboard/dashboard-browser.ts';
+import type { TestPerson } from '../../support/people.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { useService } from '../../support/use-service.ts';
 
 describe.skipIf(inject('chromiumPath') === null)('an admin with a browser', () => {
   const service = useService();

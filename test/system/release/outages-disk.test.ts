@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type DevDatabase, openDevDatabase } from '../dev/database.ts';
-import { expectInvariants } from '../support/refunds/invariants.ts';
-import { type ApiAnswer, startService, type TestService } from '../support/service.ts';
-import { postgresQueues } from '../support/stores/backends.ts';
-import { query } from '../support/stores/database-client.ts';
-import { allComplete, create, payment } from '../support/stores/own-stores.ts';
-import { mountSmallDisk, type SmallDisk } from '../support/stores/small-disk.ts';
-import { waitFor } from '../support/wait-for.ts';
-import '../support/processes/run-servers.ts';
+import { type DevDatabase, openDevDatabase } from '../../dev/database.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { type ApiAnswer, startService, type TestService } from '../../support/service.ts';
+import { postgresQueues } from '../../support/stores/backends.ts';
+import { query } from '../../support/stores/database-client.ts';
+import { allComplete, create, payment } from '../../support/stores/own-stores.ts';
+import { mountSmallDisk, type SmallDisk } from '../../support/stores/small-disk.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import '../../support/processes/run-servers.ts';
 
 const async = { prefer: 'respond-async' };
 
