@@ -2,12 +2,12 @@ import type { TestProject } from 'vitest/node';
 import { migrate } from '../prisma/migrate.ts';
 import { migrateQueueTables } from '../shared/platform/queues.ts';
 import { findChromium } from './support/dashboard/browser.ts';
+import { canMountDisks } from './support/faults/small-disk.ts';
 import { compileService, removeCompiled } from './support/processes/compiled-service.ts';
 import { templateDatabase } from './support/processes/run-servers.ts';
 import { createDatabase, sealTemplate } from './support/stores/create-database.ts';
 import { startPostgres } from './support/stores/embedded-postgres.ts';
 import { findRedisServer, type RunningRedis, startRedis } from './support/stores/redis.ts';
-import { canMountDisks } from './support/stores/small-disk.ts';
 
 /** Starts the servers of a test run, once for all files. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -10,11 +10,11 @@ import { createUser } from '../../shared/people/users.ts';
 import { setPolicies } from '../../shared/policies/stored-policies.ts';
 import { credentialContext } from '../../shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
+import { type ApiProcess, type Deployment, deploy } from '../support/faults/deployment.ts';
 import { type Canary, findCanaries, newCanary, newCard } from '../support/http/canaries.ts';
 import { rawRequest, sendBytes } from '../support/http/raw-http.ts';
 import { proofOf } from '../support/people.ts';
 import { adminCli, type CliResult } from '../support/processes/admin-cli.ts';
-import { openProcesses, type Processes, type RunningApi } from '../support/processes/service-processes.ts';
 import { echoing } from '../support/processors/echoing-processor.ts';
 import { useScriptedServers } from '../support/processors/scripted-server.ts';
 import { queueBackends } from '../support/stores/backends.ts';
@@ -109,7 +109,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
   const databaseUrl = useDatabase();
   const serve = useScriptedServers();
   const trail: Trail = { logs: [], answers: [], commands: [], titles: [] };
-  let processes: Processes;
+  let processes: Deployment;
   let redis: RunningRedis | null = null;
   let databaseUrlWithSecret: string;
   const keys: Canary[] = [];
@@ -124,7 +124,11 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       name: backend.name,
       redisUrl: redis === null ? null : redisUrl(secrets.redisPassword.text),
     };
-    processes = await openProcesses(databaseUrlWithSecret, withSecret, inject('compiledFolder'));
+    processes = await deploy({
+      databaseUrl: databaseUrlWithSecret,
+      backend: withSecret,
+      compiledFolder: inject('compiledFolder'),
+    });
     await drive();
   });
   afterAll(async () => {
@@ -167,7 +171,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     await useBadly(api, revoked.plaintext);
     await meetTellingProcessors(api);
     await breakJobs(api);
-    await worker.kill9();
+    await worker.kill();
     await api.process.stop();
     trail.logs.push(['API', api.process.output()], ['worker that was killed', worker.output()]);
     await startBadly(backend.name === 'redis' ? badRedis() : badSettings());
@@ -198,7 +202,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
   }
 
   async function ask(
-    api: RunningApi,
+    api: ApiProcess,
     method: string,
     path: string,
     options: RequestInit & { key?: string } = {},
@@ -216,13 +220,13 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     trail.answers.push([`${method} ${path}`, response.ok ? answeredHeaders : `${answeredHeaders}\n${text}`]);
     return { status: response.status, body: JSON.parse(text) };
   }
-  const create = async (api: RunningApi, body: object, options: RequestInit & { key?: string } = {}) =>
+  const create = async (api: ApiProcess, body: object, options: RequestInit & { key?: string } = {}) =>
     await ask(api, 'POST', '/v1/refunds', {
       body: JSON.stringify({ amount: 100, reason: 'other', ...body }),
       ...options,
     });
 
-  async function useWell(api: RunningApi): Promise<void> {
+  async function useWell(api: ApiProcess): Promise<void> {
     const { metadata, transactionId, idempotencyKey } = owned as Record<string, { canary: Canary }>;
     const payment = await processes.service.sandbox.transaction({
       processor: 'stripe',
@@ -244,7 +248,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     await ask(api, 'POST', '/v1/policies/check', { body: JSON.stringify({ transactionId: payment }) });
   }
 
-  async function useBadly(api: RunningApi, revokedKey: string): Promise<void> {
+  async function useBadly(api: ApiProcess, revokedKey: string): Promise<void> {
     const unknown = secrets.unknownKey.text;
     for (const key of [unknown, revokedKey, `${unknown}x`, unknown.toLowerCase()]) {
       await ask(api, 'GET', '/v1/refunds', { key });
@@ -316,7 +320,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
   }
 
   /** An organization whose processors repeat in their words what they were sent, and more. */
-  async function meetTellingProcessors(api: RunningApi): Promise<void> {
+  async function meetTellingProcessors(api: ApiProcess): Promise<void> {
     const { service } = processes;
     const telling = [
       ...[secrets.webhookSecret, secrets.restrictedKey, cards.inProcessorWords].map(({ text }) => text),
@@ -362,7 +366,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
   }
 
   /** What PostgreSQL complains of may hold a whole row; here it does. */
-  async function breakJobs(api: RunningApi): Promise<void> {
+  async function breakJobs(api: ApiProcess): Promise<void> {
     const words = `card ${cards.inDatabaseError.text} key ${secrets.unknownKey.text}`;
     await withClient(databaseUrl(), async (client) => {
       await client.query(
@@ -441,7 +445,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       await waitFor('a warning', () => /"level":[45]0/.test(worker.output()), { timeoutMs: 5_000 }).catch(
         () => null,
       );
-      await worker.kill9();
+      await worker.kill();
       return worker.output();
     } catch (error) {
       // It ended by itself, and the error holds what it said.

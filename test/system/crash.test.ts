@@ -1,12 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import {
-  accept,
-  openProcesses,
-  type Processes,
-  refundOfNewPayment,
-  untilAtProcessor,
-  untilCompleted,
-} from '../support/processes/service-processes.ts';
+import { type Deployment, deploy } from '../support/faults/deployment.ts';
+import { accept, refundOfNewPayment, untilAtProcessor, untilCompleted } from '../support/faults/refunds.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
 import { rowOf, timelineOf } from '../support/refunds/refund-records.ts';
 import { queueBackends } from '../support/stores/backends.ts';
@@ -20,10 +14,14 @@ const patient = { PROCESSOR_TIMEOUT_MS: '10000' };
 
 describe.each(queueBackends)('when processes end, queues on $name', (backend) => {
   const databaseUrl = useDatabase();
-  let processes: Processes;
+  let processes: Deployment;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), backend, inject('compiledFolder'));
+    processes = await deploy({
+      databaseUrl: databaseUrl(),
+      backend,
+      compiledFolder: inject('compiledFolder'),
+    });
   });
   afterEach(async () => {
     await processes.service.sandbox.clearFaults();
@@ -37,7 +35,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     const first = await processes.startWorker(patient);
     const applied = await holdAtProcessors('timeout-after-apply');
     const lost = await holdAtProcessors('timeout');
-    await first.kill9();
+    await first.kill();
     const killedAt = performance.now();
     const [second, survivor] = await Promise.all([
       processes.startWorker(patient),
@@ -51,7 +49,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
       const sent = { id: { in: burst }, attempts: { some: {} }, externalRefundId: null };
       return (await service.deps.db.refund.count({ where: sent })) > 2;
     });
-    await second.kill9();
+    await second.kill();
     await service.sandbox.settings({ latencyMs: 0 });
     const later = await Promise.all(processors.map((processor) => accept(service, processor)));
     const laterMs = await untilCompleted(service, later);
@@ -116,7 +114,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     );
     const other = await refundOfNewPayment(service, 'braintree');
     const answered = await api.post('/v1/refunds', other, { prefer: 'respond-async' });
-    await api.process.kill9();
+    await api.process.kill();
     expect(answered.status).toBe(200);
     expect(await waited).toBe('cut off');
     await expectSameRefundFor(headers, body, open.id);

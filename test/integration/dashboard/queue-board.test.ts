@@ -5,11 +5,11 @@ import { ServiceError } from '../../../shared/platform/errors.ts';
 import { noteComplaints, openBrowser } from '../../support/dashboard/browser.ts';
 import { madeBeforeTests } from '../../support/dashboard/made-before-tests.ts';
 import { startBoard, type TestBoard } from '../../support/dashboard/queue-board.ts';
+import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
 import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { postgresQueues, queueBackends } from '../../support/stores/backends.ts';
 import { useEmptyDatabase } from '../../support/stores/database.ts';
-import { OwnPostgres, OwnRedis } from '../../support/stores/own-stores.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const prefix = '/dashboard/queues';
@@ -378,7 +378,7 @@ describe('a PostgreSQL that does not answer', () => {
   let postgres: OwnPostgres;
   let board: TestBoard;
   beforeAll(async () => {
-    postgres = await OwnPostgres.start();
+    postgres = await OwnPostgres.open();
     board = await startBoard(postgres.url, postgresQueues, { workers: false });
     await board.queues.ping();
   });

@@ -3,7 +3,7 @@ import { Prisma } from '../../../shared/platform/database.ts';
 import type { MaintenanceJob } from '../../../shared/platform/queues.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
 import { startSweeping, sweep } from '../../../worker/schedule/sweep.ts';
-import { accept } from '../../support/processes/service-processes.ts';
+import { accept } from '../../support/faults/refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { queueBackends } from '../../support/stores/backends.ts';
 import { useService } from '../../support/use-service.ts';

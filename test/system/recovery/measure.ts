@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings } from '../../../shared/platform/config.ts';
+import { type Deployment, deploy } from '../../support/faults/deployment.ts';
 import {
   accept,
-  openProcesses,
-  type Processes,
   refundOfNewPayment,
   untilAtProcessor,
   untilCompleted,
-} from '../../support/processes/service-processes.ts';
-import { OwnPostgres, OwnRedis } from '../../support/stores/own-stores.ts';
+} from '../../support/faults/refunds.ts';
+import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** What happens to refunds that are on their way, as a line of the table. */
@@ -22,7 +21,7 @@ const backlog = 40;
 const patience = { timeoutMs: 180_000 };
 
 interface Bench {
-  processes: Processes;
+  processes: Deployment;
   postgres: OwnPostgres;
   redis: OwnRedis | null;
   report(scenario: Scenario, ms: number): void;
@@ -40,7 +39,7 @@ export async function measureRecovery(
   const measured = new Map<Scenario, number>();
   const redis = queues === 'redis' ? await OwnRedis.prepare() : null;
   await redis?.start();
-  const postgres = await OwnPostgres.start();
+  const postgres = await OwnPostgres.open();
   const backend = { name: queues, redisUrl: redis?.url ?? null };
   const { DATABASE_URL: _none, ENCRYPTION_KEY: _neither, ...production } = loadSettings({});
   const places = {
@@ -51,9 +50,11 @@ export async function measureRecovery(
     // The API that accepts the refunds shares its event loop with the sandbox and with what measures.
     MAX_EVENT_LOOP_DELAY_MS: 0,
   };
-  const processes = await openProcesses(postgres.url, backend, compiledFolder, {
-    ...production,
-    ...places,
+  const processes = await deploy({
+    databaseUrl: postgres.url,
+    backend,
+    compiledFolder,
+    settings: { ...production, ...places },
   });
   const report = (scenario: Scenario, ms: number) => {
     measured.set(scenario, ms);
@@ -64,7 +65,7 @@ export async function measureRecovery(
   } finally {
     await processes.close();
     await postgres.remove();
-    await redis?.stop();
+    await redis?.kill();
   }
   return measured;
 }
@@ -77,14 +78,14 @@ async function measureAll(bench: Bench): Promise<void> {
   if (redis !== null) {
     report('Redis is emptied', await backlogUntilCompleted(processes, () => redis.flush()));
     const restart = async () => {
-      await redis.stop();
+      await redis.kill();
       await redis.start();
     };
     report('Redis is killed and started again, empty', await backlogUntilCompleted(processes, restart));
   }
   const restart = async () => {
     await postgres.stop();
-    await postgres.startAgain();
+    await postgres.start();
   };
   report('PostgreSQL is restarted', await backlogUntilCompleted(processes, restart));
 }
@@ -105,7 +106,7 @@ async function workerKilled({ processes, report }: Bench): Promise<void> {
       held.push({ scenario: `the worker is killed, the refund was ${what} at ${processor}`, id });
     }
   }
-  const killing = doomed.kill9();
+  const killing = doomed.kill();
   const since = performance.now();
   await Promise.all([killing, startWorker()]);
   // A worker that died before its call was sent has left a fault behind, which is not for those who come after it.
@@ -137,13 +138,13 @@ async function apiKilled({ processes, report }: Bench): Promise<void> {
   const refund = await waitFor('the refund to be on record', () =>
     service.deps.db.refund.findFirst({ where: { transactionId } }),
   );
-  await api.process.kill9();
+  await api.process.kill();
   report('the API is killed while a client waits', await untilCompleted(service, [refund.id], patience));
   await cutOff;
 }
 
 /** Has a backlog accepted and, with the first of it on its way, breaks something. */
-async function backlogUntilCompleted({ service }: Processes, breakIt: () => Promise<void>): Promise<number> {
+async function backlogUntilCompleted({ service }: Deployment, breakIt: () => Promise<void>): Promise<number> {
   await service.sandbox.settings({ latencyMs: 300 });
   const accepting = Array.from({ length: backlog }, (_none, index) =>
     accept(service, processors[index % processors.length] ?? 'stripe'),

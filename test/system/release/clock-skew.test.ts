@@ -1,12 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import {
-  accept,
-  openProcesses,
-  type Processes,
-  type RunningApi,
-  refundOfNewPayment,
-  untilCompleted,
-} from '../../support/processes/service-processes.ts';
+import { type ApiProcess, type Deployment, deploy } from '../../support/faults/deployment.ts';
+import { accept, refundOfNewPayment, untilCompleted } from '../../support/faults/refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
 import { queueBackends } from '../../support/stores/backends.ts';
@@ -25,15 +19,19 @@ function ahead(ms: number, settings: Record<string, string> = {}) {
 
 describe.each(queueBackends)('on machines whose clocks are wrong, queues on $name', (backend) => {
   const databaseUrl = useDatabase();
-  let processes: Processes;
+  let processes: Deployment;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), backend, inject('compiledFolder'));
+    processes = await deploy({
+      databaseUrl: databaseUrl(),
+      backend,
+      compiledFolder: inject('compiledFolder'),
+    });
   });
   afterEach(() => expectInvariants(processes.service));
   afterAll(() => processes.close());
 
-  async function createThrough({ post }: RunningApi): Promise<string[]> {
+  async function createThrough({ post }: ApiProcess): Promise<string[]> {
     const ids: string[] = [];
     for (const processor of ['stripe', 'braintree']) {
       const { status, body } = await post(

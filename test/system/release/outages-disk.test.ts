@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type DevDatabase, openDevDatabase } from '../../dev/database.ts';
+import { allComplete, create } from '../../support/faults/refunds.ts';
+import { mountSmallDisk, type SmallDisk } from '../../support/faults/small-disk.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
 import { type ApiAnswer, startService, type TestService } from '../../support/service.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
 import { query } from '../../support/stores/database-client.ts';
-import { allComplete, create, payment } from '../../support/stores/own-stores.ts';
-import { mountSmallDisk, type SmallDisk } from '../../support/stores/small-disk.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import '../../support/processes/run-servers.ts';
 
@@ -50,7 +51,9 @@ describe.skipIf(!inject('disks'))('when the disk of PostgreSQL is full', () => {
     await waitFor(
       'a creation to be refused',
       async () => {
-        const transactionId = await payment(service, answers.length % 2 === 0 ? 'stripe' : 'braintree');
+        const transactionId = await newPayment(service, {
+          processor: answers.length % 2 === 0 ? 'stripe' : 'braintree',
+        });
         const headers = { ...async, 'idempotency-key': `full-${transactionId}` };
         answers.push({ transactionId, ...(await create(service, transactionId, headers)) });
         return answers.at(-1)?.status !== 200;
@@ -104,7 +107,7 @@ describe.skipIf(!inject('disks'))('when the disk of PostgreSQL is full', () => {
   test('creations are answered 503 and leave nothing half done, and everything goes on when there is room', async () => {
     await service.sandbox.settings({ latencyMs: 500 });
     for (const processor of ['stripe', 'braintree', 'stripe']) {
-      expect((await create(service, await payment(service, processor), async)).status).toBe(200);
+      expect((await create(service, await newPayment(service, { processor }), async)).status).toBe(200);
     }
     await waitFor('them to be on their way', async () => {
       const sent = { attempts: { some: {} }, externalRefundId: null };
@@ -122,7 +125,7 @@ describe.skipIf(!inject('disks'))('when the disk of PostgreSQL is full', () => {
   });
 
   test('a PostgreSQL that ends because it cannot write its log comes back by itself when there is room', async () => {
-    const transactionId = await payment(service, 'stripe');
+    const transactionId = await newPayment(service, { processor: 'stripe' });
     await create(service, transactionId, async);
     disk.fill();
     await waitFor(
@@ -136,7 +139,7 @@ describe.skipIf(!inject('disks'))('when the disk of PostgreSQL is full', () => {
       },
       { intervalMs: 10 },
     );
-    const refused = await payment(service, 'braintree');
+    const refused = await newPayment(service, { processor: 'braintree' });
     const answer = await create(service, refused, { 'idempotency-key': `full-${refused}` });
     expect(answer).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
     expect((await service.call('GET', '/readyz')).status).toBe(503);

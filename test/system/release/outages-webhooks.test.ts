@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import type { StartedProcess } from '../../support/processes/child-process.ts';
-import { openProcesses, type Processes } from '../../support/processes/service-processes.ts';
+import { type Deployment, deploy } from '../../support/faults/deployment.ts';
+import type { ServiceProcess } from '../../support/faults/service-process.ts';
+import { OwnPostgres } from '../../support/faults/stores.ts';
 import { type ProcessorName, webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { newsOf, openWebhooks, type Webhooks } from '../../support/processors/webhooks.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
@@ -9,7 +10,6 @@ import { type RefundRecord, rowOf, untilStatus } from '../../support/refunds/ref
 import { startService, type TestService } from '../../support/service.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
 import { useDatabase } from '../../support/stores/database.ts';
-import { OwnPostgres } from '../../support/stores/own-stores.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const gone = { stripe: 'failed', braintree: 'settlement_declined' };
@@ -36,7 +36,7 @@ describe('without PostgreSQL', () => {
   let webhooks: Webhooks;
 
   beforeAll(async () => {
-    postgres = await OwnPostgres.start();
+    postgres = await OwnPostgres.open();
     service = await startService({ databaseUrl: postgres.url, backend: postgresQueues });
     await service.sandbox.settings({ autoSettleMs: 0 });
     webhooks = await openWebhooks(service);
@@ -57,7 +57,7 @@ describe('without PostgreSQL', () => {
       const refused = await webhooks.send(processor, webhook, address);
       expect(refused).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-      await postgres.startAgain();
+      await postgres.start();
       expect((await rowOf(service, refund.id)).work).toBeNull();
       await waitFor(
         'the webhook to be taken',
@@ -92,13 +92,17 @@ describe('without PostgreSQL', () => {
 
 describe('with workers that are killed', () => {
   const databaseUrl = useDatabase();
-  let processes: Processes;
+  let processes: Deployment;
   let service: TestService;
   let webhooks: Webhooks;
-  let worker: StartedProcess;
+  let worker: ServiceProcess;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), postgresQueues, inject('compiledFolder'));
+    processes = await deploy({
+      databaseUrl: databaseUrl(),
+      backend: postgresQueues,
+      compiledFolder: inject('compiledFolder'),
+    });
     service = processes.service;
     webhooks = await openWebhooks(service);
   });
@@ -107,14 +111,14 @@ describe('with workers that are killed', () => {
     worker = await processes.startWorker();
   });
   afterEach(async () => {
-    await worker.kill9();
+    await worker.kill();
     await expectInvariants(service);
   });
   afterAll(() => processes.close());
 
   test('a webhook that arrives while none is left is on record, and the next one reads', async () => {
     const refund = await returnedRefund(service, 'stripe');
-    await worker.kill9();
+    await worker.kill();
     const answer = await webhooks.send('stripe', returned('stripe', refund));
     expect(answer.status).toBe(200);
     expect(await rowOf(service, refund.id)).toMatchObject({
@@ -131,7 +135,7 @@ describe('with workers that are killed', () => {
     await service.sandbox.settings({ latencyMs: 1_500 });
     await webhooks.send('braintree', returned('braintree', refund));
     await waitFor('the reading', async () => (await rowOf(service, refund.id)).leasedUntil !== null);
-    await worker.kill9();
+    await worker.kill();
     const { status, dueAt } = await rowOf(service, refund.id);
     expect([status, dueAt]).toEqual(['completed', expect.any(Date)]);
     await service.sandbox.settings({ latencyMs: 0 });

@@ -1,12 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type ApiProcess, type Deployment, deploy } from '../../support/faults/deployment.ts';
+import { refundOfNewPayment, untilCompleted } from '../../support/faults/refunds.ts';
 import { type FloodAnswer, flood, percentileMs } from '../../support/http/flood.ts';
-import {
-  openProcesses,
-  type Processes,
-  type RunningApi,
-  refundOfNewPayment,
-  untilCompleted,
-} from '../../support/processes/service-processes.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
 import { useDatabase } from '../../support/stores/database.ts';
@@ -15,14 +10,18 @@ import { waitFor } from '../../support/wait-for.ts';
 
 describe('with more to do than a process can', () => {
   const databaseUrl = useDatabase();
-  let processes: Processes;
-  let api: RunningApi | null = null;
+  let processes: Deployment;
+  let api: ApiProcess | null = null;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), postgresQueues, inject('compiledFolder'));
+    processes = await deploy({
+      databaseUrl: databaseUrl(),
+      backend: postgresQueues,
+      compiledFolder: inject('compiledFolder'),
+    });
   });
   afterEach(async () => {
-    await api?.process.kill9();
+    await api?.process.kill();
     await expectInvariants(processes.service);
   });
   afterAll(() => processes.close());
@@ -42,7 +41,7 @@ describe('with more to do than a process can', () => {
     return { httpStatus: response.status, body: await response.json() };
   }
 
-  async function expectToWorkAgain({ url, post }: RunningApi): Promise<void> {
+  async function expectToWorkAgain({ url, post }: ApiProcess): Promise<void> {
     const since = performance.now();
     await waitFor('the API to be ready', async () => (await readiness(url)).httpStatus === 200);
     console.log(`Ready again after ${Math.round(performance.now() - since)} ms`);
@@ -70,14 +69,14 @@ describe('with more to do than a process can', () => {
         );
         return rows.length > 0;
       });
-      await expectFloodRefused(api as RunningApi, body);
+      await expectFloodRefused(api as ApiProcess, body);
       return waiting;
     });
     await Promise.all(stuck);
     await expectToWorkAgain(api);
   }, 240_000);
 
-  async function expectFloodRefused({ url, authorization }: RunningApi, body: object): Promise<void> {
+  async function expectFloodRefused({ url, authorization }: ApiProcess, body: object): Promise<void> {
     const requests = Array.from({ length: 2_000 }, () => body);
     const isAlive = async () => (await fetch(`${url}/healthz`)).status === 200;
     const [answers] = await Promise.all([

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { templateDatabase } from '../../support/processes/run-servers.ts';
-import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { startService, type TestService } from '../../support/service.ts';
-import { createDatabase, dropDatabase } from '../../support/stores/create-database.ts';
-import { allComplete, create, OwnRedis, payment, timed } from '../../support/stores/own-stores.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { allComplete, create, timed } from '../support/faults/refunds.ts';
+import { OwnRedis } from '../support/faults/stores.ts';
+import { templateDatabase } from '../support/processes/run-servers.ts';
+import { expectInvariants } from '../support/refunds/invariants.ts';
+import { newPayment } from '../support/refunds/payments.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { createDatabase, dropDatabase } from '../support/stores/create-database.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const createWaitMs = 500;
 
@@ -40,7 +42,7 @@ describe.skipIf(inject('redisUrl') === null)('without Redis', () => {
 
   async function expectAcceptedInTime(): Promise<void> {
     for (const processor of ['stripe', 'braintree']) {
-      const { status, body, ms } = await create(service, await payment(service, processor));
+      const { status, body, ms } = await create(service, await newPayment(service, { processor }));
       expect({ status, refund: body.data?.status }).toEqual({ status: 200, refund: 'processing' });
       expect(ms).toBeLessThan(createWaitMs + toleranceMs);
     }
@@ -49,7 +51,7 @@ describe.skipIf(inject('redisUrl') === null)('without Redis', () => {
   test('a Redis that is gone costs no creation, and what was accepted completes once it is back', async () => {
     await redis.start();
     await start();
-    await create(service, await payment(service, 'stripe'));
+    await create(service, await newPayment(service, { processor: 'stripe' }));
     await redis.stop();
     await expectAcceptedInTime();
     const ready = await service.call('GET', '/readyz');
@@ -63,7 +65,7 @@ describe.skipIf(inject('redisUrl') === null)('without Redis', () => {
   test('a Redis that is frozen costs no creation, and what was accepted completes once it goes on', async () => {
     await redis.start();
     await start();
-    await create(service, await payment(service, 'stripe'));
+    await create(service, await newPayment(service, { processor: 'stripe' }));
     redis.freeze();
     await expectAcceptedInTime();
     const list = await timed(service.call('GET', '/v1/refunds'));
@@ -80,7 +82,9 @@ describe.skipIf(inject('redisUrl') === null)('without Redis', () => {
     await service.sandbox.settings({ latencyMs: 150 });
     const ids: string[] = [];
     for (let index = 0; index < 10; index += 1) {
-      const transactionId = await payment(service, index % 2 === 0 ? 'stripe' : 'braintree');
+      const transactionId = await newPayment(service, {
+        processor: index % 2 === 0 ? 'stripe' : 'braintree',
+      });
       const { body } = await create(service, transactionId, { prefer: 'respond-async' });
       ids.push(body.data.id);
     }
@@ -105,7 +109,7 @@ describe.skipIf(inject('redisUrl') === null)('without Redis', () => {
       const since = performance.now();
       expect(await allComplete(service)).toBe(2);
       console.log(`Redis no longer ${how}, all complete after ${Math.round(performance.now() - since)} ms`);
-      const { body } = await create(service, await payment(service, 'stripe'));
+      const { body } = await create(service, await newPayment(service, { processor: 'stripe' }));
       expect(body.data.externalRefundId).not.toBeNull();
     },
   );

@@ -5,17 +5,14 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { migrate } from '../../../prisma/migrate.ts';
 import { freePort } from '../processes/free-port.ts';
-import type { ApiAnswer, TestService } from '../service.ts';
-import { waitFor } from '../wait-for.ts';
-import { createDatabase } from './create-database.ts';
-import { query } from './database-client.ts';
-import { type RunningPostgres, startPostgres } from './embedded-postgres.ts';
-import { type RunningRedis, startRedis } from './redis.ts';
+import { createDatabase } from '../stores/create-database.ts';
+import { query } from '../stores/database-client.ts';
+import { type RunningPostgres, startPostgres } from '../stores/embedded-postgres.ts';
+import { type RunningRedis, startRedis } from '../stores/redis.ts';
+import type { Breakable } from './breakable.ts';
 
-// Servers that a test may stop, freeze and empty, because nobody else works with them.
-
-/** A Redis that keeps its address while it comes and goes. */
-export class OwnRedis {
+/** A Redis for one test alone. It is empty after each start. */
+export class OwnRedis implements Breakable {
   readonly url: string;
   readonly #port: number;
   #running: RunningRedis | null = null;
@@ -25,7 +22,7 @@ export class OwnRedis {
     this.url = `redis://127.0.0.1:${port}`;
   }
 
-  /** Picks an address; the server is not started yet. */
+  /** Picks an address without starting the server. */
   static async prepare(): Promise<OwnRedis> {
     return new OwnRedis(await freePort());
   }
@@ -34,10 +31,14 @@ export class OwnRedis {
     this.#running = await startRedis({ port: this.#port });
   }
 
-  /** Ends it without notice; it comes back empty. */
-  async stop(): Promise<void> {
+  async kill(): Promise<void> {
     await this.#running?.stop();
     this.#running = null;
+  }
+
+  /** Redis saves nothing here, so that a crash makes no difference. */
+  async stop(): Promise<void> {
+    await this.kill();
   }
 
   freeze(): void {
@@ -55,8 +56,8 @@ export class OwnRedis {
   }
 }
 
-/** A PostgreSQL with one migrated database that keeps its address and its data while it comes and goes. */
-export class OwnPostgres {
+/** A PostgreSQL with one migrated database for one test alone. */
+export class OwnPostgres implements Breakable {
   readonly url: string;
   readonly #folder: string;
   readonly #durable: boolean;
@@ -71,8 +72,8 @@ export class OwnPostgres {
     this.url = url;
   }
 
-  /** @param durable true where it is to be ended without notice: else it would forget what it had just committed. */
-  static async start({ durable = false } = {}): Promise<OwnPostgres> {
+  /** @param durable true where it is killed: otherwise it would lose what was just committed. */
+  static async open({ durable = false } = {}): Promise<OwnPostgres> {
     const folder = mkdtempSync(join(tmpdir(), 'refund-own-postgres-'));
     chmodSync(folder, 0o755);
     const server = await startPostgres({ dataDir: join(folder, 'data'), durable });
@@ -91,20 +92,20 @@ export class OwnPostgres {
     this.#server = null;
   }
 
-  /** Ends it without notice, as a power cut does: it has to recover from its log when it starts again. */
-  async stopImmediately(): Promise<void> {
+  /** It has to recover from its log when it starts again. */
+  async kill(): Promise<void> {
     const server = this.#server;
     if (server !== null) process.kill(server.pid, 'SIGQUIT');
     await server?.exited;
     this.#server = null;
   }
 
-  async startAgain(): Promise<void> {
+  async start(): Promise<void> {
     const dataDir = join(this.#folder, 'data');
     this.#server = await startPostgres({ dataDir, port: this.#port, durable: this.#durable });
   }
 
-  /** Ends every connection, as an administrator can. */
+  /** Ends every connection of a client. */
   async disconnectAll(): Promise<void> {
     await query(
       this.url,
@@ -112,7 +113,6 @@ export class OwnPostgres {
     );
   }
 
-  /** Every process of it stops where it is: connections stay open and nothing is answered. */
   freeze(): void {
     this.#signalAll('SIGSTOP');
   }
@@ -128,53 +128,19 @@ export class OwnPostgres {
 
   #signalAll(signal: NodeJS.Signals): void {
     const parent = this.#server?.pid;
-    if (parent === undefined) throw new Error('The server does not run.');
+    if (parent === undefined) throw new Error('PostgreSQL is not running.');
     const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(parent)], { encoding: 'utf8' });
-    // The parent first: stopped, it makes no further children; continued last, it finds all of them alive.
+    // A stopped parent forks no further children, and one that is continued last finds all of them running.
     const pids = [parent, ...children.trim().split(/\s+/).map(Number)];
     for (const pid of signal === 'SIGSTOP' ? pids : pids.toReversed()) signalIfAlive(pid, signal);
   }
 }
 
-/** A connection's process may end at any moment, also between being listed and being signalled. */
+/** The process of a connection may end at any moment. */
 function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
-}
-
-/** An answer, and how long it took. */
-export async function timed(answer: Promise<ApiAnswer>): Promise<ApiAnswer & { ms: number }> {
-  const since = performance.now();
-  const { status, body, headers } = await answer;
-  return { status, body, headers, ms: Math.round(performance.now() - since) };
-}
-
-/** A new payment of 100.00 USD at the processor. */
-export async function payment({ sandbox }: TestService, processor: string): Promise<string> {
-  return await sandbox.transaction({ processor, amount: 10_000, currency: 'usd' });
-}
-
-/** Asks for a tenth of a payment back. */
-export async function create(
-  service: TestService,
-  transactionId: string,
-  headers: Record<string, string> = {},
-): Promise<ApiAnswer & { ms: number }> {
-  const processor = transactionId.startsWith('ch_') ? 'stripe' : 'braintree';
-  const body = { transactionId, amount: 1_000, reason: 'other', processor };
-  return await timed(service.call('POST', '/v1/refunds', { body, headers }));
-}
-
-/** Waits until every refund on record has completed, cancelled ones aside; answers how many there are. */
-export async function allComplete({ deps }: TestService): Promise<number> {
-  await waitFor(
-    'every refund to complete',
-    async () =>
-      (await deps.db.refund.count({ where: { status: { notIn: ['completed', 'cancelled'] } } })) === 0,
-    { intervalMs: 100 },
-  );
-  return await deps.db.refund.count();
 }

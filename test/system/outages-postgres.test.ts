@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { closeDependencies, openDependencies } from '../../../shared/dependencies.ts';
-import { openLog } from '../../../shared/platform/log.ts';
-import type { QueueWorker } from '../../../shared/platform/queues.ts';
-import { startWorkers } from '../../../worker/start-workers.ts';
-import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { type ApiAnswer, startService, type TestService } from '../../support/service.ts';
-import { queueBackends } from '../../support/stores/backends.ts';
-import { allComplete, create, OwnPostgres, payment, timed } from '../../support/stores/own-stores.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { closeDependencies, openDependencies } from '../../shared/dependencies.ts';
+import { openLog } from '../../shared/platform/log.ts';
+import type { QueueWorker } from '../../shared/platform/queues.ts';
+import { startWorkers } from '../../worker/start-workers.ts';
+import { allComplete, create, timed } from '../support/faults/refunds.ts';
+import { OwnPostgres } from '../support/faults/stores.ts';
+import { expectInvariants } from '../support/refunds/invariants.ts';
+import { newPayment } from '../support/refunds/payments.ts';
+import { type ApiAnswer, startService, type TestService } from '../support/service.ts';
+import { queueBackends } from '../support/stores/backends.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const createWaitMs = 1_000;
 
@@ -23,7 +25,7 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
   let worker: QueueWorker;
 
   beforeAll(async () => {
-    postgres = await OwnPostgres.start();
+    postgres = await OwnPostgres.open();
     const settings = { CREATE_WAIT_MS: createWaitMs };
     service = await startService({ databaseUrl: postgres.url, backend, workers: 0, settings });
     worker = service.startWorker();
@@ -37,12 +39,12 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
 
   test('a database that is gone is told at once, and everything works when it is back', async () => {
     await service.sandbox.settings({ latencyMs: 300 });
-    const transactionId = await payment(service, 'stripe');
+    const transactionId = await newPayment(service, { processor: 'stripe' });
     const open = await create(service, transactionId, async);
     await postgres.stop();
     await expectNotReady();
     await expectUnavailable(transactionId, open.body.data.id, 5_000);
-    await postgres.startAgain();
+    await postgres.start();
     await expectEverythingWorks();
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
     await expectKeyToBeFree(transactionId);
@@ -50,7 +52,7 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
 
   test('a client whose verdict a hanging database holds back is answered all the same', async () => {
     await service.sandbox.settings({ latencyMs: 500 });
-    const transactionId = await payment(service, 'stripe');
+    const transactionId = await newPayment(service, { processor: 'stripe' });
     const waiting = create(service, transactionId, keyOf(transactionId));
     await waitFor('the refund to be on its way', () =>
       service.deps.db.refund.findFirst({ where: { transactionId, attempts: { some: {} } } }),
@@ -65,10 +67,10 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
   });
 
   test('a database that hangs keeps nobody waiting for long, and 503 means that nothing was done', async () => {
-    const known = await create(service, await payment(service, 'stripe'));
+    const known = await create(service, await newPayment(service, { processor: 'stripe' }));
     const caught = await createInARow(24);
     postgres.freeze();
-    const transactionId = await payment(service, 'stripe');
+    const transactionId = await newPayment(service, { processor: 'stripe' });
     await Promise.all([
       expectUnavailable(transactionId, known.body.data.id, frozenAnswerMs),
       expectNotReady(),
@@ -84,7 +86,9 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
 
   /** Starts creations one after the other, so that whatever happens next meets them at different steps. */
   async function createInARow(count: number) {
-    const payments = await Promise.all(Array.from({ length: count }, () => payment(service, 'stripe')));
+    const payments = await Promise.all(
+      Array.from({ length: count }, () => newPayment(service, { processor: 'stripe' })),
+    );
     const creating = payments.map(async (transactionId, index) => {
       await sleep(index * 4);
       const headers = index % 3 === 0 ? { ...async, 'idempotency-key': `freeze-${transactionId}` } : async;
@@ -159,7 +163,7 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
     );
     const readyMs = Math.round(performance.now() - since);
     for (const processor of ['stripe', 'braintree']) {
-      expect((await create(service, await payment(service, processor))).status).toBe(200);
+      expect((await create(service, await newPayment(service, { processor }))).status).toBe(200);
     }
     await allComplete(service);
     const completeMs = Math.round(performance.now() - since);
@@ -170,14 +174,14 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
 
   test('API and worker start while the database is gone, and work once it is there', async () => {
     await worker.close();
-    const { body } = await create(service, await payment(service, 'stripe'), async);
+    const { body } = await create(service, await newPayment(service, { processor: 'stripe' }), async);
     await postgres.stop();
     const deps = openDependencies(service.settings, openLog('silent', 'late'));
     deps.queues.wake({ id: body.data.id, processor: 'stripe' });
     const late = startWorkers(deps);
     // Long enough for every part of both to have tried once.
     await sleep(1_500);
-    await postgres.startAgain();
+    await postgres.start();
     const since = performance.now();
     await allComplete(service);
     const ms = Math.round(performance.now() - since);
