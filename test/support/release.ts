@@ -9,4 +9,4 @@ export const isRelease = process.env.RELEASE === 'true';
 export const systemBackends: readonly QueueBackend[] = isRelease ? queueBackends : queueBackends.slice(-1);
 
 /** A test that only runs before a release. It is not registered otherwise, because CI rejects skipped tests. */
-export const releaseTest: (...args: Parameters<typeof test>) => void = isRelease ? test : () => {};
+export const releaseTest: (title: string, run: () => Promise<void>) => void = isRelease ? test : () => {};

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceError } from '../../../shared/platform/errors.ts';
 import { cancelRefund } from '../../../shared/refunds/lifecycle/cancel.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
@@ -58,14 +60,31 @@ export async function request({ run, organization, transactionId }: Stage, { dep
 export async function cancel(stage: Stage, { deps }: Actor): Promise<void> {
   const refund = await stage.refund();
   if (refund === null) return;
-  const outcome = await cancelRefund(deps, {
+  const asked = {
     refundId: refund.id,
     organizationId: refund.organizationId,
     environment: refund.environment,
     actor: `key:${stage.organization.keys.test.id}`,
     idempotencyKey: null,
-  });
+  };
+  const outcome = await whileUnavailable(() => cancelRefund(deps, asked));
   if (outcome.kind === 'cancelled') stage.wasToldCancelled = true;
+}
+
+const mostRepetitions = 20;
+const repeatPauseMs = 100;
+
+/** Repeats a request that is answered with 503, as a client does: on a busy machine another one may hold the payment. */
+async function whileUnavailable<T>(send: () => Promise<T>): Promise<T> {
+  for (let repetitions = 0; ; repetitions += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      const isUnavailable = error instanceof ServiceError && error.code === 'service_unavailable';
+      if (!isUnavailable || repetitions === mostRepetitions) throw error;
+      await sleep(repeatPauseMs);
+    }
+  }
 }
 
 async function accepted(stage: Stage, healthy: Actor): Promise<void> {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 
-// What the bench measures is no matter of tests; that it measures everything is.
+// Tests that the bench measures everything, not what it measures.
 
 const timeoutMs = 900_000;
 const root = resolve(import.meta.dirname, '..', '..', '..');
@@ -39,14 +39,14 @@ describe('npm run bench', () => {
     'create and wait for the verdict',
     'get',
     'list of 25',
-  ])('has rates and latencies of: %s', (title) => {
+  ])('prints rates and latencies of: %s', (title) => {
     const numbers = numbersOf(title);
     expect(numbers).toHaveLength(5);
     for (const number of numbers) expect(number).not.toBeNaN();
     expect(numbers[0]).toBeGreaterThan(0);
   });
 
-  test('has the rate of refunds created and completed', () => {
+  test('prints the rate of refunds created and completed', () => {
     const [service, p50, p99, naked, kept] = cellsOf('created and completed').map((cell) => cell.trim());
     expect([p50, p99]).toEqual(['-', '-']);
     for (const rate of [service, naked, kept]) expect(rate).toMatch(/^[\d,.]+$/);
@@ -59,13 +59,13 @@ describe('npm run bench', () => {
     'request to processor without load, p99 ms',
     'memory of the API after the run, MB',
     'memory of the worker after the run, MB',
-  ])('has, of the service and the naked pipeline: %s', (title) => {
+  ])('prints for the service and the naked pipeline: %s', (title) => {
     const numbers = numbersOf(title);
     expect(numbers).toHaveLength(2);
     for (const number of numbers) expect(number).not.toBeNaN();
   });
 
-  test("has the start of the service's API, and the sizes of its tables", () => {
+  test("prints the start of the service's API and the sizes of its tables", () => {
     expect(numbersOf('start of the API to its first answer, ms')[0]).toBeGreaterThan(0);
     const [rows, tableMb, indexMb, updates] = numbersOf('refund');
     expect(rows).toBeGreaterThan(1_000);

@@ -12,12 +12,12 @@ const hourMs = 60 * 60 * 1000;
 
 const falseTime = 'false-system-time';
 
-/** What starts a process on a machine whose clock is ahead. */
+/** Arguments that start a process on a machine whose clock is ahead. */
 function ahead(ms: number, settings: Record<string, string> = {}) {
   return [{ ...settings, FALSE_TIME_AHEAD_MS: String(ms) }, falseTime] as const;
 }
 
-describe.each(queueBackends)('on machines whose clocks are wrong, queues on $name', (backend) => {
+describe.each(queueBackends)('machines whose clocks are wrong, queues on $name', (backend) => {
   const databaseUrl = useDatabase();
   let processes: Deployment;
 
@@ -44,14 +44,14 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
     return ids;
   }
 
-  // Each way round on one kind of queue, because queues carry no times of refunds.
+  // One direction for each backend, because queues carry no times of refunds.
   const skewed =
     backend.name === 'redis'
       ? { api: 'ahead', apiMs: hourMs, worker: 'behind', workerMs: -hourMs }
       : { api: 'behind', apiMs: -hourMs, worker: 'ahead', workerMs: hourMs };
 
   test.each([skewed])(
-    'an API an hour $api and a worker an hour $worker complete refunds as others do',
+    'an API an hour $api and a worker an hour $worker complete refunds',
     async ({ apiMs, workerMs }) => {
       const { service } = processes;
       const [api, worker] = await Promise.all([
@@ -82,7 +82,7 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
     expect(Number(rows[0]?.seconds)).toBeLessThan(60);
   }
 
-  test('a worker whose clock is an hour ahead leaves alone what is due later', async () => {
+  test('a worker whose clock is an hour ahead does not touch refunds that are due later', async () => {
     const { service } = processes;
     const settings = { SETTLEMENT_BASE_MS: '600000', SETTLEMENT_CAP_MS: '600000' };
     const worker = await processes.startWorker(...ahead(hourMs, settings));
@@ -90,7 +90,7 @@ describe.each(queueBackends)('on machines whose clocks are wrong, queues on $nam
     const dueInMs = (waiting.dueAt ?? waiting.updatedAt).getTime() - Date.now();
     expect(dueInMs).toBeGreaterThan(500_000);
     expect(dueInMs).toBeLessThan(700_000);
-    // One that nobody was woken for shows that the worker has swept since.
+    // A refund without a job shows that the worker has swept since.
     const swept = await accept(service, 'stripe');
     await service.deps.db.refundWork.updateMany({ where: { refundId: swept }, data: { enqueuedAt: null } });
     const open = [waiting, await untilAccepted(swept)];

@@ -13,8 +13,8 @@ import '../../support/processes/run-servers.ts';
 
 const async = { prefer: 'respond-async' };
 
-// The PostgreSQL that `npm run dev` brings, started again when it ends, on a disk of its own.
-describe.skipIf(!inject('disks'))('when the disk of PostgreSQL is full', () => {
+// The PostgreSQL of `npm run dev`, which is restarted when it ends, on its own disk.
+describe.skipIf(!inject('disks'))('a full disk of PostgreSQL', () => {
   let disk: SmallDisk;
   let database: DevDatabase;
   let service: TestService;
@@ -45,7 +45,7 @@ describe.skipIf(!inject('disks'))('when the disk of PostgreSQL is full', () => {
     disk?.remove();
   });
 
-  /** Creates refunds until one is refused, because pages that are there already take some; answers all answers. */
+  /** Creates refunds until one is refused, because existing pages have room for some; returns all answers. */
   async function createUntilRefused(): Promise<(ApiAnswer & { transactionId: string })[]> {
     const answers: (ApiAnswer & { transactionId: string })[] = [];
     await waitFor(
@@ -85,12 +85,12 @@ describe.skipIf(!inject('disks'))('when the disk of PostgreSQL is full', () => {
     expect(reserved).toBe(0n);
   }
 
-  /** With room again: the same request, with the same key, is carried out now, and everything completes. */
+  /** Expects the refused request to succeed with the same key, and everything to complete. */
   async function expectToGoOn(refused: string): Promise<void> {
     const since = performance.now();
     const headers = { ...async, 'idempotency-key': `full-${refused}` };
     const again = await waitFor(
-      'the same request to be carried out',
+      'the same request to succeed',
       async () => {
         const answer = await create(service, refused, headers);
         return answer.status === 200 ? answer : null;
@@ -104,12 +104,12 @@ describe.skipIf(!inject('disks'))('when the disk of PostgreSQL is full', () => {
     console.log(`Room again: accepted after ${acceptedMs} ms, all ${count} complete after ${completeMs} ms`);
   }
 
-  test('creations are answered 503 and leave nothing half done, and everything goes on when there is room', async () => {
+  test('refuses creations with 503 and leaves nothing half done, and everything continues when there is room', async () => {
     await service.sandbox.settings({ latencyMs: 500 });
     for (const processor of ['stripe', 'braintree', 'stripe']) {
       expect((await create(service, await newPayment(service, { processor }), async)).status).toBe(200);
     }
-    await waitFor('them to be on their way', async () => {
+    await waitFor('some refunds to be sent', async () => {
       const sent = { attempts: { some: {} }, externalRefundId: null };
       return (await service.deps.db.refund.count({ where: sent })) > 0;
     });
@@ -124,7 +124,7 @@ describe.skipIf(!inject('disks'))('when the disk of PostgreSQL is full', () => {
     await expectToGoOn(refused);
   });
 
-  test('a PostgreSQL that ends because it cannot write its log comes back by itself when there is room', async () => {
+  test('ends PostgreSQL when it cannot write its log, and PostgreSQL restarts when there is room', async () => {
     const transactionId = await newPayment(service, { processor: 'stripe' });
     await create(service, transactionId, async);
     disk.fill();

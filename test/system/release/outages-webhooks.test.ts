@@ -14,12 +14,12 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const gone = { stripe: 'failed', braintree: 'settlement_declined' };
 
-/** That the money came back. */
+/** A webhook about money that was returned. */
 function returned(processor: ProcessorName, refund: RefundRecord) {
   return webhookAbout(processor, { ...newsOf(refund), processorStatus: gone[processor] });
 }
 
-/** A refund that has completed here and come back there, unnoticed. */
+/** A refund that is completed on record and whose money the processor has returned since. */
 async function returnedRefund(service: TestService, processor: ProcessorName) {
   const transactionId = await newPayment(service, { processor });
   const { body } = await service.call('POST', '/v1/refunds', {
@@ -30,7 +30,7 @@ async function returnedRefund(service: TestService, processor: ProcessorName) {
   return refund;
 }
 
-describe('without PostgreSQL', () => {
+describe('while PostgreSQL is down', () => {
   let postgres: OwnPostgres;
   let service: TestService;
   let webhooks: Webhooks;
@@ -48,7 +48,7 @@ describe('without PostgreSQL', () => {
   });
 
   test.each(['stripe', 'braintree'] as const)(
-    'a webhook of %s is put off with 503, and taken when the processor sends it again',
+    'a webhook of %s is answered with 503, and processed when the processor sends it again',
     async (processor) => {
       const refund = await returnedRefund(service, processor);
       const webhook = returned(processor, refund);
@@ -60,7 +60,7 @@ describe('without PostgreSQL', () => {
       await postgres.start();
       expect((await rowOf(service, refund.id)).work).toBeNull();
       await waitFor(
-        'the webhook to be taken',
+        'the webhook to be processed',
         async () => (await webhooks.send(processor, webhook, address)).status === 200,
       );
       await untilStatus(service, refund.id, 'failed');
@@ -68,13 +68,13 @@ describe('without PostgreSQL', () => {
     },
   );
 
-  test('a webhook whose commit breaks off is put off with 503, and on record once when it is sent again', async () => {
+  test('a webhook whose commit fails is answered with 503, and is on record once when it is sent again', async () => {
     const refund = await returnedRefund(service, 'stripe');
     const webhook = returned('stripe', refund);
     await service.deps.db.$executeRaw`
       CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql AS
       'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`;
-    // A constraint that is deferred is checked by the commit, so that its connection ends there.
+    // The commit checks a deferred constraint, so that the connection ends during the commit.
     await service.deps.db.$executeRaw`
       CREATE CONSTRAINT TRIGGER break_commit AFTER INSERT ON processor_event
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION end_connection()`;
@@ -90,7 +90,7 @@ describe('without PostgreSQL', () => {
   });
 });
 
-describe('with workers that are killed', () => {
+describe('when workers are killed', () => {
   const databaseUrl = useDatabase();
   let processes: Deployment;
   let service: TestService;
@@ -116,7 +116,7 @@ describe('with workers that are killed', () => {
   });
   afterAll(() => processes.close());
 
-  test('a webhook that arrives while none is left is on record, and the next one reads', async () => {
+  test('a webhook that arrives without a worker is on record, and the next worker reads the refund', async () => {
     const refund = await returnedRefund(service, 'stripe');
     await worker.kill();
     const answer = await webhooks.send('stripe', returned('stripe', refund));
@@ -126,20 +126,29 @@ describe('with workers that are killed', () => {
       resyncRequestedAt: expect.any(Date),
     });
     worker = await processes.startWorker();
-    // The queue may still count on the worker that died, for its lock and a check.
-    await waitFor('the next one to read', async () => (await rowOf(service, refund.id)).status === 'failed');
+    // The queue may wait until the lock of the killed worker has expired.
+    await waitFor(
+      'the next worker to read the refund',
+      async () => (await rowOf(service, refund.id)).status === 'failed',
+    );
   });
 
-  test('one that is killed while it reads leaves the reading to the next one', async () => {
+  test('a worker that is killed while it reads a refund leaves the reading to the next one', async () => {
     const refund = await returnedRefund(service, 'braintree');
     await service.sandbox.settings({ latencyMs: 1_500 });
     await webhooks.send('braintree', returned('braintree', refund));
-    await waitFor('the reading', async () => (await rowOf(service, refund.id)).leasedUntil !== null);
+    await waitFor(
+      'the worker to read the refund',
+      async () => (await rowOf(service, refund.id)).leasedUntil !== null,
+    );
     await worker.kill();
     const { status, dueAt } = await rowOf(service, refund.id);
     expect([status, dueAt]).toEqual(['completed', expect.any(Date)]);
     await service.sandbox.settings({ latencyMs: 0 });
     worker = await processes.startWorker();
-    await waitFor('the next one to read', async () => (await rowOf(service, refund.id)).status === 'failed');
+    await waitFor(
+      'the next worker to read the refund',
+      async () => (await rowOf(service, refund.id)).status === 'failed',
+    );
   });
 });

@@ -21,8 +21,8 @@ const inFolder = useTemporaryFolder();
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
 
-// Everything that is deployed, as it is deployed: compiled, without tsx.
-describe.each(queueBackends)('in production, queues on $name', (backend) => {
+// Compiled and without tsx, as it is deployed.
+describe.each(queueBackends)('a production deployment, queues on $name', (backend) => {
   const databaseUrl = useEmptyDatabase();
   const compiled = compiledIn(inject('compiledFolder'));
   let env: Record<string, string>;
@@ -51,7 +51,7 @@ describe.each(queueBackends)('in production, queues on $name', (backend) => {
     return process;
   }
 
-  /** Runs a compiled command to its end; answers its stdout. */
+  /** Runs a compiled command and returns its output. */
   async function command(entry: string, ...args: string[]): Promise<string> {
     const { stdout } = await run(process.execPath, [compiled.entry(entry), ...args], {
       cwd: root,
@@ -85,7 +85,7 @@ describe.each(queueBackends)('in production, queues on $name', (backend) => {
     await api.stop();
   });
 
-  test('migrated, set up and started from what was compiled, it completes a refund on each processor', async () => {
+  test('completes a refund at each processor after migration and set-up', async () => {
     expect(await command('prisma/migrate-main.js')).toMatch(/^Applied /m);
     const key = await setUpOrganization();
     const api = start('api/main.js');

@@ -7,7 +7,7 @@ vi.setConfig({ testTimeout: 900_000 });
 
 const storm = useStorm();
 
-test('whatever is sent to create refunds, the answer is one that is declared; each 200 is one refund', async () => {
+test('any request to create a refund gets a documented answer, and each 200 is one refund', async () => {
   const { service } = storm.exposed;
   const before = await service.deps.db.refund.count();
   const { outcomes, enough } = await storm.strike('createRefund');
@@ -22,7 +22,7 @@ test('whatever is sent to create refunds, the answer is one that is declared; ea
   await expectInvariants(service);
 });
 
-test('whatever is sent to cancel refunds while workers send them, too', async () => {
+test('any request to cancel a refund gets a documented answer while workers send refunds', async () => {
   const { service } = storm.exposed;
   await service.sandbox.settings({ autoSettleMs: 200 });
   service.startWorker();
@@ -32,7 +32,7 @@ test('whatever is sent to cancel refunds while workers send them, too', async ()
   }
 });
 
-test('after the storm every refund comes to its end, and the records agree with the processors', async () => {
+test('every refund ends after the storm, and the records agree with the processors', async () => {
   const { service } = storm.exposed;
   await waitFor(
     'no refund to be processing',
