@@ -5,7 +5,7 @@ import { findChromium } from './support/dashboard/browser.ts';
 import { canMountDisks } from './support/faults/small-disk.ts';
 import { compileService, removeCompiled } from './support/processes/compiled-service.ts';
 import { templateDatabase } from './support/processes/run-servers.ts';
-import { createDatabase, sealTemplate } from './support/stores/create-database.ts';
+import { createDatabase, sealTemplate } from './support/stores/database-client.ts';
 import { startPostgres } from './support/stores/embedded-postgres.ts';
 import { findRedisServer, type RunningRedis, startRedis } from './support/stores/redis.ts';
 

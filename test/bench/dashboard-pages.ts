@@ -6,10 +6,9 @@ import { runMain } from '../../shared/platform/run-main.ts';
 import { DashboardVisitor } from '../support/dashboard/dashboard-visitor.ts';
 import { fillLifelikeRefunds } from '../support/refunds/lifelike-refunds.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { createDatabase } from '../support/stores/create-database.ts';
-import { withClient } from '../support/stores/database-client.ts';
+import { createDatabase, withClient } from '../support/stores/database-client.ts';
 import { startPostgres } from '../support/stores/embedded-postgres.ts';
-import { type Recording, recordStatements } from '../support/stores/recorded-statements.ts';
+import { type Recording, recordStatements } from '../support/stores/statements.ts';
 
 // node --import tsx test/bench/dashboard-pages.ts [--refunds 100000] [--rounds 30]: what the server takes for each page of
 // the dashboard, with its queries and its bytes, on a PostgreSQL of its own whose cache is warm; no network between.

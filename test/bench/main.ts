@@ -9,15 +9,12 @@ import {
   removeCompiled,
 } from '../support/processes/compiled-service.ts';
 import { findRedisServer } from '../support/stores/redis.ts';
-import { measureFigures } from './figures.ts';
+import { measureFigures, readTableSizes } from './figures.ts';
 import { measureLoads } from './measure.ts';
 import { type BenchOptions, parseOptions, type QueueKind } from './options.ts';
-import { startNaked, startService } from './pipelines.ts';
-import { report } from './report.ts';
-import { readTableSizes } from './resources.ts';
-import { buildRows, loadsFor, type QueueResult, warningsOf } from './results.ts';
-import { requireNoFailure } from './single-requests.ts';
-import { startStores } from './stores.ts';
+import { startNaked, startService, startStores } from './pipelines.ts';
+import { requireNoFailure } from './requests.ts';
+import { buildRows, loadsFor, type QueueResult, report, warningsOf } from './results.ts';
 import { drawSvg } from './svg.ts';
 
 // npm run bench: what the service does per second, beside the same work without any safety. docs/performance.md tells how to

@@ -1,9 +1,8 @@
+import { readStatementCount, untilQuiet } from './figures.ts';
 import { type LoadResult, runLoad } from './load.ts';
 import type { BenchOptions } from './options.ts';
 import type { Pipeline } from './pipelines.ts';
-import type { LoadId } from './requests.ts';
-import { drain } from './single-requests.ts';
-import { readStatementCount, untilQuiet } from './statements.ts';
+import { drain, type LoadId } from './requests.ts';
 
 /** What a load came to, over all rounds. */
 export interface Measured {

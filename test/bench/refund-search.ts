@@ -9,10 +9,9 @@ import { encodeCursor } from '../../shared/refunds/queries/refund-cursor.ts';
 import type { RefundFilter } from '../../shared/refunds/queries/refund-filter.ts';
 import { countRefunds, searchRefunds } from '../../shared/refunds/queries/search-refunds.ts';
 import { fillRefunds } from '../support/refunds/many-refunds.ts';
-import { createDatabase } from '../support/stores/create-database.ts';
-import { withClient } from '../support/stores/database-client.ts';
+import { createDatabase, withClient } from '../support/stores/database-client.ts';
 import { startPostgres } from '../support/stores/embedded-postgres.ts';
-import { recordStatements } from '../support/stores/recorded-statements.ts';
+import { recordStatements } from '../support/stores/statements.ts';
 
 // node --import tsx test/bench/refund-search.ts [--refunds 100000] [--rounds 50]: what reading costs in an organization
 // with that many refunds and two neighbours of half its size, on a PostgreSQL of its own whose cache is warm.

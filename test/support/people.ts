@@ -6,8 +6,8 @@ import { createUser } from '../../shared/people/users.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
 import { type Database, openDatabase, type Role } from '../../shared/platform/database.ts';
 import { type Logger, openLog } from '../../shared/platform/log.ts';
-import { madeBeforeTests } from './dashboard/made-before-tests.ts';
-import { type StoppedClock, stoppedClock } from './stopped-clock.ts';
+import { type StoppedClock, stoppedClock } from './clocks.ts';
+import { madeBeforeTests } from './made-before-tests.ts';
 import { useDatabase } from './stores/database.ts';
 
 /** A person with the password to sign in with. */

@@ -1,4 +1,4 @@
-import { madeBeforeTests } from './dashboard/made-before-tests.ts';
+import { madeBeforeTests } from './made-before-tests.ts';
 import { type ServiceOptions, startService, type TestService } from './service.ts';
 import { postgresQueues } from './stores/backends.ts';
 import { useDatabase } from './stores/database.ts';

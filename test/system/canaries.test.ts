@@ -22,8 +22,7 @@ import { postgresQueues, queueBackends } from '../support/stores/backends.ts';
 import { useDatabase } from '../support/stores/database.ts';
 import { withClient } from '../support/stores/database-client.ts';
 import { byteColumns, everyCell } from '../support/stores/database-content.ts';
-import { type RunningRedis, startRedis } from '../support/stores/redis.ts';
-import { everyRedisKey } from '../support/stores/redis-content.ts';
+import { everyRedisKey, type RunningRedis, startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 vi.setConfig({ hookTimeout: 500_000 });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { madeBeforeTests } from '../support/dashboard/made-before-tests.ts';
+import { madeBeforeTests } from '../support/made-before-tests.ts';
 import { useDatabase } from '../support/stores/database.ts';
 import { type Combination, type Run, slice } from './crash-matrix/combinations.ts';
 import { crashPoints } from './crash-matrix/crash-points.ts';

@@ -6,7 +6,6 @@ import { noteComplaints } from '../support/dashboard/browser.ts';
 import { addPerson, signInAt, useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
 import { type Device, devices, fillWithRefunds, setStage } from '../support/dashboard/dashboard-stage.ts';
 import { anyRefund, visitsOf } from '../support/dashboard/dashboard-visits.ts';
-import { madeBeforeTests } from '../support/dashboard/made-before-tests.ts';
 import {
   accessibilityProblems,
   layoutShiftOf,
@@ -14,6 +13,7 @@ import {
   takeScreenshot,
   unreadableParts,
 } from '../support/dashboard/page-inspection.ts';
+import { madeBeforeTests } from '../support/made-before-tests.ts';
 import { isRelease } from '../support/release.ts';
 import { useService } from '../support/use-service.ts';
 

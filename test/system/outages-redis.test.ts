@@ -7,7 +7,7 @@ import { expectInvariants } from '../support/refunds/invariants.ts';
 import { newPayment } from '../support/refunds/payments.ts';
 import { isRelease, releaseTest } from '../support/release.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { createDatabase, dropDatabase } from '../support/stores/create-database.ts';
+import { createDatabase, dropDatabase } from '../support/stores/database-client.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const createWaitMs = 500;

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { madeBeforeTests } from '../../support/dashboard/made-before-tests.ts';
 import { CommitDelayingProxy } from '../../support/faults/commit-delaying-proxy.ts';
+import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
-import { madeBeforeTests } from '../../support/dashboard/made-before-tests.ts';
 import { CommitDelayingProxy } from '../../support/faults/commit-delaying-proxy.ts';
+import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { templateDatabase } from '../processes/run-servers.ts';
-import { createDatabase, dropDatabase } from './create-database.ts';
+import { createDatabase, dropDatabase } from './database-client.ts';
 
 /**
  * Gives a test file, or a `describe` block, a migrated database of its own. To be called before the hooks that use

@@ -17,9 +17,9 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../processes/free-port.ts';
 import { type Reaper, startReaper } from '../processes/reaper.ts';
-import { type Account, accountFor, launchAs } from '../processors/server-account.ts';
 import { alreadyInUse, claimDataDirectory, releaseDataDirectory } from './data-directory.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+import { type Account, accountFor, launchAs } from './server-account.ts';
 
 export interface PostgresOptions {
   /** Kept for the next start; without it, a temporary folder that is removed at the end. */

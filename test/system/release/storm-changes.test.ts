@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { useStorm } from '../../support/http/use-storm.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { useStorm } from '../../support/storm/use-storm.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 vi.setConfig({ testTimeout: 900_000 });

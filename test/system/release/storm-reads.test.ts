@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { changingOperations, useStorm } from '../../support/http/use-storm.ts';
+import { changingOperations, useStorm } from '../../support/storm/use-storm.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
 

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import type { ServiceSettings } from '../../../shared/platform/config.ts';
-import { madeBeforeTests } from '../dashboard/made-before-tests.ts';
-import { type RawAnswer, rawRequest, sendBytes } from '../http/raw-http.ts';
+import { madeBeforeTests } from '../made-before-tests.ts';
 import type { TestService } from '../service.ts';
 import { useService } from '../use-service.ts';
+import { type RawAnswer, rawRequest, sendBytes } from './raw-http.ts';
 
 /** The service behind a real socket, for requests that no client would make. */
 export interface ExposedService {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { errorSchema } from '../../../api/http/error-schema.ts';
 import { errorCatalogue } from '../../../shared/platform/errors.ts';
-import type { Operation, ServedDocument } from './openapi-document.ts';
+import type { Operation, ServedDocument } from '../http/openapi-document.ts';
 import { requestsTo, type StormRequest, type StormSources } from './storm-requests.ts';
 
 /** The same requests each time, so that a change is held against what was good before it; `STORM_SEED=7` sends others. */

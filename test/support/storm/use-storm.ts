@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { madeBeforeTests } from '../dashboard/made-before-tests.ts';
-import { type ExposedService, useExposedService } from '../processes/exposed-service.ts';
+import { type ExposedService, useExposedService } from '../http/exposed-service.ts';
+import { readDocument, type ServedDocument } from '../http/openapi-document.ts';
+import { madeBeforeTests } from '../made-before-tests.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { unknownRefundId } from '../refunds/refund-records.ts';
-import { readDocument, type ServedDocument } from './openapi-document.ts';
 import { type StormReport, storm } from './storm.ts';
 
 export interface Storm {

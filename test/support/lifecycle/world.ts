@@ -9,17 +9,17 @@ import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { sweep } from '../../../worker/schedule/sweep.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
-import type { HeldTime } from '../held-time.ts';
+import type { HeldTime } from '../clocks.ts';
 import { webhookAbout } from '../processors/signed-webhooks.ts';
 import type { Webhooks } from '../processors/webhooks.ts';
+import { type Ledger, readLedger } from '../refunds/ledger.ts';
+import { ledgerViolations, orphanViolations } from '../refunds/ledger-rules.ts';
+import { newPayment } from '../refunds/payments.ts';
+import { refundDirectly } from '../refunds/refund-directly.ts';
+import { recordsOf, rowOf } from '../refunds/refund-records.ts';
 import type { ApiAnswer, TestService } from '../service.ts';
-import { type Ledger, readLedger } from './ledger.ts';
-import { ledgerViolations, orphanViolations } from './ledger-rules.ts';
-import type { JobCall, Trouble } from './lifecycle-job-model.ts';
-import type { LifecycleModel, ModelPayment, ProcessorName, Sight } from './lifecycle-model.ts';
-import { newPayment } from './payments.ts';
-import { refundDirectly } from './refund-directly.ts';
-import { recordsOf, rowOf } from './refund-records.ts';
+import type { JobCall, Trouble } from './job-model.ts';
+import type { LifecycleModel, ModelPayment, ProcessorName, Sight } from './model.ts';
 
 const hourMs = 3_600_000;
 

@@ -7,7 +7,7 @@ import {
   type ModelPayment,
   type ModelRefund,
   paymentAt,
-} from './lifecycle-model.ts';
+} from './model.ts';
 
 /** What a call to the processor can meet: nothing, a refusal without effect, or a lost answer with or without one. */
 export const troubles = ['none', 'rate-limit', 'error-503', 'reset', 'reset-after-apply'] as const;

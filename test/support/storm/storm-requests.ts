@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import type { Operation, ServedDocument } from '../http/openapi-document.ts';
 import { hostileJson, hostileText, hostileValue, mutilated } from './hostile-values.ts';
-import type { Operation, ServedDocument } from './openapi-document.ts';
 import { arbitraryOf, type KnownValues } from './schema-arbitrary.ts';
 
 /** A request as it goes over the wire: the target and the headers are what HTTP allows, and nothing else is certain. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { crash, firstCall, needsWork, type Trouble, troubles, work } from './lifecycle-job-model.ts';
-import type { LifecycleModel, ModelRefund } from './lifecycle-model.ts';
-import * as lifecycle from './lifecycle-model.ts';
-import type { LifecycleWorld } from './lifecycle-world.ts';
+import { crash, firstCall, needsWork, type Trouble, troubles, work } from './job-model.ts';
+import type { LifecycleModel, ModelRefund } from './model.ts';
+import * as lifecycle from './model.ts';
+import type { LifecycleWorld } from './world.ts';
 
 /** The real thing under a sequence of commands, and what has been done to it, in words. */
 export interface LifecycleRun {
