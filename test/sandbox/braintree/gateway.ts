@@ -2,10 +2,15 @@ import type { Account, Answer, Call, Execution, Gateway, Outage } from '../excha
 import type { Operation, Target } from '../faults.ts';
 import { CREDIT_PREFIX, findPayment, namesOf, scopeOf } from '../payments.ts';
 import type { Sandbox } from '../state.ts';
-import { authenticate } from './authenticate.ts';
 import { BraintreeRefusal, notFound } from './errors.ts';
 import { refundSale } from './refund.ts';
-import { type BraintreeRequest, findCredit, searchCriteria, transactionParameters } from './request.ts';
+import {
+  authenticate,
+  type BraintreeRequest,
+  findCredit,
+  searchCriteria,
+  transactionParameters,
+} from './request.ts';
 import { oncePerKey } from './request-key.ts';
 import { searchTransactions } from './search.ts';
 import { voidTransaction } from './void.ts';
