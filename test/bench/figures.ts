@@ -13,7 +13,7 @@ const delaysPerSecond = 40;
 
 type Both<T> = Record<Pipeline['name'], T>;
 
-/** Measures what is measured without a load, and takes the rest from the loads. */
+/** Measures what needs no load, and computes the rest from the loads. */
 export async function measureFigures(
   pipelines: Both<Pipeline>,
   measured: MeasuredLoads,
@@ -56,7 +56,7 @@ function processFigures({ service, naked }: Both<Pipeline>): Figure[] {
     naked: residentBytes(naked[role].pid) / 1e6,
     digits: 0,
   });
-  // The naked API is not compiled, so its start says nothing.
+  // The naked API is not compiled, so that its start does not compare.
   const start = { title: 'start of the API to its first answer, ms', naked: null, digits: 0 };
   return [{ ...start, service: service.startUpMs }, memory('api'), memory('worker')];
 }
@@ -68,15 +68,14 @@ async function forBoth<T>(
   return { service: await measure(service), naked: await measure(naked) };
 }
 
-/** One refund at a time, with nothing else to do. */
+/** The pause between refunds, which are sent one at a time. */
 const pauseMs = 50;
 const warmUp = 5;
 const payment = 'ch_delay';
 
 /**
- * Measures how long refunds take from the request to the processor's acceptance, by the processor's clock, which is this
- * machine's and counts whole milliseconds. The sandbox accepts as soon as it has read the request, so nothing of it is the
- * processor's own time.
+ * Measures how long refunds take from the request to the processor's acceptance, in whole milliseconds. The sandbox
+ * accepts at once, so that the processor adds no time.
  * @returns milliseconds, one entry per refund.
  */
 export async function measureDelays(pipeline: Pipeline, count: number): Promise<number[]> {
@@ -98,12 +97,12 @@ export async function measureDelays(pipeline: Pipeline, count: number): Promise<
 
 const refunds = 20;
 const idleMs = 3_000;
-/** The queue ends its job after the refund is completed. */
+/** The job ends after the refund is completed. */
 const afterLastMs = 500;
 
 /**
- * Statements that have reached a pipeline's database: BEGIN and COMMIT count, statements inside of functions do not, those of
- * the bench itself neither. A queue in PostgreSQL is part of it.
+ * Statements that have reached a pipeline's database, with BEGIN, COMMIT and those of a queue in PostgreSQL, without
+ * statements inside of functions and those of the bench.
  */
 export async function readStatementCount({ databaseUrl }: Pipeline): Promise<number> {
   await query(databaseUrl, 'create extension if not exists pg_stat_statements');
@@ -117,7 +116,7 @@ export async function readStatementCount({ databaseUrl }: Pipeline): Promise<num
   return rows[0].calls;
 }
 
-/** What one refund costs from creation to completion while nothing else happens; what runs anyway is taken off. */
+/** Statements per refund from creation to completion, without those that are sent anyway. */
 export async function countStatementsPerRefund(pipeline: Pipeline): Promise<number> {
   await untilQuiet(pipeline);
   const idle = await statementsWithin(pipeline, idleMs);
@@ -134,7 +133,7 @@ export async function countStatementsPerRefund(pipeline: Pipeline): Promise<numb
 
 const quietMs = 1_000;
 
-/** Waits until what a load left behind is done: webhooks of the processor, for example, come later than completion. */
+/** Waits until the work of a load is done; webhooks of the processor, for example, come after completion. */
 export async function untilQuiet(pipeline: Pipeline): Promise<void> {
   const isQuiet = async () => {
     const first = await statementsWithin(pipeline, quietMs);
@@ -150,7 +149,7 @@ async function statementsWithin(pipeline: Pipeline, ms: number): Promise<number>
   return (await readStatementCount(pipeline)) - before;
 }
 
-/** Over SQL, because a request would itself send statements. */
+/** With SQL, because a request would itself send statements. */
 async function isNothingProcessing({ databaseUrl }: Pipeline): Promise<boolean> {
   const sql = `select /* of the bench */ from refund where status = 'processing' limit 1`;
   return (await query(databaseUrl, sql)).length === 0;

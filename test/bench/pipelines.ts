@@ -17,7 +17,7 @@ import type { BenchOptions, QueueKind } from './options.ts';
 import { preloadNaked, preloadService } from './preload.ts';
 import { knownPaymentAmount, knownPayments, Requests } from './requests.ts';
 
-/** An API and a worker of one kind, as processes of their own, with a database and a sandbox of their own. */
+/** An API, a worker, a database and a sandbox. */
 export interface Pipeline {
   name: 'service' | 'naked';
   url: string;
@@ -39,7 +39,7 @@ export interface PipelineOptions {
   folder: string;
 }
 
-/** Starts the service as production runs it: compiled, with its default settings but for the rate limit. */
+/** Starts the service as in production: compiled, with default settings, without a rate limit. */
 export async function startService(place: PipelineOptions): Promise<Pipeline> {
   const { options, stores, compiled } = place;
   const encryptionKey = randomBytes(32).toString('base64');
@@ -87,7 +87,7 @@ const nakedTable = `
     updated_at timestamptz not null);
   create index on refund (created_at)`;
 
-/** The shell's settings are taken away, so that everybody measures the same. */
+/** Removes settings of this shell. */
 const noSettings = Object.fromEntries(settingNames.map((name) => [name, undefined]));
 
 interface Program {
@@ -131,14 +131,14 @@ async function startProcesses(
   return { name, url, api: apiProcess, worker: workerProcess, startUpMs, stop };
 }
 
-/** What both pipelines keep their data in. */
+/** The stores of both pipelines. */
 export interface Stores {
   postgres: RunningPostgres;
   redis: RunningRedis | null;
   stop(): Promise<void>;
 }
 
-/** Starts PostgreSQL as `npm run dev` does, with its statements counted, and Redis for queues that are there. */
+/** Starts PostgreSQL, which counts statements, and Redis for queues on Redis. */
 export async function startStores(queue: QueueKind): Promise<Stores> {
   const settings = {
     shared_preload_libraries: 'pg_stat_statements',
@@ -164,7 +164,7 @@ export interface SandboxProcess {
   stop(): Promise<void>;
 }
 
-/** Starts a sandbox that keeps its state in a folder, made where it is missing, and knows the payments of the bench. */
+/** Starts a sandbox with the payments of the bench. @param folder is created if missing. */
 export async function startSandboxProcess(folder: string, autoSettleMs: number): Promise<SandboxProcess> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();

@@ -4,14 +4,14 @@ import type { Measured, MeasuredLoads } from './measure.ts';
 import type { BenchOptions, QueueKind, RowId } from './options.ts';
 import type { LoadId } from './requests.ts';
 
-/** What a run with one kind of queue came to. */
+/** The results for one kind of queue. */
 export interface QueueResult {
   queue: QueueKind;
   rows: Row[];
   figures: Figure[];
   /** Of the service; null without --preload. */
   tables: TableSize[] | null;
-  /** What keeps the numbers from being taken at their word. */
+  /** Reasons to doubt the numbers. */
   warnings: string[];
 }
 
@@ -73,7 +73,7 @@ const recipes: readonly RowRecipe[] = [
     id: 'wait',
     title: 'create and wait for the verdict',
     load: 'wait',
-    // Nobody can wait at the naked pipeline, so what it creates and completes stands against it.
+    // The naked pipeline has no waiting, so that its completions are compared.
     perSecond: { service: answered, naked: completed },
     hasLatencies: true,
   },
@@ -117,7 +117,7 @@ export function warningsOf(measured: MeasuredLoads): string[] {
       .filter(([, { failures }]) => failures > 0)
       .map(
         ([name, { failures, firstFailure }]) =>
-          `${load}, ${name}: ${failures} requests were not answered with 200 and do not count; the first: ${firstFailure}`,
+          `${load}, ${name}: ${failures} requests failed and do not count. The first: ${firstFailure}`,
       ),
   );
 }
@@ -132,7 +132,7 @@ function perSecond(count: number, ms: number): number {
   return (count / ms) * 1000;
 }
 
-/** Writes what was measured as Markdown. */
+/** The results as Markdown. */
 export function report(results: readonly QueueResult[], options: BenchOptions): string {
   return [conditions(options), ...results.map(section)].join('\n\n');
 }

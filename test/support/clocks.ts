@@ -2,8 +2,8 @@ import type { Clock } from '../../shared/platform/clock.ts';
 import type { Database } from '../../shared/platform/database.ts';
 
 /**
- * The time of a service and of its database, which stands still until a test puts it forward. The database has to be
- * that test's own.
+ * The time of a service and of its database, which stands still until a test advances it. Only for a database that no
+ * other test uses.
  */
 export class HeldTime implements Clock {
   #now = new Date();
@@ -12,7 +12,7 @@ export class HeldTime implements Clock {
     return this.#now;
   }
 
-  /** Holds the time from here on. */
+  /** Stops the time. */
   async hold(db: Database): Promise<void> {
     await this.advance(db, 0);
   }
@@ -26,7 +26,7 @@ export class HeldTime implements Clock {
   }
 }
 
-/** A clock that goes only when a test puts it forward. */
+/** A clock that a test sets. */
 export interface StoppedClock {
   /** Milliseconds since 1970. */
   ms: number;

@@ -1,14 +1,14 @@
 import net from 'node:net';
 
-/** For how long what was cut off is under way; long enough for whoever sent it to give up and clean up. */
+/** How long a cut-off request is under way: long enough for its sender to give up and clean up. */
 const delayMs = 700;
 
-/** What is cut off next: the commit of a transaction that moves a refund, or the statement that calls a function. */
+/** The request to cut off: the commit of a transaction that moves a refund, or a statement that calls a function. */
 type Cut = { what: 'commit' | 'create_refunds' | 'cancel_refund'; delayMs: number; thenGone: boolean };
 
 /**
- * Stands between a service and its PostgreSQL. On demand it breaks a connection in the moment of a commit, and lets the
- * commit arrive all the same, at once or later, as a network address translation or a pooler can.
+ * A proxy between a service and its PostgreSQL. On demand it breaks a connection during a commit and still delivers the
+ * commit, at once or later, as a NAT or a connection pooler can.
  */
 export class CommitDelayingProxy {
   readonly url: string;
@@ -34,15 +34,15 @@ export class CommitDelayingProxy {
     return proxy;
   }
 
-  /** Breaks the next connection that commits a transaction in which a refund moves; the commit arrives later. */
+  /** Breaks the next connection that commits a transaction with `move_refunds`; the commit arrives later. */
   cutNextCommit(): void {
     this.#armed = { what: 'commit', delayMs, thenGone: false };
   }
 
   /**
-   * Breaks the next connection that sends a statement which calls this function.
-   * @param arrives when the statement does; `at once` means that only its answer is lost.
-   * @param options.thenGone true when all other connections break then, and none can be made until `comeBack` is called.
+   * Breaks the next connection that calls the function.
+   * @param arrives when the statement arrives; `at once` loses only its answer.
+   * @param options.thenGone true to break all connections and refuse new ones until `comeBack`.
    */
   cutNextCall(
     what: 'create_refunds' | 'cancel_refund',
@@ -56,12 +56,12 @@ export class CommitDelayingProxy {
     this.#isGone = false;
   }
 
-  /** True until something was cut off. */
+  /** True until a request was cut off. */
   get isArmed(): boolean {
     return this.#armed !== null;
   }
 
-  /** Connections that were cut off and whose last statement PostgreSQL has not finished. */
+  /** Cut-off connections whose last statement PostgreSQL has not finished. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -118,13 +118,13 @@ export class CommitDelayingProxy {
   }
 }
 
-/** Reads from what a client sends which statements it has executed, also prepared ones. */
+/** Parses the statements, also prepared ones, in a client's messages. */
 class StatementReader {
   readonly #prepared = new Map<string, string>();
   #rest = Buffer.alloc(0);
   #isStarted = false;
 
-  /** The texts of the statements that are executed in these bytes. */
+  /** The texts of the statements that these bytes execute. */
   read(bytes: Buffer): string[] {
     this.#rest = Buffer.concat([this.#rest, bytes]);
     const executed: string[] = [];

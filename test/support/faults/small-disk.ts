@@ -3,21 +3,20 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A file system of its own that a test can fill up. */
+/** A file system that a test can fill. */
 export interface SmallDisk {
   /** Where it is mounted. */
   folder: string;
-  /** Takes all the room that is left. */
   fill(): void;
-  /** Gives it back. */
+  /** Frees what `fill` took. */
   clear(): void;
-  /** Nothing may have files open there any more. */
+  /** No files may be open there. */
   remove(): void;
 }
 
 /**
  * Mounts a file system in memory.
- * @returns null where that is not allowed, as it is for everybody but root.
+ * @returns null where that is not allowed, usually because the user is not root.
  */
 export function mountSmallDisk(megabytes: number): SmallDisk | null {
   const folder = mkdtempSync(join(tmpdir(), 'refund-disk-'));
@@ -33,14 +32,14 @@ export function mountSmallDisk(megabytes: number): SmallDisk | null {
     fill: () => fillUp(folder, ballast),
     clear: () => rmSync(ballast, { force: true }),
     remove: () => {
-      // Lazily: it is gone from the tree at once, and for good when the last file there is closed.
+      // Lazily, because a process may still close its files.
       spawnSync('umount', ['--lazy', folder]);
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** Again and again, because others write there, too, and give room back. */
+/** Repeats, because other processes free space meanwhile. */
 function fillUp(folder: string, ballast: string): void {
   for (;;) {
     const { bsize, bavail } = statfsSync(folder);
@@ -53,7 +52,7 @@ function fillUp(folder: string, ballast: string): void {
   }
 }
 
-/** True where a disk can be mounted at all. */
+/** True when this user can mount a disk. */
 export function canMountDisks(): boolean {
   const disk = mountSmallDisk(1);
   disk?.remove();

@@ -2,13 +2,13 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** The user that PostgreSQL runs as when we are root, which it refuses to be. */
+/** The user to run PostgreSQL as; it refuses to run as root. */
 export interface Account {
   uid: number;
   gid: number;
 }
 
-/** What to hand to `spawn` to run a command as an account. */
+/** The arguments for `spawn`. */
 export interface Launch {
   command: string;
   args: string[];
@@ -17,8 +17,8 @@ export interface Launch {
 
 /**
  * Chooses the account for a data directory: its owner when it exists, else `postgres` or `nobody`.
- * @returns null when we are not root and everything runs as ourselves.
- * @throws Error when the directory belongs to someone we cannot become.
+ * @returns null without root, when PostgreSQL runs as the current user.
+ * @throws Error when the directory belongs to a user that this process cannot become.
  */
 export function accountFor(dataDir: string): Account | null {
   const own = process.getuid?.();
@@ -36,9 +36,9 @@ export function accountFor(dataDir: string): Account | null {
 }
 
 /**
- * Prepares a command to run as an account. Where the account cannot enter a folder that it needs, such as a project
- * below /root, the command keeps one of root's rights: to pass through.
- * @param needed files and folders that the command uses, beside itself.
+ * Prepares a command to run as an account. If the account cannot enter a folder that it needs, such as a project below
+ * /root, the command keeps root's right to pass through folders.
+ * @param needed files and folders that the command uses.
  */
 export function launchAs(account: Account | null, command: string, args: string[], needed: string[]): Launch {
   if (account === null) return { command, args, options: {} };

@@ -2,19 +2,19 @@ import pg from 'pg';
 import { openDatabase } from '../../../shared/platform/database.ts';
 import { withClient } from './database-client.ts';
 
-/** A statement as it was sent, with the values of its parameters. */
+/** A statement with the values of its parameters. */
 export interface Statement {
   text: string;
   values: unknown[];
 }
 
 export interface Recording {
-  /** What has been sent so far on connections that were opened after the beginning. */
+  /** Statements so far. */
   statements: Statement[];
   stop(): void;
 }
 
-/** Takes down every statement that this process sends with parameters, or could, to PostgreSQL; only one at a time. */
+/** Records every parameterized statement that this process sends to PostgreSQL. Only one recording may run. */
 export function recordStatements(): Recording {
   const statements: Statement[] = [];
   const { prototype } = pg.Client;
@@ -39,7 +39,7 @@ export interface QueryPlan {
   text: string;
   /** Every node as `Index Only Scan on refund using refund_list`. */
   nodes: string[];
-  /** Pages of tables and indexes that were looked at, each as often as that. */
+  /** How many pages of tables and indexes were read, with repetitions. */
   pages: number;
 }
 
@@ -52,7 +52,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Does the work on a connection of its own, and then has every query that it sent explained and measured once more. */
+/** Does the work, then runs EXPLAIN ANALYZE for each of its queries. */
 export async function plansOf(databaseUrl: string, work: Work): Promise<QueryPlan[]> {
   const recording = recordStatements();
   const db = openDatabase(databaseUrl, { poolSize: 1 });

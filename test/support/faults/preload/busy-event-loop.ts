@@ -1,5 +1,4 @@
-// Loaded into a process before anything else, this keeps its event loop busy for BUSY_FOR_MS once it gets SIGUSR2: in
-// pieces of BUSY_PIECE_MS, between which it gets to do something else, as it does with too many requests.
+// At SIGUSR2, keeps the event loop busy for BUSY_FOR_MS in pieces of BUSY_PIECE_MS, as too many requests do.
 
 const forMs = Number(process.env.BUSY_FOR_MS ?? 0);
 const pieceMs = Number(process.env.BUSY_PIECE_MS ?? 0);

@@ -1,6 +1,5 @@
-// Loaded into a process before anything else, this gives it a machine whose clock is wrong by FALSE_TIME_AHEAD_MS, and
-// is set by FALSE_TIME_JUMP_MS when the process gets SIGUSR2. What a machine cannot have wrong, its monotonic time, is
-// left alone.
+// Moves the system clock of a process by FALSE_TIME_AHEAD_MS, and by FALSE_TIME_JUMP_MS at SIGUSR2. The monotonic clock
+// stays right.
 
 let aheadMs = Number(process.env.FALSE_TIME_AHEAD_MS ?? 0);
 process.on('SIGUSR2', () => {
