@@ -37,7 +37,7 @@ describe('a process that is killed or frozen, with every answer of the processor
     const { MATRIX: asked = usualCount } = process.env;
     const count = asked === 'full' ? all.length : Number(asked);
     const result = await playAll(matrix, slice(all, count, seed), {
-      tell: (soFar) => console.log(`So far: ${describeResult(soFar)}\n${soFar.violations.join('\n')}`),
+      report: (soFar) => console.log(`So far: ${describeResult(soFar)}\n${soFar.violations.join('\n')}`),
     });
     console.log(`Crash matrix: ${describeResult(result)} (of ${all.length} combinations, seed ${seed})`);
     for (const title of result.missed) console.log(`Missed its point: ${title}`);

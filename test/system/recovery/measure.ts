@@ -10,12 +10,12 @@ import {
 import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** What happens to refunds that are on their way, as a line of the table. */
+/** What breaks, as a line of the table. */
 export type Scenario = string;
 
 const processors = ['stripe', 'braintree'] as const;
 
-/** Refunds that are on their way when a store goes: more than the places that workers have. */
+/** Open refunds when a store breaks: more than workers handle at once. */
 const backlog = 40;
 
 const patience = { timeoutMs: 180_000 };
@@ -28,9 +28,9 @@ interface Bench {
 }
 
 /**
- * Breaks things one after the other under refunds that are on their way.
+ * Breaks one thing after the other while refunds are open.
  * @param compiledFolder where the service is compiled.
- * @returns for every scenario the milliseconds from the moment that it broke until the last refund was completed.
+ * @returns for every scenario the milliseconds until the last refund was completed.
  */
 export async function measureRecovery(
   queues: 'postgres' | 'redis',
@@ -47,7 +47,7 @@ export async function measureRecovery(
     QUEUE_PREFIX: `recovery-${process.pid}`,
     LOG_LEVEL: 'silent' as const,
     LOOKUP_SETTLE_DELAY_MS: undefined,
-    // The API that accepts the refunds shares its event loop with the sandbox and with what measures.
+    // The API shares its event loop with the sandbox and this program.
     MAX_EVENT_LOOP_DELAY_MS: 0,
   };
   const processes = await deploy({
@@ -90,7 +90,7 @@ async function measureAll(bench: Bench): Promise<void> {
   report('PostgreSQL is restarted', await backlogUntilCompleted(processes, restart));
 }
 
-/** Leaves a worker running for what comes next. */
+/** Leaves a worker running for the next scenarios. */
 async function workerKilled({ processes, report }: Bench): Promise<void> {
   const { service, startWorker } = processes;
   const doomed = await startWorker();
@@ -109,7 +109,7 @@ async function workerKilled({ processes, report }: Bench): Promise<void> {
   const killing = doomed.kill();
   const since = performance.now();
   await Promise.all([killing, startWorker()]);
-  // A worker that died before its call was sent has left a fault behind, which is not for those who come after it.
+  // A worker that was killed before its call has left its fault armed.
   await service.sandbox.clearFaults();
   await Promise.all(
     held.map(async ({ scenario, id }) => {
@@ -143,14 +143,14 @@ async function apiKilled({ processes, report }: Bench): Promise<void> {
   await cutOff;
 }
 
-/** Has a backlog accepted and, with the first of it on its way, breaks something. */
+/** Creates a backlog and breaks something once the first of it was sent. */
 async function backlogUntilCompleted({ service }: Deployment, breakIt: () => Promise<void>): Promise<number> {
   await service.sandbox.settings({ latencyMs: 300 });
   const accepting = Array.from({ length: backlog }, (_none, index) =>
     accept(service, processors[index % processors.length] ?? 'stripe'),
   );
   const ids = await Promise.all(accepting);
-  await waitFor('the first of them to be on their way', async () => {
+  await waitFor('the first refunds to be sent', async () => {
     const sent = { id: { in: ids }, attempts: { some: {} } };
     return (await service.deps.db.refund.count({ where: sent })) > 5;
   });
@@ -159,7 +159,7 @@ async function backlogUntilCompleted({ service }: Deployment, breakIt: () => Pro
   await untilCompleted(service, ids, patience);
   const ms = Math.round(performance.now() - since);
   await service.sandbox.settings({ latencyMs: 0 });
-  // So that the next scenario meets the service at rest.
+  // The next scenario starts with an idle service.
   await sleep(1_000);
   return ms;
 }
