@@ -11,6 +11,33 @@ class SystemFirst extends BaseSequencer {
 
 const globalSetup = 'test/global-setup.ts';
 
+const contributorProjects = [
+  { extends: true as const, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+  {
+    extends: true as const,
+    test: {
+      name: 'service',
+      globalSetup,
+      include: ['test/integration/**/*.test.ts', 'test/system/*.test.ts'],
+    },
+  },
+];
+
+/** `npm run test:system`, one file at a time, so that chaos and outages have the machine to themselves. */
+const releaseProjects = [
+  {
+    extends: true as const,
+    test: {
+      name: 'release',
+      globalSetup,
+      include: ['test/system/**/*.test.ts'],
+      env: { MATRIX: process.env.MATRIX ?? 'full' },
+    },
+  },
+];
+
+const isRelease = process.env.RELEASE === 'true';
+
 export default defineConfig({
   test: {
     sequence: { sequencer: SystemFirst },
@@ -18,29 +45,10 @@ export default defineConfig({
     // take longer than most files. A test must therefore undo whatever it changes globally: spies, clocks, listeners.
     pool: 'forks',
     isolate: false,
-    maxWorkers: 3,
+    maxWorkers: isRelease ? 1 : 3,
     // For tests that hang. No test asserts how fast something is: tests run on machines of any speed.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    projects: [
-      { extends: true, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
-      {
-        extends: true,
-        test: {
-          name: 'service',
-          globalSetup,
-          include: ['test/integration/**/*.test.ts', 'test/system/*.test.ts'],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'release',
-          globalSetup,
-          include: ['test/system/**/*.test.ts'],
-          env: { RELEASE: 'true', MATRIX: process.env.MATRIX ?? 'full' },
-        },
-      },
-    ],
+    projects: isRelease ? releaseProjects : contributorProjects,
   },
 });

@@ -1,16 +1,17 @@
 import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
-import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
-import { noteComplaints } from '../../support/dashboard/browser.ts';
-import { addPerson, signInAt, useDashboardBrowser } from '../../support/dashboard/dashboard-browser.ts';
-import { parseCsv } from '../../support/http/csv.ts';
-import { newEmail, type TestPerson } from '../../support/people.ts';
-import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
-import { rowOf, timelineOf, untilStatus } from '../../support/refunds/refund-records.ts';
-import { useService } from '../../support/use-service.ts';
+import { setPolicies } from '../../shared/policies/stored-policies.ts';
+import { createRefund } from '../../shared/refunds/lifecycle/create.ts';
+import { noteComplaints } from '../support/dashboard/browser.ts';
+import { addPerson, signInAt, useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
+import { parseCsv } from '../support/http/csv.ts';
+import { newEmail, type TestPerson } from '../support/people.ts';
+import { createdRefund } from '../support/refunds/flagged-refunds.ts';
+import { newPayment } from '../support/refunds/payments.ts';
+import { rowOf, timelineOf, untilStatus } from '../support/refunds/refund-records.ts';
+import { releaseTest } from '../support/release.ts';
+import { useService } from '../support/use-service.ts';
 
 describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () => {
   const service = useService();
@@ -81,7 +82,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(complaints).toEqual([]);
   });
 
-  test('creates a key that works until it is revoked', async () => {
+  releaseTest('creates a key that works until it is revoked', async () => {
     const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await press(page, 'Create a test key');
@@ -105,7 +106,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect((await use()).status).toBe(401);
   });
 
-  test('copies a secret repeatedly, and by hand where a page may not copy', async () => {
+  releaseTest('copies a secret repeatedly, and by hand where a page may not copy', async () => {
     const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await press(page, 'Create a test key');
@@ -146,7 +147,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(complaints).toEqual([]);
   });
 
-  test('sees the decision of another member while the page of a refund is open', async () => {
+  releaseTest('sees the decision of another member while the page of a refund is open', async () => {
     const refund = await refundAskedByAgent();
     const page = await pageOf(operator, `/refunds/${refund.id}`);
     await mark(page);
@@ -162,29 +163,32 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(await timelineOf(service, refund.id)).toEqual(['refund.approval_required', 'refund.cancelled']);
   });
 
-  test('sees the current text when a dialog opens, which does not change while it is open', async () => {
-    await service.sandbox.settings({ autoSettleMs: null });
-    const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
-    const { id } = await createdRefund(service, 'braintree', { transactionId });
-    const page = await pageOf(operator, `/refunds/${id}`);
-    await page.getByText('The processor accepted it').waitFor();
-    // The text of a page that was opened before the refund was sent.
-    const makeStale = () =>
-      page.evaluate(() => {
-        const words = document.querySelector('#cancel p');
-        if (words !== null) words.textContent = 'What has not been sent is cancelled at once.';
-      });
-    const words = page.locator('#cancel p');
-    const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
-    await makeStale();
-    await words.filter({ hasText: 'Braintree has it already' }).waitFor({ state: 'attached' });
-    await press(page, 'Cancel the refund');
-    await makeStale();
-    await refreshed();
-    await refreshed();
-    expect(await words.textContent()).toContain('What has not been sent');
-    expect(await page.getByRole('dialog').count()).toBe(1);
-  });
+  releaseTest(
+    'sees the current text when a dialog opens, which does not change while it is open',
+    async () => {
+      await service.sandbox.settings({ autoSettleMs: null });
+      const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
+      const { id } = await createdRefund(service, 'braintree', { transactionId });
+      const page = await pageOf(operator, `/refunds/${id}`);
+      await page.getByText('The processor accepted it').waitFor();
+      // The text of a page that was opened before the refund was sent.
+      const makeStale = () =>
+        page.evaluate(() => {
+          const words = document.querySelector('#cancel p');
+          if (words !== null) words.textContent = 'What has not been sent is cancelled at once.';
+        });
+      const words = page.locator('#cancel p');
+      const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
+      await makeStale();
+      await words.filter({ hasText: 'Braintree has it already' }).waitFor({ state: 'attached' });
+      await press(page, 'Cancel the refund');
+      await makeStale();
+      await refreshed();
+      await refreshed();
+      expect(await words.textContent()).toContain('What has not been sent');
+      expect(await page.getByRole('dialog').count()).toBe(1);
+    },
+  );
 
   test('creates a refund after a check of the payment and the policy, and sees it complete', async () => {
     const transactionId = await newPayment(service);
@@ -209,7 +213,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(refund).toMatchObject({ amount: 1_234n, initiatedBy: 'dashboard', reason: 'product_defective' });
   });
 
-  test('sees an error at its field, and keeps what was entered', async () => {
+  releaseTest('sees an error at its field, and keeps what was entered', async () => {
     const page = await pageOf(operator, '/refunds/new');
     await page.getByLabel('Transaction').fill(await newPayment(service));
     await page.getByLabel('Amount').fill('1000');
@@ -220,7 +224,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(await page.getByLabel('Amount').evaluate((input) => input === document.activeElement)).toBe(true);
   });
 
-  test('must give a reason for a rejection', async () => {
+  releaseTest('must give a reason for a rejection', async () => {
     const refund = await refundAskedByAgent();
     const page = await pageOf(operator, `/refunds/${refund.id}`);
     await press(page, 'Reject');
@@ -234,7 +238,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect((await rowOf(service, refund.id)).status).toBe('cancelled');
   });
 
-  test('cancels a refund that the processor can still cancel', async () => {
+  releaseTest('cancels a refund that the processor can still cancel', async () => {
     // It stays open at the processor.
     await service.sandbox.settings({ autoSettleMs: null });
     const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
@@ -247,7 +251,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect((await untilStatus(service, id, 'cancelled')).status).toBe('cancelled');
   });
 
-  test('finds a refund by any of its ids and by filters', async () => {
+  releaseTest('finds a refund by any of its ids and by filters', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const { transactionId, externalRefundId } = await untilStatus(service, id, 'completed');
     await createdRefund(service, 'braintree');
@@ -279,7 +283,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(await kept.locator('tbody tr').count()).toBe(words.length);
   });
 
-  test('exports a list to a file, and sees when it is complete', async () => {
+  releaseTest('exports a list to a file, and sees when it is complete', async () => {
     const { transactionId, id } = await createdRefund(service, 'stripe');
     const page = await pageOf(operator, `/refunds?q=${transactionId}`);
     const [download] = await Promise.all([
@@ -294,7 +298,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await page.getByText('1 refund', { exact: true }).waitFor();
   });
 
-  test('invites a person, who joins in another browser', async () => {
+  releaseTest('invites a person, who joins in another browser', async () => {
     const page = await pageOf(await addPerson(service, 'owner'), '/settings/members');
     const email = newEmail();
     await page.getByLabel('E-mail address').fill(email);
@@ -317,7 +321,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await third.getByText('This invitation is over').waitFor();
   });
 
-  test('opens, searches and approves refunds with the keyboard', async () => {
+  releaseTest('opens, searches and approves refunds with the keyboard', async () => {
     const refund = await refundAskedByAgent();
     const page = await browser.open();
     const { keyboard } = page;
@@ -358,7 +362,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await status(page, 'Completed');
   });
 
-  test('signs in, searches and reads without scripts', async () => {
+  releaseTest('signs in, searches and reads without scripts', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const page = await browser.open({ javaScriptEnabled: false });
     await signInAt(page, operator);
