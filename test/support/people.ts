@@ -73,13 +73,13 @@ function peopleOf(databaseUrl: string): TestPeople {
   };
 }
 
-/** What somebody has to show to begin a session, as the password is just now. */
+/** The proof that starts a session, for the current password. */
 export async function proofOf(db: Database, userId: string): Promise<Proof> {
   const { passwordHash } = await db.user.findUniqueOrThrow({ where: { id: userId } });
   return { userId, passwordHash };
 }
 
-/** An address that nobody has. */
+/** A new e-mail address. */
 export function newEmail(): string {
   return `person-${randomBytes(5).toString('hex')}@example.com`;
 }

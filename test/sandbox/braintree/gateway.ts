@@ -82,7 +82,7 @@ function operationOf(call: Call, action: Action | null, isCredit: boolean): Oper
       return isCredit ? 'refund.cancel' : 'refund.create';
     case 'search-ids':
     case 'search':
-      // Whoever looks for one refund knows its order id.
+      // A lookup of one refund searches by order id.
       return call.body.includes('"order_id"') ? 'refund.find' : 'refund.list';
     default:
       return null;

@@ -1,10 +1,11 @@
 import { expect, test, vi } from 'vitest';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { useStorm } from '../../support/storm/use-storm.ts';
+import { changingOperations, useStorm } from '../../support/storm/use-storm.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
 
+// The tests run in this order.
 const storm = useStorm();
 
 test('any request to create a refund gets a documented answer, and each 200 is one refund', async () => {
@@ -44,4 +45,18 @@ test('every refund ends after the storm, and the records agree with the processo
   console.info(
     `Refunds after the storm: ${byStatus.map(({ status, _count }) => `${status} ${_count}`).join(', ')}`,
   );
+});
+
+test('any request to another operation gets a documented answer and changes nothing', async () => {
+  const before = await storm.exposed.rowCounts();
+  const others = storm.served.operations
+    .map(({ operation }) => operation.operationId as string)
+    .filter((operationId) => !changingOperations.includes(operationId));
+  expect(others.length).toBeGreaterThan(0);
+  for (const operationId of others) {
+    const { outcomes, enough } = await storm.strike(operationId);
+    expect(outcomes['200'], operationId).toBeGreaterThan(enough);
+  }
+  const after = await storm.exposed.rowCounts();
+  expect({ ...after, payment: before.payment }).toEqual(before);
 });
