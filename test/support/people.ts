@@ -6,8 +6,8 @@ import { createUser } from '../../shared/people/users.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
 import { type Database, openDatabase, type Role } from '../../shared/platform/database.ts';
 import { type Logger, openLog } from '../../shared/platform/log.ts';
-import { madeBeforeTests } from './dashboard/made-before-tests.ts';
-import { type StoppedClock, stoppedClock } from './stopped-clock.ts';
+import { type StoppedClock, stoppedClock } from './clocks.ts';
+import { madeBeforeTests } from './made-before-tests.ts';
 import { useDatabase } from './stores/database.ts';
 
 /** A person with the password to sign in with. */
@@ -73,13 +73,13 @@ function peopleOf(databaseUrl: string): TestPeople {
   };
 }
 
-/** What somebody has to show to begin a session, as the password is just now. */
+/** The proof that starts a session, for the current password. */
 export async function proofOf(db: Database, userId: string): Promise<Proof> {
   const { passwordHash } = await db.user.findUniqueOrThrow({ where: { id: userId } });
   return { userId, passwordHash };
 }
 
-/** An address that nobody has. */
+/** A new e-mail address. */
 export function newEmail(): string {
   return `person-${randomBytes(5).toString('hex')}@example.com`;
 }

@@ -10,9 +10,10 @@ import { newEmail, type TestPerson } from '../support/people.ts';
 import { createdRefund } from '../support/refunds/flagged-refunds.ts';
 import { newPayment } from '../support/refunds/payments.ts';
 import { rowOf, timelineOf, untilStatus } from '../support/refunds/refund-records.ts';
+import { releaseTest } from '../support/release.ts';
 import { useService } from '../support/use-service.ts';
 
-describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () => {
+describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () => {
   const service = useService();
   const browser = useDashboardBrowser(service);
   let operator: TestPerson;
@@ -37,12 +38,12 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
   const confirm = (page: Page, name: string) =>
     page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
 
-  /** Tells the page apart from the same address loaded anew. */
+  /** Marks the page, to notice a reload. */
   const mark = (page: Page) =>
     page.evaluate(() => document.documentElement.setAttribute('data-mark', 'kept'));
   const isMarked = (page: Page) => page.evaluate(() => document.documentElement.hasAttribute('data-mark'));
 
-  /** As a program's agent asks for one, above what it may do alone. */
+  /** A refund by an agent that needs approval. */
   async function refundAskedByAgent(amount = 2_500n) {
     const owner = { organizationId: service.organization.id, environment: 'test' as const };
     const key = service.organization.keys.test;
@@ -62,7 +63,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     return refund;
   }
 
-  test('signs in, sees where, and signs out for good', async () => {
+  test('signs in, sees the organization, and signs out', async () => {
     const page = await browser.open();
     const complaints = noteComplaints(page);
     await page.goto(`${base}/refunds`);
@@ -70,7 +71,6 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await page.getByLabel('E-mail address').fill(operator.email);
     await page.getByLabel('Password').fill(operator.password);
     await press(page, 'Sign in');
-    // The page that was asked for, not just any.
     await page.waitForURL(`**${base}/refunds`);
     await page.getByRole('link', { name: 'Test organization' }).waitFor();
     await page.getByLabel(`Signed in as ${operator.email}`).click();
@@ -82,7 +82,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(complaints).toEqual([]);
   });
 
-  test('creates a key, has a program use it, revokes it, and the program is refused', async () => {
+  releaseTest('creates a key that works until it is revoked', async () => {
     const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await press(page, 'Create a test key');
@@ -106,7 +106,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect((await use()).status).toBe(401);
   });
 
-  test('copies again and again, and by hand where a page may not copy', async () => {
+  releaseTest('copies a secret repeatedly, and by hand where a page may not copy', async () => {
     const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await press(page, 'Create a test key');
@@ -126,7 +126,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(selected).toBe(await secret.locator('code').textContent());
   });
 
-  test('approves what an agent asked for, and sees it complete without a reload', async () => {
+  test("approves an agent's refund and sees it complete without a reload", async () => {
     const refund = await refundAskedByAgent();
     expect(refund.status).toBe('pending');
     const page = await pageOf(operator);
@@ -147,7 +147,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(complaints).toEqual([]);
   });
 
-  test('sees what somebody else decides about a refund while its page is open', async () => {
+  releaseTest('sees the decision of another member while the page of a refund is open', async () => {
     const refund = await refundAskedByAgent();
     const page = await pageOf(operator, `/refunds/${refund.id}`);
     await mark(page);
@@ -163,31 +163,34 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(await timelineOf(service, refund.id)).toEqual(['refund.approval_required', 'refund.cancelled']);
   });
 
-  test('reads in a dialog what holds when it opens, and nothing else once it is open', async () => {
-    await service.sandbox.settings({ autoSettleMs: null });
-    const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
-    const { id } = await createdRefund(service, 'braintree', { transactionId });
-    const page = await pageOf(operator, `/refunds/${id}`);
-    await page.getByText('The processor accepted it').waitFor();
-    // As a page has it that was opened before the refund was sent.
-    const makeStale = () =>
-      page.evaluate(() => {
-        const words = document.querySelector('#cancel p');
-        if (words !== null) words.textContent = 'What has not been sent is cancelled at once.';
-      });
-    const words = page.locator('#cancel p');
-    const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
-    await makeStale();
-    await words.filter({ hasText: 'Braintree has it already' }).waitFor({ state: 'attached' });
-    await press(page, 'Cancel the refund');
-    await makeStale();
-    await refreshed();
-    await refreshed();
-    expect(await words.textContent()).toContain('What has not been sent');
-    expect(await page.getByRole('dialog').count()).toBe(1);
-  });
+  releaseTest(
+    'sees the current text when a dialog opens, which does not change while it is open',
+    async () => {
+      await service.sandbox.settings({ autoSettleMs: null });
+      const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
+      const { id } = await createdRefund(service, 'braintree', { transactionId });
+      const page = await pageOf(operator, `/refunds/${id}`);
+      await page.getByText('The processor accepted it').waitFor();
+      // The text of a page that was opened before the refund was sent.
+      const makeStale = () =>
+        page.evaluate(() => {
+          const words = document.querySelector('#cancel p');
+          if (words !== null) words.textContent = 'What has not been sent is cancelled at once.';
+        });
+      const words = page.locator('#cancel p');
+      const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
+      await makeStale();
+      await words.filter({ hasText: 'Braintree has it already' }).waitFor({ state: 'attached' });
+      await press(page, 'Cancel the refund');
+      await makeStale();
+      await refreshed();
+      await refreshed();
+      expect(await words.textContent()).toContain('What has not been sent');
+      expect(await page.getByRole('dialog').count()).toBe(1);
+    },
+  );
 
-  test('creates a refund with the payment and the verdict in view, and sees it complete', async () => {
+  test('creates a refund after a check of the payment and the policy, and sees it complete', async () => {
     const transactionId = await newPayment(service);
     const page = await pageOf(operator, '/refunds');
     await page.getByRole('link', { name: 'Create a refund' }).first().click();
@@ -199,7 +202,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await page.getByRole('region', { name: 'Payment' }).getByText(transactionId).waitFor();
     expect(await page.getByText('Still refundable').count()).toBe(1);
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
-    // Twice in quick succession, as impatient people do.
+    // Two clicks must create one refund.
     await page.getByRole('button', { name: 'Refund 12.34 USD' }).dblclick();
     await page.getByText('The refund is on record').waitFor();
     await mark(page);
@@ -210,7 +213,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(refund).toMatchObject({ amount: 1_234n, initiatedBy: 'dashboard', reason: 'product_defective' });
   });
 
-  test('is told at the field what is wrong, and keeps what was entered', async () => {
+  releaseTest('sees an error at its field, and keeps what was entered', async () => {
     const page = await pageOf(operator, '/refunds/new');
     await page.getByLabel('Transaction').fill(await newPayment(service));
     await page.getByLabel('Amount').fill('1000');
@@ -221,7 +224,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(await page.getByLabel('Amount').evaluate((input) => input === document.activeElement)).toBe(true);
   });
 
-  test('has to say why a refund is rejected', async () => {
+  releaseTest('must give a reason for a rejection', async () => {
     const refund = await refundAskedByAgent();
     const page = await pageOf(operator, `/refunds/${refund.id}`);
     await press(page, 'Reject');
@@ -235,7 +238,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect((await rowOf(service, refund.id)).status).toBe('cancelled');
   });
 
-  test('cancels a refund that the processor still lets go', async () => {
+  releaseTest('cancels a refund that the processor can still cancel', async () => {
     // It stays open at the processor.
     await service.sandbox.settings({ autoSettleMs: null });
     const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
@@ -248,7 +251,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect((await untilStatus(service, id, 'cancelled')).status).toBe('cancelled');
   });
 
-  test('finds a refund by any of its ids, and filters the others away', async () => {
+  releaseTest('finds a refund by any of its ids and by filters', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const { transactionId, externalRefundId } = await untilStatus(service, id, 'completed');
     await createdRefund(service, 'braintree');
@@ -280,7 +283,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(await kept.locator('tbody tr').count()).toBe(words.length);
   });
 
-  test('takes what a list shows along as a file, and is told when all of it is there', async () => {
+  releaseTest('exports a list to a file, and sees when it is complete', async () => {
     const { transactionId, id } = await createdRefund(service, 'stripe');
     const page = await pageOf(operator, `/refunds?q=${transactionId}`);
     const [download] = await Promise.all([
@@ -295,7 +298,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await page.getByText('1 refund', { exact: true }).waitFor();
   });
 
-  test('invites somebody, who joins in another browser', async () => {
+  releaseTest('invites a person, who joins in another browser', async () => {
     const page = await pageOf(await addPerson(service, 'owner'), '/settings/members');
     const email = newEmail();
     await page.getByLabel('E-mail address').fill(email);
@@ -318,7 +321,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await third.getByText('This invitation is over').waitFor();
   });
 
-  test('does it all with the keyboard: goes to the refunds, searches, and approves', async () => {
+  releaseTest('opens, searches and approves refunds with the keyboard', async () => {
     const refund = await refundAskedByAgent();
     const page = await browser.open();
     const { keyboard } = page;
@@ -359,7 +362,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await status(page, 'Completed');
   });
 
-  test('signs in, searches and reads without scripts', async () => {
+  releaseTest('signs in, searches and reads without scripts', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const page = await browser.open({ javaScriptEnabled: false });
     await signInAt(page, operator);

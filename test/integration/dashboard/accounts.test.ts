@@ -6,8 +6,7 @@ import { createUser } from '../../../shared/people/users.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { sendHeld } from '../../support/dashboard/held-request.ts';
-import { withClient } from '../../support/stores/database-client.ts';
-import { waitForLock } from '../../support/stores/wait-for-lock.ts';
+import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });

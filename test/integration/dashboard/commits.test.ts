@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
-import { madeBeforeTests } from '../../support/dashboard/made-before-tests.ts';
+import { CommitDelayingProxy } from '../../support/faults/commit-delaying-proxy.ts';
+import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
 import { startService } from '../../support/service.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
-import { CommitDelayingProxy } from '../../support/stores/commit-delaying-proxy.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

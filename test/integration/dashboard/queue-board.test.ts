@@ -3,13 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { accessDemanded, type BoardAccess } from '../../../api/dashboard/queues/board-routes.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { noteComplaints, openBrowser } from '../../support/dashboard/browser.ts';
-import { madeBeforeTests } from '../../support/dashboard/made-before-tests.ts';
 import { startBoard, type TestBoard } from '../../support/dashboard/queue-board.ts';
+import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
 import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
+import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { postgresQueues, queueBackends } from '../../support/stores/backends.ts';
 import { useEmptyDatabase } from '../../support/stores/database.ts';
-import { OwnPostgres, OwnRedis } from '../../support/stores/own-stores.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const prefix = '/dashboard/queues';
@@ -359,7 +359,7 @@ describe('a PostgreSQL that does not answer', () => {
   let postgres: OwnPostgres;
   let board: TestBoard;
   beforeAll(async () => {
-    postgres = await OwnPostgres.start();
+    postgres = await OwnPostgres.open();
     board = await startBoard(postgres.url, postgresQueues, { workers: false });
     await board.queues.ping();
   });

@@ -5,7 +5,7 @@ import { newId } from '../../../shared/platform/ids.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { withClient } from '../../support/stores/database-client.ts';
-import { plansOf } from '../../support/stores/query-plans.ts';
+import { plansOf } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });

@@ -18,10 +18,9 @@ import {
 import { signIn } from '../../../shared/people/sign-in.ts';
 import { openDatabase } from '../../../shared/platform/database.ts';
 import { outcomesOf, proofOf, type TestPerson, usePeople } from '../../support/people.ts';
-import { withClient } from '../../support/stores/database-client.ts';
+import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
-import { recordStatements } from '../../support/stores/recorded-statements.ts';
-import { waitForLock } from '../../support/stores/wait-for-lock.ts';
+import { recordStatements } from '../../support/stores/statements.ts';
 
 const people = usePeople();
 const minuteMs = 60_000;

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { useDatabase } from '../../support/stores/database.ts';
-import { insertRow, type Row } from '../../support/stores/insert-row.ts';
+import { insertRow, type Row } from '../../support/stores/database-client.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 

@@ -2,17 +2,17 @@ import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { isTerminal } from '../../../shared/refunds/model/states.ts';
-import { HeldTime } from '../../support/held-time.ts';
-import { useWebhooks } from '../../support/processors/webhooks.ts';
+import { HeldTime } from '../../support/clocks.ts';
 import {
   type LifecycleCommand,
   type LifecycleRun,
   lateFailureOf,
   lifecycleCommands,
   sweepEverything,
-} from '../../support/refunds/lifecycle-commands.ts';
-import { approvalAbove, type LifecycleModel, newModel } from '../../support/refunds/lifecycle-model.ts';
-import { LifecycleWorld } from '../../support/refunds/lifecycle-world.ts';
+} from '../../support/lifecycle/commands.ts';
+import { approvalAbove, type LifecycleModel, newModel } from '../../support/lifecycle/model.ts';
+import { LifecycleWorld } from '../../support/lifecycle/world.ts';
+import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { useService } from '../../support/use-service.ts';
 
 // `MODEL_RUNS=500` for more sequences; a failure tells the MODEL_SEED and the MODEL_PATH that repeat it.

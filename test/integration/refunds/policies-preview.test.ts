@@ -4,7 +4,7 @@ import { previewPolicies } from '../../../shared/policies/preview.ts';
 import { fillRefunds } from '../../support/refunds/many-refunds.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { query, withClient } from '../../support/stores/database-client.ts';
-import { plansOf } from '../../support/stores/query-plans.ts';
+import { plansOf } from '../../support/stores/statements.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const owner = { organizationId: 'org_many', environment: 'test' } as const;

@@ -21,8 +21,7 @@ import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { type RefundRecord, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
 import { flagByHand, leaseByHand } from '../../support/refunds/refund-work.ts';
-import { withClient } from '../../support/stores/database-client.ts';
-import { waitForLock } from '../../support/stores/wait-for-lock.ts';
+import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

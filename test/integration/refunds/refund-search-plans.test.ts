@@ -7,7 +7,7 @@ import { countRefunds, encodeCursor, searchRefunds } from '../../../shared/refun
 import { fillRefunds } from '../../support/refunds/many-refunds.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { query, withClient } from '../../support/stores/database-client.ts';
-import { plansOf } from '../../support/stores/query-plans.ts';
+import { plansOf } from '../../support/stores/statements.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');

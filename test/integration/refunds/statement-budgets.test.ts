@@ -6,7 +6,7 @@ import { newsOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
 import { query } from '../../support/stores/database-client.ts';
-import { type Recording, recordStatements } from '../../support/stores/recorded-statements.ts';
+import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -4,7 +4,7 @@ import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
 import { startSchedule } from '../../../worker/schedule/schedule.ts';
 import { sweep } from '../../../worker/schedule/sweep.ts';
 import { scheduledTasks } from '../../../worker/start-workers.ts';
-import { accept } from '../../support/processes/service-processes.ts';
+import { accept } from '../../support/faults/refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';

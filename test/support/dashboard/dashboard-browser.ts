@@ -3,10 +3,10 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { inject } from 'vitest';
 import { createUser } from '../../../shared/people/users.ts';
 import type { Role } from '../../../shared/platform/database.ts';
+import { madeBeforeTests } from '../made-before-tests.ts';
 import { newEmail, type TestPerson } from '../people.ts';
 import type { TestService } from '../service.ts';
 import { startBrowser } from './browser.ts';
-import { madeBeforeTests } from './made-before-tests.ts';
 
 /** A real browser in front of a service that listens. */
 export interface DashboardBrowser {
