@@ -186,7 +186,11 @@ describe('the form of a policy', () => {
     [{ 'match.amount.min': '2', 'match.amount.max': '1' }, 'match.amount.min', 'Min must not be greater'],
     [{ name: '' }, 'name', 'Must not be empty.'],
     [{ name: full.name }, 'name', 'Two policies are named'],
-    [{ amountsIn: 'jpy', 'match.currencies': 'usd', 'approvalAbove.api': '5' }, 'amountsIn', 'Must be one of'],
+    [
+      { amountsIn: 'jpy', 'match.currencies': 'usd', 'approvalAbove.api': '5' },
+      'amountsIn',
+      'Must be one of',
+    ],
     [{ amountsIn: 'euros', 'approvalAbove.api': '5' }, 'amountsIn', 'Must be a currency'],
     [{ 'match.metadata.0.key': 'a', 'match.metadata.0.type': 'number' }, 'match.metadata', 'be a number'],
     [{ 'match.metadata.0.key': 'a', 'match.metadata.0.type': 'boolean' }, 'match.metadata', 'be yes or no'],
@@ -289,7 +293,8 @@ describe('a concurrent change', () => {
       await lockOrganization(tx, service.organization.id);
       const saving = [admin, second].map((each, index) => each.post(`${base}/policies`, forms[index]));
       await waitFor('both to wait for the lock', async () => {
-        const waiting = await tx.$queryRaw<unknown[]>`
+        // Not in the transaction, which keeps its first snapshot of the activity.
+        const waiting = await service.deps.db.$queryRaw<unknown[]>`
           SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
         return waiting.length === 2;
       });
@@ -328,7 +333,11 @@ describe('a preview', () => {
       { 'approvalAbove.api': '10' },
       ['Advised against', 'Advised against, requires approval'],
     ],
-    [{ finalSale: true, ...approval }, { 'enforce.api': 'yes' }, ['Advised against, requires approval', 'Blocked']],
+    [
+      { finalSale: true, ...approval },
+      { 'enforce.api': 'yes' },
+      ['Advised against, requires approval', 'Blocked'],
+    ],
     [blocked, { 'approvalAbove.api': '10' }, ['Blocked', 'Blocked']],
     [blocked, { 'enforce.api': '' }, ['Blocked', 'Advised against']],
     [{ enforce: { api: true } }, { 'enforce.api': '' }, ['Allowed', 'Allowed']],
