@@ -159,6 +159,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       status: 409,
       arrive: async (page) => {
         await page.goto(`${stage.base}/policies/edit?name=Electronics`);
+        await page.getByLabel('Refund window (days)').fill('14');
         await holdPolicies(policies.slice(0, 1));
         await page.getByRole('button', { name: 'Save' }).click();
         await page.getByText('Someone else changed the policies').waitFor();
