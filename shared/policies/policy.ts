@@ -78,6 +78,7 @@ const matchSchema = z.strictObject({
       z.union([z.string(), z.number(), z.boolean()], {
         error: 'must be a string, a number or a boolean',
       }),
+      { error: 'must be an object, such as {"category": "gift_card"}' },
     )
     .refine(holdsStorableTexts, { error: unstorableMessage })
     .refine((metadata) => Object.keys(metadata).length > 0, {

@@ -70,8 +70,7 @@ describe.skipIf(inject('chromiumPath') === null)('an admin in a browser', () => 
     const complaints = noteComplaints(page);
     await page.getByRole('link', { name: 'Add policy' }).click();
     await page.getByLabel('Name', { exact: true }).fill('Gift cards');
-    await page.getByLabel('Metadata 1: key').fill('category');
-    await page.getByLabel('Metadata 1: value').fill('gift_card');
+    await page.getByLabel('Metadata (JSON)').fill('{"category": "gift_card"}');
     await press(page, 'Save');
     await page.getByText('category is gift_card').waitFor();
     expect(await names()).toEqual(['Gift cards', 'Dollars', 'Everything else']);

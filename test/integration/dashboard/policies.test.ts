@@ -159,13 +159,9 @@ describe('the form of a policy', () => {
   });
 
   test('adds a policy before the others, with metadata of every type', async () => {
-    const values = {
-      ...{ name: 'New one', 'match.metadata.0.key': 'vip', 'match.metadata.0.type': 'boolean' },
-      ...{ 'match.metadata.0.value': 'Yes', 'match.metadata.2.key': 'n', 'match.metadata.2.type': 'number' },
-      ...{ 'match.metadata.2.value': '1.5' },
-    };
+    const values = { name: 'New one', 'match.metadata': '{"vip": true, "n": 1.5, "kind": "a"}' };
     expect((await send('', await opened(null, values))).status).toBe(303);
-    const match = { metadata: { vip: true, n: 1.5 } };
+    const match = { metadata: { vip: true, n: 1.5, kind: 'a' } };
     expect(await stored()).toEqual(parsed({ name: 'New one', priority: 0, match }, full, empty));
   });
 
@@ -192,10 +188,11 @@ describe('the form of a policy', () => {
       'Must be one of',
     ],
     [{ amountsIn: 'euros', 'approvalAbove.api': '5' }, 'amountsIn', 'Must be a currency'],
-    [{ 'match.metadata.0.key': 'a', 'match.metadata.0.type': 'number' }, 'match.metadata', 'be a number'],
-    [{ 'match.metadata.0.key': 'a', 'match.metadata.0.type': 'boolean' }, 'match.metadata', 'be yes or no'],
-    [{ 'match.metadata.0.key': 'a', 'match.metadata.1.key': 'a' }, 'match.metadata', 'used twice'],
-    [{ 'match.metadata.0.value': '1' }, 'match.metadata', 'Must not have an empty key.'],
+    [{ 'match.metadata': '{"a":' }, 'match.metadata', 'Not valid JSON.'],
+    [{ 'match.metadata': '{"a": 1, "a": 2}' }, 'match.metadata', 'twice'],
+    [{ 'match.metadata': '[1]' }, 'match.metadata', 'Must be an object'],
+    [{ 'match.metadata': '{"": 1}' }, 'match.metadata', 'Must not have an empty key.'],
+    [{ 'match.metadata': '{"a": {}}' }, 'match.metadata', 'Must be a string, a number or a boolean.'],
     [{ 'match.processors': 'paypal' }, 'match.processors', 'Unknown processor'],
     [{ 'match.reasons': 'whim' }, 'match.reasons', 'Must be one of'],
   ])('rejects %j at the field and keeps what was entered', async (values, field, words) => {

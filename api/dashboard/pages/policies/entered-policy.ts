@@ -6,6 +6,7 @@ import {
   messageOf,
   type PolicyIssue,
 } from '../../../../shared/policies/policy-file.ts';
+import { jsonProblem } from '../../../http/strict-json.ts';
 import { type EnteredAmount, readAmount } from '../../http/entered-amount.ts';
 import { entered, type FormProblems } from '../../http/forms.ts';
 
@@ -20,6 +21,7 @@ export const fieldKinds = {
   'match.currencies': 'currencies',
   'match.amount.min': 'amount',
   'match.amount.max': 'amount',
+  'match.metadata': 'json',
   finalSale: 'flag',
   windowDays: 'number',
   maxPercent: 'number',
@@ -41,45 +43,23 @@ const amountFields = textFields.filter((field) => fieldKinds[field] === 'amount'
 const listFields = ['match.processors', 'match.reasons'] as const;
 export type ListField = (typeof listFields)[number];
 
-/** The types of metadata values. */
-export const metadataTypes = { text: 'Text', number: 'Number', boolean: 'Yes or no' } as const;
-
-/** One line of metadata to match. */
-export interface MetadataRow {
-  key: string;
-  type: keyof typeof metadataTypes;
-  value: string;
-}
-
 /** A policy as the form holds it, valid or not. */
 export interface EnteredPolicy {
   texts: Readonly<Record<TextField, string>>;
   lists: Readonly<Record<ListField, readonly string[]>>;
-  metadata: readonly MetadataRow[];
 }
 
 /** Reads the fields of a submitted form. */
 export function readEnteredPolicy(body: unknown): EnteredPolicy {
   const fields = (body ?? {}) as Record<string, unknown>;
   const textsOf = (value: unknown) => [value ?? []].flat().filter((each) => typeof each === 'string');
-  const metadata: MetadataRow[] = [];
-  for (let index = 0; `match.metadata.${index}.key` in fields; index += 1) {
-    const part = (name: string) => entered(body, `match.metadata.${index}.${name}`);
-    const [key, type, value] = [part('key'), part('type'), part('value')];
-    if (key !== '' || value !== '') metadata.push({ key, type: isMetadataType(type) ? type : 'text', value });
-  }
   return {
     texts: textsFrom((field) => entered(body, field).trim()),
     lists: {
       'match.processors': textsOf(fields['match.processors']),
       'match.reasons': textsOf(fields['match.reasons']),
     },
-    metadata,
   };
-}
-
-function isMetadataType(text: string): text is MetadataRow['type'] {
-  return Object.hasOwn(metadataTypes, text);
 }
 
 function textsFrom(textOf: (field: TextField) => string): EnteredPolicy['texts'] {
@@ -105,6 +85,8 @@ export function enteredPolicyOf(policy: Policy): EnteredPolicy {
         return String(value).toUpperCase();
       case 'flag':
         return 'yes';
+      case 'json':
+        return JSON.stringify(value, null, 2);
       default:
         return String(value);
     }
@@ -112,10 +94,6 @@ export function enteredPolicyOf(policy: Policy): EnteredPolicy {
   return {
     texts: textsFrom(textOf),
     lists: { 'match.processors': match.processors ?? [], 'match.reasons': match.reasons ?? [] },
-    metadata: Object.entries(match.metadata ?? {}).map(([key, value]): MetadataRow => {
-      if (typeof value === 'boolean') return { key, type: 'boolean', value: value ? 'yes' : 'no' };
-      return { key, type: typeof value === 'number' ? 'number' : 'text', value: String(value) };
-    }),
   };
 }
 
@@ -168,7 +146,7 @@ export function checkEnteredPolicy(
 /** The field of a path in the JSON of a policy, or the first field of an object. */
 function fieldAt(path: readonly PropertyKey[]): string {
   const place = `${path.join('.')}.`;
-  const fields = [...textFields, ...listFields, 'match.metadata'];
+  const fields = [...textFields, ...listFields];
   return (
     fields.find((field) => place.startsWith(`${field}.`)) ??
     fields.find((field) => field.startsWith(place)) ??
@@ -181,15 +159,18 @@ function wordsFor(issue: PolicyIssue, field: string): string {
   if (issue.code === 'too_small' && amountFields.some((each) => each === field)) {
     return 'Must be greater than 0.';
   }
-  const message = messageOf(issue);
-  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  return sentence(messageOf(issue));
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 /**
  * The JSON of an entered policy. Empty fields are left out; a text that cannot be read, such as a number with a letter, stays
  * a text, which validation refuses.
  */
-function policyInputOf({ texts, lists, metadata }: EnteredPolicy): Record<string, unknown> {
+function policyInputOf({ texts, lists }: EnteredPolicy): Record<string, unknown> {
   const input: Record<string, unknown> = { name: texts.name };
   for (const field of textFields) {
     const isUnused = field === 'amountsIn' || (field === 'maxAmount.currency' && !texts['maxAmount.amount']);
@@ -197,10 +178,6 @@ function policyInputOf({ texts, lists, metadata }: EnteredPolicy): Record<string
   }
   for (const field of listFields) {
     if (lists[field].length > 0) setAt(input, field, lists[field]);
-  }
-  if (metadata.length > 0) {
-    const values = metadata.map((row) => [row.key, metadataValue(row) ?? row.value]);
-    setAt(input, 'match.metadata', Object.fromEntries(values));
   }
   return input;
 }
@@ -227,6 +204,8 @@ function inputOf(texts: EnteredPolicy['texts'], field: TextField): unknown {
       return currenciesIn(text);
     case 'flag':
       return true;
+    case 'json':
+      return jsonProblem(text) === null ? JSON.parse(text) : text;
     case 'number':
       return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
     default:
@@ -247,17 +226,8 @@ function amountIn(texts: EnteredPolicy['texts'], field: TextField): EnteredAmoun
   return readAmount(texts[field], isCurrency(code) ? code : 'usd');
 }
 
-/** The value of a line of metadata; null when the text is not of the type. */
-function metadataValue({ type, value }: MetadataRow): string | number | boolean | null {
-  const text = value.trim().toLowerCase();
-  if (type === 'text') return value;
-  if (type === 'number') return text !== '' && Number.isFinite(Number(text)) ? Number(text) : null;
-  if (text === 'yes' || text === 'true') return true;
-  return text === 'no' || text === 'false' ? false : null;
-}
-
 /** The problems that the JSON of the policy does not show. */
-function problemsOfForm({ texts, metadata }: EnteredPolicy): Record<string, string> {
+function problemsOfForm({ texts }: EnteredPolicy): Record<string, string> {
   const problems: Record<string, string> = {};
   for (const field of amountFields) {
     const read = texts[field] === '' ? null : amountIn(texts, field);
@@ -270,13 +240,7 @@ function problemsOfForm({ texts, metadata }: EnteredPolicy): Record<string, stri
   else if (needsCurrency && currencies.length > 0 && !currencies.includes(currency)) {
     problems.amountsIn = 'Must be one of the payment currencies below.';
   }
-  const unreadable = metadata.find((row) => metadataValue(row) === null);
-  const keys = metadata.map(({ key }) => key);
-  const duplicate = keys.find((key, index) => keys.indexOf(key) !== index);
-  if (duplicate !== undefined) problems['match.metadata'] = `Key ${JSON.stringify(duplicate)} is used twice.`;
-  if (unreadable !== undefined) {
-    const wanted = unreadable.type === 'number' ? 'a number' : 'yes or no';
-    problems['match.metadata'] = `The value of ${JSON.stringify(unreadable.key)} must be ${wanted}.`;
-  }
+  const json = texts['match.metadata'] === '' ? null : jsonProblem(texts['match.metadata']);
+  if (json !== null) problems['match.metadata'] = sentence(json);
   return problems;
 }

@@ -153,7 +153,7 @@ function sendForm(reply: FastifyReply, form: PolicyFormProps, preview?: Preview)
 }
 
 function sendConflict(reply: FastifyReply, form: PolicyFormProps): FastifyReply {
-  return sendForm(reply.code(409), { ...form, problems: { form: conflict } });
+  return sendForm(reply.code(409), { ...form, problems: { form: conflict }, isStale: true });
 }
 
 function toPolicies(reply: FastifyReply, { base }: Context): FastifyReply {

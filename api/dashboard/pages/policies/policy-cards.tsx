@@ -6,6 +6,7 @@ import { Badge } from '../../layout/badge.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
 import { inMoney } from '../../layout/numbers.ts';
 import { processorWord, reasonWords } from '../../layout/words.ts';
+import { pathOf } from './policy-form.tsx';
 
 export interface PolicyCardsProps {
   context: Context;
@@ -55,7 +56,7 @@ type ActionsProps = PolicyCardsProps & { policy: Policy; id: string };
 function Actions({ context, policies, basedOn, policy: { name }, id }: ActionsProps) {
   return (
     <div class="row">
-      <a class="button" href={`${context.base}/policies/edit?name=${encodeURIComponent(name)}`}>
+      <a class="button" href={pathOf(context, name)}>
         Edit<span class="visually-hidden"> {name}</span>
       </a>
       {/* The last policy cannot be deleted. */}

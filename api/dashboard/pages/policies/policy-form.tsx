@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact';
-import { currencies } from '../../../../shared/money/money.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import type { Context } from '../../http/access.ts';
@@ -7,13 +6,7 @@ import type { FormProblems } from '../../http/forms.ts';
 import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { processorWord, reasonWords } from '../../layout/words.ts';
-import {
-  type EnteredPolicy,
-  fieldKinds,
-  type ListField,
-  metadataTypes,
-  type TextField,
-} from './entered-policy.ts';
+import { type EnteredPolicy, fieldKinds, type ListField, type TextField } from './entered-policy.ts';
 
 /** The label and hint of each field; for a yes-or-no question, also the answers in this order: no, yes. */
 const words: Record<TextField, { label: string; hint?: string; answers?: [no: string, yes: string] }> = {
@@ -26,6 +19,10 @@ const words: Record<TextField, { label: string; hint?: string; answers?: [no: st
   },
   'match.amount.min': { label: 'Minimum refund amount', hint: 'Inclusive.' },
   'match.amount.max': { label: 'Maximum refund amount', hint: 'Inclusive.' },
+  'match.metadata': {
+    label: 'Metadata (JSON)',
+    hint: 'The refund must have exactly these values, for example {"category": "gift_card", "vip": true}.',
+  },
   finalSale: { label: 'Final sale', answers: ['No', 'Yes, no refunds'] },
   windowDays: { label: 'Refund window (days)', hint: 'Periods of 24 hours after the charge.' },
   maxPercent: { label: 'Maximum share of a payment (%)', hint: 'All its refunds together.' },
@@ -58,10 +55,18 @@ export interface PolicyFormProps {
   replaces: string;
   policy: EnteredPolicy;
   problems?: FormProblems;
+  /** True after a concurrent change: the form can only be reloaded. */
+  isStale?: boolean;
+}
+
+/** The address of the form of a policy; of a new one for the empty text. */
+export function pathOf({ base }: Context, name: string): string {
+  return `${base}/policies/${name === '' ? 'new' : `edit?name=${encodeURIComponent(name)}`}`;
 }
 
 /** The form of one policy. */
-export function PolicyForm({ context, basedOn, replaces, policy, problems = {} }: PolicyFormProps) {
+export function PolicyForm(props: PolicyFormProps) {
+  const { context, basedOn, replaces, policy, problems = {}, isStale = false } = props;
   const part = { policy, problems };
   const hasFieldProblem = Object.keys(problems).some((field) => field !== 'form');
   return (
@@ -70,6 +75,13 @@ export function PolicyForm({ context, basedOn, replaces, policy, problems = {} }
       <input type="hidden" name="basedOn" value={basedOn} />
       <input type="hidden" name="replaces" value={replaces} />
       <FormNotice problems={problems} />
+      {isStale ? (
+        <div>
+          <a class="button" href={pathOf(context, replaces)}>
+            Reload
+          </a>
+        </div>
+      ) : null}
       {hasFieldProblem ? <Notice tone="bad">Fix the highlighted fields.</Notice> : null}
       <Fields {...part} names={['name', 'priority', 'amountsIn']} />
       <Group legend="Applies to" note="All conditions must match. Without conditions: every refund.">
@@ -87,7 +99,7 @@ export function PolicyForm({ context, basedOn, replaces, policy, problems = {} }
         />
         <Fields {...part} names={['match.currencies']} />
         <Fields {...part} names={['match.amount.min', 'match.amount.max']} />
-        <MetadataFields {...part} />
+        <Fields {...part} names={['match.metadata']} />
       </Group>
       <Group legend="Limits" note="An empty field means no limit.">
         <Fields {...part} names={['finalSale', 'windowDays', 'maxPercent']} />
@@ -106,11 +118,6 @@ export function PolicyForm({ context, basedOn, replaces, policy, problems = {} }
       <Group legend="When the policy denies a refund" note="Refunds by agents are always blocked.">
         <Fields {...part} names={['enforce.api', 'enforce.dashboard']} />
       </Group>
-      <datalist id="currencies">
-        {currencies.map((code) => (
-          <option key={code} value={code.toUpperCase()} />
-        ))}
-      </datalist>
       <div class="row">
         <button type="submit" class="button" data-kind="primary">
           Save
@@ -154,14 +161,11 @@ function OneField({ policy: { texts }, problems, name }: PartProps & { name: Tex
   const text = {
     ...{ value: texts[name], autocomplete: 'off', spellcheck: false },
     inputMode: ({ amount: 'decimal', number: 'numeric' } as const)[kind as string],
-    list: kind === 'currency' ? 'currencies' : undefined,
     maxLength: { text: 100, currencies: 1_000, currency: 3 }[kind as string] ?? 20,
   };
   return (
     <Field name={name} label={`${label}${unit}`} hint={hint} problem={problem}>
-      {answers === undefined ? (
-        <input {...inputProps(name, problem)} {...text} />
-      ) : (
+      {answers !== undefined ? (
         <select {...inputProps(name, problem)}>
           {answers.map((answer, index) => (
             <option
@@ -173,6 +177,12 @@ function OneField({ policy: { texts }, problems, name }: PartProps & { name: Tex
             </option>
           ))}
         </select>
+      ) : kind === 'json' ? (
+        <textarea {...inputProps(name, problem)} class="mono" spellcheck={false} rows={3}>
+          {texts[name]}
+        </textarea>
+      ) : (
+        <input {...inputProps(name, problem)} {...text} />
       )}
     </Field>
   );
@@ -185,8 +195,10 @@ interface ChoicesProps extends PartProps {
 }
 
 function Choices({ policy, problems, field, label, choices }: ChoicesProps) {
+  const problem = problems[field];
   return (
-    <InputGroup name={field} label={label} hint="None selected: all of them." problem={problems[field]}>
+    <fieldset class="field" aria-describedby={`${field}-hint ${field}-problem`}>
+      <legend class="label">{label}</legend>
       <div class="row">
         {choices.map(([value, each]) => (
           <label key={value}>
@@ -195,36 +207,15 @@ function Choices({ policy, problems, field, label, choices }: ChoicesProps) {
           </label>
         ))}
       </div>
-    </InputGroup>
-  );
-}
-
-/** Empty lines for metadata, because a page without scripts cannot add one. */
-const spareRows = Array.from({ length: 3 }, () => ({ key: '', type: 'text', value: '' }) as const);
-
-function MetadataFields({ policy, problems }: PartProps) {
-  const hint = "The refund's metadata must have exactly these values. Save or preview to add more lines.";
-  const common = { autocomplete: 'off', spellcheck: false, class: 'grow' };
-  return (
-    <InputGroup name="match.metadata" label="Metadata" hint={hint} problem={problems['match.metadata']}>
-      {[...policy.metadata, ...spareRows].map(({ key, type, value }, index) => {
-        const name = `match.metadata.${index}`;
-        const label = `Metadata ${index + 1}`;
-        return (
-          <div key={name} class="metadata-line">
-            <input {...common} name={`${name}.key`} value={key} aria-label={`${label}: key`} />
-            <select name={`${name}.type`} aria-label={`${label}: type`}>
-              {Object.entries(metadataTypes).map(([each, typeWords]) => (
-                <option key={each} value={each} selected={each === type}>
-                  {typeWords}
-                </option>
-              ))}
-            </select>
-            <input {...common} name={`${name}.value`} value={value} aria-label={`${label}: value`} />
-          </div>
-        );
-      })}
-    </InputGroup>
+      <p class="hint" id={`${field}-hint`}>
+        None selected: all of them.
+      </p>
+      {problem === undefined ? null : (
+        <p class="problem" id={`${field}-problem`}>
+          {problem}
+        </p>
+      )}
+    </fieldset>
   );
 }
 
@@ -234,32 +225,6 @@ function Group({ legend, note, children }: { legend: string; note: string; child
       <legend>{legend}</legend>
       <p class="small muted">{note}</p>
       {children}
-    </fieldset>
-  );
-}
-
-interface InputGroupProps {
-  name: string;
-  label: string;
-  hint: string;
-  problem: string | undefined;
-  children: ComponentChildren;
-}
-
-/** A field of several inputs. */
-function InputGroup({ name, label, hint, problem, children }: InputGroupProps) {
-  return (
-    <fieldset class="field" aria-describedby={`${name}-hint ${name}-problem`}>
-      <legend class="label">{label}</legend>
-      {children}
-      <p class="hint" id={`${name}-hint`}>
-        {hint}
-      </p>
-      {problem === undefined ? null : (
-        <p class="problem" id={`${name}-problem`}>
-          {problem}
-        </p>
-      )}
     </fieldset>
   );
 }
