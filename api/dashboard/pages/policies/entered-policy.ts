@@ -138,7 +138,7 @@ export function checkEnteredPolicy(
   for (const issue of reading.kind === 'valid' ? [] : reading.issues) {
     const isOwn = issue.path[1] === file.policies.length - 1;
     const field = isOwn ? fieldAt(issue.path.slice(2)) : 'form';
-    problems[field] ??= wordsFor(issue, field);
+    problems[field] ??= messageFor(issue, field);
   }
   return { kind: 'invalid', problems };
 }
@@ -154,7 +154,7 @@ function fieldAt(path: readonly PropertyKey[]): string {
   );
 }
 
-function wordsFor(issue: PolicyIssue, field: string): string {
+function messageFor(issue: PolicyIssue, field: string): string {
   // The message for JSON speaks of minor units, the form shows decimals.
   if (issue.code === 'too_small' && amountFields.some((each) => each === field)) {
     return 'Must be greater than 0.';
@@ -204,13 +204,20 @@ function inputOf(texts: EnteredPolicy['texts'], field: TextField): unknown {
       return currenciesIn(text);
     case 'flag':
       return true;
-    case 'json':
-      return jsonProblem(text) === null ? JSON.parse(text) : text;
+    case 'json': {
+      const read = readJson(text);
+      return read.kind === 'valid' ? read.value : text;
+    }
     case 'number':
       return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
     default:
       return text;
   }
+}
+
+function readJson(text: string): { kind: 'valid'; value: unknown } | { kind: 'invalid'; problem: string } {
+  const problem = jsonProblem(text);
+  return problem === null ? { kind: 'valid', value: JSON.parse(text) } : { kind: 'invalid', problem };
 }
 
 function currenciesIn(text: string): string[] {
@@ -240,7 +247,7 @@ function problemsOfForm({ texts }: EnteredPolicy): Record<string, string> {
   else if (needsCurrency && currencies.length > 0 && !currencies.includes(currency)) {
     problems.amountsIn = 'Must be one of the payment currencies below.';
   }
-  const json = texts['match.metadata'] === '' ? null : jsonProblem(texts['match.metadata']);
-  if (json !== null) problems['match.metadata'] = sentence(json);
+  const metadata = texts['match.metadata'] === '' ? null : readJson(texts['match.metadata']);
+  if (metadata?.kind === 'invalid') problems['match.metadata'] = sentence(metadata.problem);
   return problems;
 }
