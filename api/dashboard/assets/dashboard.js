@@ -82,8 +82,7 @@ document.addEventListener('submit', ({ target, submitter }) => {
 // Coming back to a page that the browser has kept makes it usable again.
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted) return;
-  for (const button of document.querySelectorAll('button[disabled]:not([data-disabled])'))
-    button.disabled = false;
+  for (const button of document.querySelectorAll('button[disabled]')) button.disabled = false;
 });
 
 // Keys for people who come here every day: / searches, g and a letter goes to a page.

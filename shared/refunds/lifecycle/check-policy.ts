@@ -3,7 +3,7 @@ import { readFacts } from '../../payments/read-payment.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { decideInFull, type PolicyRequest } from '../../policies/decide.ts';
-import { unknownTransaction, unrefundableTransaction } from '../../policies/evaluate.ts';
+import { ineligible, unknownTransaction } from '../../policies/evaluate.ts';
 import type { PolicyVerdict } from '../../policies/policy.ts';
 import { chooseAccount } from '../../processors/accounts/choose-account.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
@@ -11,7 +11,7 @@ import { refusedCredentials } from '../model/refusals.ts';
 import type { RefundDependencies } from './dependencies.ts';
 import { recordKnown } from './record-payment.ts';
 
-/** A possible refund, to be checked against the policies. */
+/** A possible refund of a payment. */
 export interface PolicyQuestion {
   organizationId: string;
   environment: Environment;
@@ -22,17 +22,18 @@ export interface PolicyQuestion {
 }
 
 export interface PaymentExamination {
-  /** Null when no account has it or it cannot be refunded. */
+  /** Null when no account knows it, or its processor cannot refund it. */
   payment: KnownPayment | null;
-  /** Why it cannot be refunded at all; null otherwise. */
+  /** Why its processor cannot refund it; null otherwise. */
   unrefundable: ProcessorFailure | null;
   verdict: PolicyVerdict;
 }
 
 /**
- * Checks whether the policies allow a refund of a payment. A payment that is unknown or cannot be refunded is not eligible.
- * @throws ServiceError for a payment that is not stored: service_unavailable while the processor is unreachable,
- * processor_error when it refuses the credentials; also what `chooseAccount` throws.
+ * Checks whether a payment may be refunded; changes nothing. An unknown payment, or one that its processor cannot refund, is
+ * not eligible.
+ * @throws ServiceError when the payment is not stored: service_unavailable while the processor is unreachable, and
+ * processor_error when it refuses the account's credentials. Also what `chooseAccount` throws.
  */
 export async function examinePayment(
   deps: RefundDependencies,
@@ -61,12 +62,12 @@ export async function examinePayment(
       return {
         payment: null,
         unrefundable: found.failure,
-        verdict: unrefundableTransaction(transactionId, found.failure, request.initiatedBy),
+        verdict: ineligible(found.failure.message, request.initiatedBy),
       };
     case 'unreachable':
       throw new ServiceError(
         'service_unavailable',
-        `${processor} is unreachable, so the transaction cannot be checked. Retry in a few seconds. Last answer: ${found.failure.message}`,
+        `${processor} cannot be reached to read this transaction. Retry in a few seconds. Its last error: ${found.failure.message}`,
         { retryAfterSeconds: 5 },
       );
     case 'misconfigured':

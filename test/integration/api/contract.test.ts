@@ -482,7 +482,7 @@ const rows: Row[] = [
     ask: async () => await checkWhile('error-503'),
     expected: ({ body, headers }) => {
       expect(headers['retry-after']).toBe('5');
-      expect(body.error.message).toMatch(/stripe cannot be asked .* repeat/);
+      expect(body.error.message).toMatch(/stripe cannot be reached .* Retry/);
     },
   },
   {

@@ -149,7 +149,7 @@ describe('a refund', () => {
     const transactionId = await newPayment(service);
     const fields = await refundOf(transactionId);
     const checked = await check(fields);
-    expect(checked.text).toContain('It then waits for a person to approve it');
+    expect(checked.text).toContain('It then awaits approval');
     await confirm(fields, checked);
     const [refund] = await refundsOf(transactionId);
     expect(refund?.status).toBe('pending');
@@ -261,7 +261,7 @@ describe('what cannot be is told at its field, and what was entered stays', () =
     });
     const page = await check(await refundOf(transactionId));
     expect(page.status).toBe(400);
-    expect(page.text).toMatch(/role="alert">stripe cannot be asked/);
+    expect(page.text).toMatch(/role="alert">stripe cannot be reached/);
   });
 
   test('going back to change something keeps the form and its key', async () => {

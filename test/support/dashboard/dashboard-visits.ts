@@ -47,14 +47,6 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       actor: 'test',
     });
 
-  async function openJson(page: Page, file?: object): Promise<void> {
-    await page.goto(`${stage.base}/policies`);
-    await page.getByRole('button', { name: 'Edit as JSON' }).click();
-    const text = page.getByLabel('Policies as JSON');
-    await text.waitFor();
-    if (file !== undefined) await text.fill(JSON.stringify(file, null, 2));
-  }
-
   return {
     'sign-in': { as: 'stranger', arrive: (page) => page.goto('/dashboard/sign-in') },
     'sign-in-refused': {
@@ -137,66 +129,40 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     },
     policies: { arrive: (page) => page.goto(`${stage.base}/policies`) },
     'policies-viewer': { as: 'viewer', arrive: (page) => page.goto(`${stage.base}/policies`) },
-    'policies-edit': {
-      arrive: async (page) => {
-        await page.goto(`${stage.base}/policies`);
-        await page.locator('summary', { hasText: 'Edit Electronics' }).click();
-        await page.getByLabel('Refund window (days)').first().waitFor();
-      },
-    },
-    'policies-added': {
-      arrive: async (page) => {
-        await page.goto(`${stage.base}/policies`);
-        await page.getByRole('button', { name: 'Remove Everything else' }).click();
-        await page.getByText('No longer there once you confirm').waitFor();
-        await page.getByRole('button', { name: 'Add a policy' }).click();
-        await page.getByRole('region', { name: 'New policy' }).waitFor();
-      },
-    },
-    'policies-form-problem': {
+    'policies-new': { arrive: (page) => page.goto(`${stage.base}/policies/new`) },
+    'policies-edit': { arrive: (page) => page.goto(`${stage.base}/policies/edit?name=Electronics`) },
+    'policies-problem': {
       status: 400,
       arrive: async (page) => {
-        await page.goto(`${stage.base}/policies`);
-        await page.locator('summary', { hasText: 'Edit Electronics' }).click();
-        await page.getByLabel('Refund window (days)').first().fill('a month');
-        await page.getByRole('button', { name: 'Preview' }).click();
+        await page.goto(`${stage.base}/policies/edit?name=Electronics`);
+        await page.getByLabel('Refund window (days)').fill('a month');
+        await page.getByRole('button', { name: 'Save' }).click();
         await page.locator('.problem').waitFor();
       },
     },
-    'policies-json': { arrive: (page) => openJson(page) },
     'policies-preview': {
       arrive: async (page) => {
-        const stricter = policies.map((policy) => ({ ...policy, windowDays: 1, enforce: { api: true } }));
-        await openJson(page, { policies: stricter });
+        await page.goto(`${stage.base}/policies/edit?name=Electronics`);
+        await page.getByLabel('Refund window (days)').fill('1');
         await page.getByRole('button', { name: 'Preview' }).click();
         await page.getByRole('heading', { name: 'Preview' }).waitFor();
       },
     },
-    'policies-hold': {
+    'policies-delete': {
       arrive: async (page) => {
         await page.goto(`${stage.base}/policies`);
-        await page.getByRole('button', { name: 'Remove Everything else' }).click();
-        await page.getByText('No longer there once you confirm').waitFor();
-        await page.getByRole('button', { name: 'Preview' }).click();
-        await page.getByRole('button', { name: 'Save the policies' }).click();
+        await page.getByRole('button', { name: 'Delete' }).first().click();
         await page.getByRole('dialog').waitFor();
       },
     },
-    'policies-problem': {
-      status: 400,
-      arrive: async (page) => {
-        await openJson(page, { policies: [{ name: 1 }] });
-        await page.getByRole('button', { name: 'Preview' }).click();
-        await page.locator('.problem').waitFor();
-      },
-    },
-    'policies-late': {
+    'policies-conflict': {
       status: 409,
       arrive: async (page) => {
-        await page.goto(`${stage.base}/policies`);
+        await page.goto(`${stage.base}/policies/edit?name=Electronics`);
+        await page.getByLabel('Refund window (days)').fill('14');
         await holdPolicies(policies.slice(0, 1));
-        await page.getByRole('button', { name: 'Preview' }).click();
-        await page.getByRole('heading', { name: 'What holds now' }).waitFor();
+        await page.getByRole('button', { name: 'Save' }).click();
+        await page.getByText('Someone else changed the policies').waitFor();
         await holdPolicies(policies);
       },
     },

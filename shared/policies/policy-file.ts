@@ -1,20 +1,35 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { canonicalJson } from '../platform/canonical-json.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { processorNames } from '../processors/registry.ts';
 import { forbiddenMetadataKeys, metadataLimits } from '../refunds/model/refund.ts';
-import { type Policy, policyFileSchema } from './policy.ts';
+import { inOrder, type Policy, policySchema } from './policy.ts';
 
-/** What is wrong is told up to this many places of the file; the rest shows once these are mended. */
+/** How many problems of a file one error message names. */
 const maxProblems = 5;
 
-/** No more policies than this can be set: all of them are read for each refund. */
-export const maxPolicies = 100;
+/** The most policies that an organization can have: every refund reads all of them. */
+const maxPolicies = 100;
 
-/** What is said where there are more, in the middle of a sentence. */
-export const tooManyPolicies = `must have ${maxPolicies} policies at most: join or remove some`;
+/** All policies of an organization as JSON, the way a file or a form sets them and the audit log keeps them. */
+export const policyFileSchema = z.strictObject({
+  policies: z
+    .array(policySchema)
+    .min(1, { error: 'must contain at least one policy: without any, every refund would be allowed' })
+    .superRefine((policies, context) => {
+      const seen = new Set<string>();
+      for (const [index, { name }] of policies.entries()) {
+        if (seen.has(name)) {
+          const message = `two policies are named "${name}"`;
+          context.addIssue({ code: 'custom', path: [index, 'name'], message });
+        }
+        seen.add(name);
+      }
+    }),
+});
 
-// A policy that can never match would go unnoticed. Like the number of policies it is a rule of what is set from here on
-// alone: what is there already holds as it is.
+// Refuses policies that can never match. Stored policies are not checked again, so that a stricter rule cannot break them.
 const matchableSchema = policyFileSchema.superRefine(({ policies }, context) => {
   for (const [index, { match }] of policies.entries()) {
     const complain = (field: string, message: string) =>
@@ -29,14 +44,15 @@ const matchableSchema = policyFileSchema.superRefine(({ policies }, context) => 
   }
 });
 
-// Counted before any of them is looked at, because looking at thousands would keep everybody else waiting. Keys are looked at
-// before they are read, because a reader may leave out what it takes for something else: the policy would match more than it says.
-const fileSchema = z
+// The number of policies is checked before their content, because validating thousands would block the process. Metadata keys
+// are checked before parsing, because a parser may drop `__proto__`, and the policy would then match more than it says.
+const uploadSchema = z
   .unknown()
   .superRefine((file, context) => {
     const policies = policiesIn(file);
     if (policies.length > maxPolicies) {
-      context.addIssue({ code: 'custom', path: ['policies'], message: tooManyPolicies });
+      const message = `must have ${maxPolicies} policies at most: join or remove some`;
+      context.addIssue({ code: 'custom', path: ['policies'], message });
       return;
     }
     for (const [index, policy] of policies.entries()) {
@@ -59,23 +75,23 @@ function forbiddenKeyOf(policy: unknown): string | undefined {
   return forbiddenMetadataKeys.find((key) => Object.hasOwn(metadata, key));
 }
 
-/** A place of a file that is not as it has to be: under which names it stands, and what it should be. */
+/** One problem of a file: its path and what is wrong there. */
 export type PolicyIssue = z.core.$ZodIssue;
 
-/** What a file holds: policies, or what is wrong with it. */
+/** The policies of a file, or everything that is wrong with it. */
 export type PolicyFileReading =
   | { kind: 'valid'; policies: Policy[] }
   | { kind: 'invalid'; issues: readonly PolicyIssue[] };
 
-/** Reads a file of policies and finds everything that is wrong with it. */
+/** Validates a file of policies. */
 export function checkPolicyFile(file: unknown): PolicyFileReading {
-  const checked = fileSchema.safeParse(file);
+  const checked = uploadSchema.safeParse(file);
   if (checked.success) return { kind: 'valid', policies: checked.data.policies };
   return { kind: 'invalid', issues: checked.error.issues };
 }
 
 /**
- * Reads a file of policies without setting them.
+ * Validates a file of policies.
  * @throws ServiceError validation_error naming the fields that are not valid.
  */
 export function readPolicyFile(file: unknown): Policy[] {
@@ -92,7 +108,13 @@ function describeIssue(issue: PolicyIssue): string[] {
   return issue.keys.map((key) => `${[...path, key].join('.')}: there is no such field`);
 }
 
-/** What is wrong there, in the middle of a sentence. */
+/** What is wrong, in lower case and without a full stop. */
 export function messageOf(issue: PolicyIssue): string {
   return issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+}
+
+/** A fingerprint of a set of policies, the same however they are ordered or written. Detects concurrent changes. */
+export function digestPolicies(policies: readonly Policy[]): string {
+  const written = canonicalJson(policyFileSchema.encode({ policies: inOrder(policies) }));
+  return createHash('sha256').update(written).digest('base64url');
 }
