@@ -8,8 +8,9 @@ import {
   serializerCompiler,
   validatorCompiler,
 } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
 import { errorCatalogue } from '../../shared/platform/errors.ts';
-import { apiErrorCodes, type DescribedRoute } from './route.ts';
+import { apiErrorCodes, type DescribedRoute, type JsonResponse } from './route.ts';
 
 /** The parts of an OpenAPI document that are changed here. */
 interface OpenApiDocument {
@@ -85,7 +86,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
         },
       },
     },
-    transform: jsonSchemaTransform,
+    transform: transformWithExamples,
     transformObject: (document) =>
       finishDocument(jsonSchemaTransformObject(document) as OpenApiDocument) as never,
   });
@@ -93,6 +94,19 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
   await app.ready();
   return app.swagger() as OpenApiDocument;
 }
+
+type Responses = Record<string, Partial<JsonResponse<z.ZodType>>>;
+
+/** The generator drops the examples of responses. */
+const transformWithExamples: typeof jsonSchemaTransform = (input) => {
+  const transformed = jsonSchemaTransform(input);
+  const described = (input.schema?.response ?? {}) as Responses;
+  for (const [status, response] of Object.entries((transformed.schema.response ?? {}) as Responses)) {
+    const examples = described[status]?.content?.['application/json'].examples;
+    if (response.content && examples) response.content['application/json'].examples = examples;
+  }
+  return transformed;
+};
 
 const headers = {
   'X-Request-Id': {
