@@ -1,39 +1,36 @@
 import { newRequestId } from '../shared/platform/ids.ts';
-import { callerOf, requireApiKey } from './http/authenticate.ts';
+import { authenticate } from './http/authenticate.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
-import { collectDescribedRoutes } from './http/described-routes.ts';
 import { handOverUnknown, type SecondApp } from './http/hand-over.ts';
-import { checkRequests, createHttpApp, setJsonHeaders } from './http/http-app.ts';
-import { ignoreBodies } from './http/ignored-body.ts';
-import { Admission } from './http/overload.ts';
-import { limitRate } from './http/rate-limit.ts';
+import { createHttpApp, jsonSecurityHeaders, requestChecks } from './http/http-app.ts';
+import { Admission, limitInProgress } from './http/overload.ts';
+import { limitKeys } from './http/rate-limit.ts';
 import { RequestLog } from './http/request-log.ts';
-import type { Api } from './http/route.ts';
-import { answerOtherMethods } from './http/unknown-routes.ts';
+import { type Api, collectDescribedRoutes } from './http/route.ts';
+import { withOtherMethodsRefused } from './http/unknown-routes.ts';
 import { healthRoutes } from './routes/health.ts';
 import { checkPolicyRoute } from './routes/policies/check.ts';
-import { challengeRoutes } from './routes/processor-webhooks/challenge.ts';
-import { receiveWebhookRoutes } from './routes/processor-webhooks/receive.ts';
+import { processorWebhookRoutes } from './routes/processor-webhooks.ts';
 import { cancelRefundRoute } from './routes/refunds/cancel.ts';
 import { createRefundRoute } from './routes/refunds/create.ts';
 import { getRefundRoute } from './routes/refunds/get.ts';
 import { listRefundsRoute } from './routes/refunds/list.ts';
 
-/** The HTTP application, in two parts; it listens to nothing yet. */
+/** The HTTP application in two parts. It does not listen yet. */
 export interface App {
-  /** Answers every request. What is not of the public API waits until the part for browsers is loaded. */
+  /** Answers every request. Those outside the public API wait until the browser part is loaded. */
   app: Api;
   browserApp: SecondApp;
 }
 
-/** Builds the public API, which is ready at once, and prepares the part for browsers, which takes longer to load. */
+/** Builds the public API and prepares the browser part, which takes longer to load. */
 export async function buildApp(given: Omit<ApiDependencies, 'closing'>): Promise<App> {
   const closing = new AbortController();
   const deps: ApiDependencies = { ...given, closing: closing.signal };
   const app = createHttpApp(deps, { requestIdOf: newRequestId, logController: new RequestLog(deps.log) });
   app.addHook('preClose', async () => {
     closing.abort();
-    // Who waits for a verdict is answered with what is known, so that closing does not take as long as waiting.
+    // Requests that wait for an outcome get the refund as it is now, so that closing does not wait for them.
     deps.watcher.close();
   });
   const admission = new Admission(deps);
@@ -42,33 +39,29 @@ export async function buildApp(given: Omit<ApiDependencies, 'closing'>): Promise
     const { buildBrowserApp } = await import('./browser-app.ts');
     return await buildBrowserApp(deps, { requestIdOf, admission, described });
   });
-  await checkRequests(app, deps);
-  const answerOthers = answerOtherMethods(app, (_request, _reply, refusal) => {
+  await app.register(requestChecks);
+  await app.register(jsonSecurityHeaders);
+  const throwRefusal = (_request: unknown, _reply: unknown, refusal: Error) => {
     throw refusal;
-  });
-  setJsonHeaders(app);
-  healthRoutes(app, deps, () => app.isUnderPressure() || admission.isFull);
-  await app.register(async (scope: Api) => {
-    admission.guard(scope);
-    await receiveWebhookRoutes(scope, deps);
-    challengeRoutes(scope, deps);
-  });
-  await app.register(async (scope: Api) => {
-    admission.guard(scope);
-    requireApiKey(scope, deps);
-    await limitRate(scope, deps, {
-      max: deps.settings.RATE_LIMIT_PER_SECOND,
-      subjectOf: (request) => callerOf(request).id,
+  };
+  await withOtherMethodsRefused(app, throwRefusal, async () => {
+    await app.register(healthRoutes, { isOverloaded: () => app.isUnderPressure() || admission.isFull });
+    await app.register(async (scope: Api) => {
+      await scope.register(limitInProgress, { admission });
+      await scope.register(processorWebhookRoutes);
+      await scope.register(publicApi);
     });
-    createRefundRoute(scope, deps);
-    getRefundRoute(scope, deps);
-    listRefundsRoute(scope, deps);
-    await scope.register(async (inner: Api) => {
-      ignoreBodies(inner);
-      cancelRefundRoute(inner, deps);
-    });
-    checkPolicyRoute(scope, deps);
   });
-  answerOthers();
   return { app, browserApp };
+}
+
+/** The routes for API keys. */
+async function publicApi(app: Api): Promise<void> {
+  await app.register(authenticate);
+  await app.register(limitKeys);
+  await app.register(createRefundRoute);
+  await app.register(getRefundRoute);
+  await app.register(listRefundsRoute);
+  await app.register(cancelRefundRoute);
+  await app.register(checkPolicyRoute);
 }

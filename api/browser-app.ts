@@ -1,11 +1,10 @@
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
-import type { DescribedRoute } from './http/described-routes.ts';
-import { checkRequests, createHttpApp, type HttpAppOptions, setSecurityHeaders } from './http/http-app.ts';
-import type { Admission } from './http/overload.ts';
+import { createHttpApp, type HttpAppOptions, pageSecurityHeaders, requestChecks } from './http/http-app.ts';
+import { type Admission, limitInProgress } from './http/overload.ts';
 import { HandedOverLog } from './http/request-log.ts';
-import type { Api } from './http/route.ts';
-import { answerUnknownRoutes } from './http/unknown-routes.ts';
+import type { Api, DescribedRoute } from './http/route.ts';
+import { refuseUnknownRoutes, withOtherMethodsRefused } from './http/unknown-routes.ts';
 
 export interface BrowserAppOptions extends Pick<HttpAppOptions, 'requestIdOf'> {
   admission: Admission;
@@ -21,21 +20,22 @@ export async function buildBrowserApp(
   deps: ApiDependencies,
   { requestIdOf, admission, described }: BrowserAppOptions,
 ): Promise<Api> {
-  // One after the other: requests are answered in between.
-  const { describeApi } = await import('./http/openapi.ts');
+  // One after the other, so that requests are answered in between.
+  const { openApi } = await import('./http/openapi.ts');
   await import('./dashboard/queues/queue-board.ts');
   const { dashboard } = await import('./dashboard/dashboard.tsx');
   const app = createHttpApp(deps, { requestIdOf, logController: new HandedOverLog() });
-  await checkRequests(app, deps);
+  await app.register(requestChecks);
   redirectTrailingSlashes(app);
-  const answerOtherMethods = answerUnknownRoutes(app, refuseAddress);
-  await setSecurityHeaders(app);
-  await describeApi(app, described);
-  await app.register(async (scope: Api) => {
-    admission.guard(scope);
-    await dashboard(scope, { ...deps, db: deps.dashboardDb });
+  refuseUnknownRoutes(app, refuseAddress);
+  await withOtherMethodsRefused(app, refuseAddress, async () => {
+    await app.register(pageSecurityHeaders);
+    await app.register(openApi, { routes: described });
+    await app.register(async (scope: Api) => {
+      await scope.register(limitInProgress, { admission });
+      await dashboard(scope, { ...deps, db: deps.dashboardDb });
+    });
   });
-  answerOtherMethods();
   await app.ready();
   return app;
 }

@@ -2,11 +2,17 @@ import type { Dependencies } from '../../shared/dependencies.ts';
 import type { Database } from '../../shared/platform/database.ts';
 import type { RefundWatcher } from '../../shared/refunds/lifecycle/refund-watcher.ts';
 
-/** What the routes work with: the shared dependencies and what only an HTTP process has. */
+/** The shared dependencies and those that only an HTTP process has. */
 export interface ApiDependencies extends Dependencies {
   watcher: RefundWatcher;
-  /** Connections for the dashboard alone: whoever reads much there never keeps a refund waiting for one. */
+  /** A pool of its own for the dashboard, so that its queries never hold up a refund. */
   dashboardDb: Database;
   /** Aborted when the process begins to close. */
   closing: AbortSignal;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    deps: ApiDependencies;
+  }
 }

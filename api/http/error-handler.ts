@@ -8,18 +8,15 @@ import { type Logger, redact, warnSparingly } from '../../shared/platform/log.ts
 import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
 import { OverloadError } from './overload.ts';
 
-/**
- * The one shape of every answer that is not data. A message may repeat what a client or a processor wrote, so what looks
- * like a secret or a card number is masked in it.
- */
+/** The body of every error response. Messages may quote a client or a processor, so secrets and card numbers are masked. */
 export function errorBody(error: ServiceError): { error: { message: string; code: ErrorCode } } {
   return { error: { message: redact(error.message), code: error.code } };
 }
 
-/** Turns whatever was thrown into an answer; what is internal is logged and not told. */
+/** Sends every error of this instance as one of the catalogue, and logs those that are not the client's fault. */
 export function answerErrors(app: FastifyInstance, log: Logger): void {
-  // One line for each request that is refused would be more to do, at the worst moment.
-  const warnOfOverload = warnSparingly(log, 'more to do than this process can; requests are refused');
+  // A line for each refused request would add work under load.
+  const warnOfOverload = warnSparingly(log, 'overloaded; requests are refused');
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const answer = toServiceError(error);
     if (answer instanceof OverloadError) warnOfOverload(answer);
@@ -35,7 +32,7 @@ function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
   return reply.code(error.status).send(errorBody(error));
 }
 
-/** Answers a URL that cannot be decoded; Fastify knows no route for it, and so runs no hook. */
+/** Answers a URL that cannot be decoded. Fastify has no route for it and runs no hooks. */
 export function answerFrameworkError(
   _error: FastifyError,
   request: FastifyRequest,
@@ -45,7 +42,7 @@ export function answerFrameworkError(
   sendError(reply, new ServiceError('validation_error', 'url: not a valid path.'));
 }
 
-/** Answers what is not HTTP; there is no request yet, only the socket. */
+/** Answers bytes that are not HTTP. There is no request yet, only the socket. */
 export function answerClientError(error: Error, socket: Socket): void {
   if (!socket.writable || socket.destroyed) {
     socket.destroy();
@@ -60,68 +57,55 @@ export function answerClientError(error: Error, socket: Socket): void {
 }
 
 const socketMessages: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: 'The URL and the headers are larger than 16 KiB together.',
+  HPE_HEADER_OVERFLOW: 'The URL and headers together exceed 16 KiB.',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
 };
 
-/** Every error as an answer of the catalogue. */
-export function toServiceError(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error;
-  if (hasZodFastifySchemaValidationErrors(error)) {
-    const [first] = error.validation;
-    const path = [error.validationContext, ...(first?.instancePath.split('/') ?? [])].filter(Boolean);
-    return new ServiceError('validation_error', `${path.join('.')}: ${first?.message ?? 'not valid'}`, {
-      cause: error,
-    });
+/** Maps any error to one of the catalogue. */
+export function toServiceError(cause: unknown): ServiceError {
+  if (cause instanceof ServiceError) return cause;
+  if (hasZodFastifySchemaValidationErrors(cause)) {
+    const [first] = cause.validation;
+    const field = first?.instancePath.split('/').filter(Boolean).join('.') || cause.validationContext;
+    return new ServiceError('validation_error', `${field}: ${first?.message ?? 'invalid'}`, { cause });
   }
-  const refusal = frameworkRefusal(error);
+  const refusal = frameworkRefusal(cause);
   if (refusal !== null) return refusal;
-  if (isDatabaseUnavailable(error)) return unavailable(error);
-  if (isUnusableCredentials(error)) return accountUnusable(error);
-  return new ServiceError(
-    'internal_error',
-    'Something went wrong here. Repeat the request with the same Idempotency-Key, or list refunds to see what came of it.',
-    { cause: error },
-  );
+  if (isDatabaseUnavailable(cause)) {
+    const message = 'Nothing was changed. Repeat the request in a few seconds.';
+    return new ServiceError('service_unavailable', message, { retryAfterSeconds: 2, cause });
+  }
+  if (isUnusableCredentials(cause)) {
+    const message =
+      'The credentials of the processor account cannot be used. Nothing was changed. Ask an operator to set them again.';
+    return new ServiceError('service_unavailable', message, { retryAfterSeconds: 60, cause });
+  }
+  const message =
+    'An unexpected error occurred. Repeat the request with the same Idempotency-Key, or list refunds to see whether it was recorded.';
+  return new ServiceError('internal_error', message, { cause });
 }
 
-/** What Fastify and its plugins refuse by themselves, for a reason that lies with the client; else null. */
+/** Errors of Fastify and its plugins that are the client's fault; null for any other. */
 function frameworkRefusal(cause: unknown): ServiceError | null {
   const code = codeOf(cause);
   if (code === null || !code.startsWith('FST_')) return null;
   switch ((cause as FastifyError).statusCode) {
     case 413:
-      return new ServiceError('payload_too_large', 'body: more than 64 KiB; send less metadata.', { cause });
+      return new ServiceError('payload_too_large', 'body: larger than 64 KiB. Send less metadata.', {
+        cause,
+      });
     case 415:
       return new ServiceError('unsupported_media_type', 'Send the body as application/json.', { cause });
     case 403:
     case 404:
-      return new ServiceError('not_found', 'No such page.', { cause });
+      return new ServiceError('not_found', 'Page not found.', { cause });
     case 400:
       return code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH'
-        ? new ServiceError('validation_error', 'body: not as long as Content-Length says.', { cause })
-        : new ServiceError('validation_error', 'The request is not complete.', { cause });
+        ? new ServiceError('validation_error', 'body: its length differs from Content-Length.', { cause })
+        : new ServiceError('validation_error', 'The request is incomplete.', { cause });
     default:
       return null;
   }
-}
-
-function unavailable(cause: unknown): ServiceError {
-  return new ServiceError(
-    'service_unavailable',
-    'Nothing was changed. Repeat the request in a few seconds.',
-    {
-      retryAfterSeconds: 2,
-      cause,
-    },
-  );
-}
-
-/** The credentials of an account cannot be read or do not fit its environment; an operator finds why in the log. */
-function accountUnusable(cause: unknown): ServiceError {
-  const message =
-    'The processor account cannot be used until its operator has mended it. Nothing was changed.';
-  return new ServiceError('service_unavailable', message, { retryAfterSeconds: 60, cause });
 }
 
 function codeOf(error: unknown): string | null {

@@ -1,16 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import helmet from '@fastify/helmet';
 import Fastify, { type FastifyBaseLogger, type LogController } from 'fastify';
+import fp from 'fastify-plugin';
 import { validatorCompiler } from 'fastify-type-provider-zod';
-import { refuseAmbiguousHeaders } from './ambiguous-headers.ts';
+import { jsonBody } from './body.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
-import { acceptJsonOnly } from './json-body.ts';
-import { watchEventLoop } from './overload.ts';
+import { malformedRequests } from './malformed-requests.ts';
+import { overload } from './overload.ts';
 import type { Api } from './route.ts';
-import { refuseUnstorableText } from './unstorable-text.ts';
 
-/** The maximum size of a request body. */
 const bodyLimitBytes = 64 * 1024;
 
 export interface HttpAppOptions {
@@ -20,8 +19,8 @@ export interface HttpAppOptions {
 }
 
 /**
- * Schemas are zod's. Fastify would also load what compiles JSON schemas if it was told so after the application exists.
- * Responses are written as they are: what a response holds is built field by field, and its type is that of its schema.
+ * Schemas are zod's; given later, Fastify would also load the compilers for JSON schemas. Responses are serialized as they
+ * are: they are built field by field, and their types are those of their schemas.
  */
 const zodSchemas = {
   compilersFactory: {
@@ -30,32 +29,33 @@ const zodSchemas = {
   },
 };
 
-/** Creates an application with the settings, ids and error responses of this service, and no routes. */
+/** Creates an application with the settings, request ids and error responses of this service, and no routes. */
 export function createHttpApp(deps: ApiDependencies, { requestIdOf, ...options }: HttpAppOptions): Api {
+  const { MAX_WAIT_MS, TRUSTED_PROXIES } = deps.settings;
   const app: Api = Fastify({
     ...options,
     loggerInstance: deps.log as FastifyBaseLogger,
     bodyLimit: bodyLimitBytes,
     genReqId: requestIdOf,
     requestIdHeader: false,
-    // Whose word is taken for where a request came from, and whether that was over TLS.
-    trustProxy: trustedProxies(deps.settings.TRUSTED_PROXIES),
-    requestTimeout: deps.settings.MAX_WAIT_MS + 30_000,
+    trustProxy: TRUSTED_PROXIES.length === 0 ? false : [...TRUSTED_PROXIES],
+    requestTimeout: MAX_WAIT_MS + 30_000,
     forceCloseConnections: 'idle',
-    // What arrives on an open connection while closing is answered like any other request, and the connection closed.
+    // A request on an open connection is still answered while closing, and its connection closed afterwards.
     return503OnClosing: false,
     frameworkErrors: answerFrameworkError as never,
     clientErrorHandler: answerClientError,
-    // Longer than any URL can be, so that an id of any length is answered like every other unknown id.
+    // Longer than any URL, so that an id of any length gets the same answer as other unknown ids.
     routerOptions: { maxParamLength: 16 * 1024 },
     http: { requireHostHeader: false },
     schemaController: zodSchemas,
   }).withTypeProvider();
+  app.decorate('deps', deps);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done();
   });
-  // A connection that is kept alive would keep a closing process alive as well.
+  // A kept-alive connection would keep a closing process alive.
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (deps.closing.aborted) reply.header('connection', 'close');
     done(null, payload);
@@ -64,15 +64,16 @@ export function createHttpApp(deps: ApiDependencies, { requestIdOf, ...options }
   return app;
 }
 
-/** Refuses requests that come during overload, are ambiguous, or hold what cannot be stored. */
-export async function checkRequests(app: Api, deps: ApiDependencies): Promise<void> {
-  await watchEventLoop(app, deps);
-  refuseAmbiguousHeaders(app);
-  acceptJsonOnly(app);
-  refuseUnstorableText(app);
-}
+/** Checks every request for overload, malformed content and an unsupported body, in this order. */
+export const requestChecks = fp(
+  async (app) => {
+    await app.register(overload);
+    await app.register(malformedRequests);
+    await app.register(jsonBody);
+  },
+  { name: 'request-checks' },
+);
 
-/** What responses of JSON need: a browser that is led to one shows nothing of it, and guesses nothing. */
 const jsonHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cross-origin-resource-policy': 'same-origin',
@@ -82,27 +83,29 @@ const jsonHeaders = {
   'x-frame-options': 'DENY',
 };
 
-/** Sets the security headers of every response of an application that answers in JSON alone. */
-export function setJsonHeaders(app: Api): void {
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(jsonHeaders);
-    done();
-  });
-}
+/** The security headers of responses in JSON: a browser that opens one must neither render nor guess anything. */
+export const jsonSecurityHeaders = fp(
+  async (app) => {
+    app.addHook('onRequest', (_request, reply, done) => {
+      reply.headers(jsonHeaders);
+      done();
+    });
+  },
+  { name: 'json-security-headers' },
+);
 
-/** Sets the security headers of every page that is registered from here on. */
-export async function setSecurityHeaders(app: Api): Promise<void> {
-  await app.register(helmet, {
-    contentSecurityPolicy: {
-      directives: {
-        'upgrade-insecure-requests': null,
-        'font-src': ["'self'", 'data:'],
-        'style-src': ["'self'", "'unsafe-inline'"],
+/** The security headers of pages. */
+export const pageSecurityHeaders = fp(
+  async (app) => {
+    await app.register(helmet, {
+      contentSecurityPolicy: {
+        directives: {
+          'upgrade-insecure-requests': null,
+          'font-src': ["'self'", 'data:'],
+          'style-src': ["'self'", "'unsafe-inline'"],
+        },
       },
-    },
-  });
-}
-
-function trustedProxies(addresses: readonly string[]): string[] | false {
-  return addresses.length === 0 ? false : [...addresses];
-}
+    });
+  },
+  { name: 'page-security-headers' },
+);

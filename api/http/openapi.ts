@@ -1,50 +1,62 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import Fastify from 'fastify';
+import fp from 'fastify-plugin';
 import {
   jsonSchemaTransform,
   jsonSchemaTransformObject,
   serializerCompiler,
   validatorCompiler,
 } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
 import { errorCatalogue } from '../../shared/platform/errors.ts';
-import type { DescribedRoute } from './described-routes.ts';
-import { finishDocument, type OpenApiDocument } from './openapi-document.ts';
-import type { Api } from './route.ts';
+import { apiErrorCodes, type DescribedRoute, type JsonResponse } from './route.ts';
+
+/** The parts of an OpenAPI document that are changed here. */
+interface OpenApiDocument {
+  paths?: Record<string, Record<string, Operation>>;
+  components?: { schemas?: Record<string, unknown>; headers?: typeof headers };
+}
+
+interface Operation {
+  parameters?: { name: string; in: string }[];
+  responses?: Record<string, { headers?: Record<string, { $ref: string }> }>;
+}
+
+/** Serves `/openapi.json` and `/docs`, made from the routes of the public API. */
+export const openApi = fp<{ routes: readonly DescribedRoute[] }>(
+  async (app, { routes }) => {
+    const document = await documentOf(routes);
+    await app.register(swagger, { mode: 'static', specification: { document: document as never } });
+    await app.register(swaggerUi, {
+      routePrefix: '/docs',
+      uiConfig: { tryItOutEnabled: true },
+      theme: { title: 'Refund service' },
+    });
+    app.get('/openapi.json', async (_request, reply) =>
+      reply
+        .type('application/json')
+        .serializer(JSON.stringify)
+        .send(document as never),
+    );
+  },
+  { name: 'openapi' },
+);
 
 const description = `
 Refunds of payments that are held at a payment processor. Money moves at most once per refund, and no refund is lost.
 
 Amounts are whole numbers in the smallest unit of the currency (1050 is 10.50 USD, 1050 JPY is 1050 yen).
-Send an \`Idempotency-Key\` with every creation: a repeated request is then carried out once.
+Send an \`Idempotency-Key\` with every creation, so that a repeated request is carried out once.
 
-Every answer carries an \`x-request-id\`; name it when you ask about a request. Errors have one shape, \`{"error": {"message", "code"}}\`:
+Every response carries an \`x-request-id\`; quote it in support requests. Errors have one shape, \`{"error": {"message", "code"}}\`:
 
 | Status | Code | Meaning |
 |---|---|---|
-${Object.entries(errorCatalogue)
-  .map(([code, { status, summary }]) => `| ${status} | \`${code}\` | ${summary} |`)
-  .join('\n')}
+${apiErrorCodes.map((code) => `| ${errorCatalogue[code].status} | \`${code}\` | ${errorCatalogue[code].meaning} |`).join('\n')}
 `.trim();
 
-/** Serves `/openapi.json` and `/docs`, made from the routes of the public API. */
-export async function describeApi(app: Api, routes: readonly DescribedRoute[]): Promise<void> {
-  const document = await documentOf(routes);
-  await app.register(swagger, { mode: 'static', specification: { document: document as never } });
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    uiConfig: { tryItOutEnabled: true },
-    theme: { title: 'Refund service' },
-  });
-  app.get('/openapi.json', async (_request, reply) => {
-    return reply
-      .type('application/json')
-      .serializer(JSON.stringify)
-      .send(document as never);
-  });
-}
-
-/** The generator reads the routes of the application that it is registered on: here one that has nothing else. */
+/** The generator reads the routes of the application that it is registered on, so it gets one of its own. */
 async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDocument> {
   const app = Fastify();
   app.setValidatorCompiler(validatorCompiler);
@@ -61,7 +73,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
       servers: [{ url: '/' }],
       tags: [
         { name: 'Refunds', description: 'Create, follow and cancel refunds.' },
-        { name: 'Policies', description: 'Ask whether a payment may be refunded.' },
+        { name: 'Policies', description: 'Check whether a payment can be refunded.' },
         { name: 'Health', description: 'For load balancers and operators.' },
       ],
       components: {
@@ -74,11 +86,111 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
         },
       },
     },
-    transform: jsonSchemaTransform,
+    transform: transformWithExamples,
     transformObject: (document) =>
       finishDocument(jsonSchemaTransformObject(document) as OpenApiDocument) as never,
   });
   for (const route of routes) app.route({ ...route, handler: () => undefined });
   await app.ready();
   return app.swagger() as OpenApiDocument;
+}
+
+type Responses = Record<string, Partial<JsonResponse<z.ZodType>>>;
+
+/** The generator drops the examples of responses. */
+const transformWithExamples: typeof jsonSchemaTransform = (input) => {
+  const transformed = jsonSchemaTransform(input);
+  const described = (input.schema?.response ?? {}) as Responses;
+  for (const [status, response] of Object.entries((transformed.schema.response ?? {}) as Responses)) {
+    const examples = described[status]?.content?.['application/json'].examples;
+    if (response.content && examples) response.content['application/json'].examples = examples;
+  }
+  return transformed;
+};
+
+const headers = {
+  'X-Request-Id': {
+    description: 'Identifies this request, also in the logs of the service.',
+    schema: { type: 'string' },
+    example: 'req_01kahw3v6me8fbw6r5k2jdz7qs',
+  },
+  'Idempotent-Replayed': {
+    description:
+      '`true` when this response repeats that of an earlier request with the same Idempotency-Key.',
+    schema: { type: 'string' },
+    example: 'true',
+  },
+  'Preference-Applied': {
+    description: 'The preference of the Prefer header that was applied (RFC 7240).',
+    schema: { type: 'string' },
+    example: 'wait=10',
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before the request is repeated.',
+    schema: { type: 'integer' },
+    example: 1,
+  },
+  'WWW-Authenticate': {
+    description: 'The scheme to authenticate with.',
+    schema: { type: 'string' },
+    example: 'Bearer',
+  },
+};
+
+/** Adds what the generator leaves out. Changes the document that it is given. */
+function finishDocument(document: OpenApiDocument): OpenApiDocument {
+  const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path));
+  for (const operation of operations) nameHeaders(operation);
+  document.components = { ...document.components, headers };
+  dropUnusedSchemas(document);
+  return renameInputs(document);
+}
+
+function nameHeaders({ parameters = [], responses = {} }: Operation): void {
+  for (const parameter of parameters) {
+    if (parameter.in === 'header') {
+      parameter.name = parameter.name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
+    }
+  }
+  const takes = (name: string) => parameters.some((parameter) => parameter.name === name);
+  for (const [status, response] of Object.entries(responses)) {
+    const names = headersOf(status, takes('Idempotency-Key'), takes('Prefer'));
+    response.headers = Object.fromEntries(
+      names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+    );
+  }
+}
+
+function headersOf(status: string, idempotent: boolean, waits: boolean): (keyof typeof headers)[] {
+  const names: (keyof typeof headers)[] = ['X-Request-Id'];
+  if (idempotent && ['200', '403', '404', '409', '502'].includes(status)) names.push('Idempotent-Replayed');
+  if (waits && status === '200') names.push('Preference-Applied');
+  if (status === '401') names.push('WWW-Authenticate');
+  if (status === '429' || status === '503' || (idempotent && status === '409')) names.push('Retry-After');
+  return names;
+}
+
+/** The generator writes every named schema once for input and once for output. */
+function dropUnusedSchemas(document: OpenApiDocument): void {
+  const schemas = document.components?.schemas ?? {};
+  for (let removed = true; removed; ) {
+    const text = JSON.stringify(document);
+    const unused = Object.keys(schemas).filter((name) => !text.includes(`"#/components/schemas/${name}"`));
+    for (const name of unused) delete schemas[name];
+    removed = unused.length > 0;
+  }
+}
+
+/** The generator names input schemas `<Name>Input`, even where there is no output schema of that name. */
+function renameInputs(document: OpenApiDocument): OpenApiDocument {
+  const names = Object.keys(document.components?.schemas ?? {});
+  let text = JSON.stringify(document);
+  for (const name of names) {
+    const short = name.replace(/Input$/, '');
+    if (short === name || names.includes(short)) continue;
+    text = text
+      .replaceAll(`"#/components/schemas/${name}"`, `"#/components/schemas/${short}"`)
+      .replace(`"${name}":{`, `"${short}":{`);
+  }
+  return JSON.parse(text);
 }

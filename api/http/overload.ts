@@ -1,77 +1,89 @@
 import underPressure from '@fastify/under-pressure';
-import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import fp from 'fastify-plugin';
 import { ServiceError } from '../../shared/platform/errors.ts';
 import type { ApiDependencies } from './dependencies.ts';
-import type { Api } from './route.ts';
 
-/** How often it is looked whether the event loop keeps up. */
 const sampleIntervalMs = 500;
 
-/** The config of routes that are answered however much there is to do: whoever asks wants to know exactly that. */
+/** The config of routes that are answered under any load, because they report it. */
 export const answeredUnderLoad = { pressureHandler: () => undefined };
 
-/** There is too much to do at the moment, which passes by itself. */
+/** The process has too many requests at the moment. */
 export class OverloadError extends ServiceError {
   constructor(reason: string) {
     super(
       'service_unavailable',
-      'Too many requests at once. Nothing was changed; repeat the request in a few seconds.',
+      'Too many requests at once. Nothing was changed. Repeat the request in a few seconds.',
       { retryAfterSeconds: 2, cause: new Error(reason) },
     );
   }
 }
 
 /**
- * Refuses requests at once while the event loop does not keep up, before anything is done for them: to queue them would
- * make all of them late, and a client that gives up repeats what is still in the queue.
+ * Refuses requests immediately while the event loop is delayed. Queueing them would delay all of them, and clients that
+ * give up would send theirs again.
  */
-export async function watchEventLoop(app: Api, { settings }: ApiDependencies): Promise<void> {
-  await app.register(underPressure, {
-    maxEventLoopDelay: settings.MAX_EVENT_LOOP_DELAY_MS,
-    sampleInterval: sampleIntervalMs,
-    pressureHandler: async () => {
-      throw new OverloadError('the event loop does not keep up');
-    },
-  });
-}
+export const overload = fp(
+  async (app) => {
+    await app.register(underPressure, {
+      maxEventLoopDelay: app.deps.settings.MAX_EVENT_LOOP_DELAY_MS,
+      sampleInterval: sampleIntervalMs,
+      pressureHandler: async () => {
+        throw new OverloadError('the event loop is delayed');
+      },
+    });
+  },
+  { name: 'overload', decorators: { fastify: ['deps'] } },
+);
 
 /**
- * Bounds how many requests are worked on at the same time, and so how many can wait for a connection to the database:
- * when none gets free, whoever comes on top is refused at once. Requests that only wait for a verdict do not count,
- * nor do those whose body has not arrived yet.
+ * Bounds how many requests are worked on at the same time, and so how many can wait for a database connection. Requests
+ * that wait for a refund's outcome do not count, nor those whose body has not arrived yet.
  */
 export class Admission {
   readonly #max: number;
-  readonly #waitingForVerdict: () => number;
+  readonly #waitingForOutcome: () => number;
   readonly #inProgress = new Set<FastifyRequest>();
 
   constructor({ settings, watcher }: ApiDependencies) {
     this.#max = settings.MAX_REQUESTS_IN_PROGRESS;
-    this.#waitingForVerdict = () => watcher.waiting;
+    this.#waitingForOutcome = () => watcher.waiting;
   }
 
   /** True while a further request would be refused. */
   get isFull(): boolean {
-    return this.#inProgress.size - this.#waitingForVerdict() >= this.#max;
+    return this.#inProgress.size - this.#waitingForOutcome() >= this.#max;
   }
 
-  /** Counts the requests of the routes that are registered on this instance from here on. */
-  guard(scope: FastifyInstance): void {
-    const enter = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction) => {
-      if (this.isFull) return done(new OverloadError('as many requests as can be are being worked on'));
-      this.#inProgress.add(request);
-      done();
-    };
-    scope.addHook('onRequest', enter);
-    scope.addHook('preParsing', (request, _reply, payload, done) => {
-      this.#inProgress.delete(request);
-      done(null, payload);
-    });
-    scope.addHook('preValidation', enter);
-    // Not once the answer is sent, which never happens when the client has left: the work is done all the same.
-    scope.addHook('onSend', (request, _reply, payload, done) => {
-      this.#inProgress.delete(request);
-      done(null, payload);
-    });
+  enter(request: FastifyRequest): void {
+    this.#inProgress.add(request);
+  }
+
+  leave(request: FastifyRequest): void {
+    this.#inProgress.delete(request);
   }
 }
+
+/** Counts the requests of this instance, and refuses those above the bound. */
+export const limitInProgress = fp<{ admission: Admission }>(
+  async (app, { admission }) => {
+    const enter = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction) => {
+      if (admission.isFull) return done(new OverloadError('the maximum of requests is in progress'));
+      admission.enter(request);
+      done();
+    };
+    app.addHook('onRequest', enter);
+    app.addHook('preParsing', (request, _reply, payload, done) => {
+      admission.leave(request);
+      done(null, payload);
+    });
+    app.addHook('preValidation', enter);
+    // onSend rather than onResponse, which does not wait for the work of a client that has disconnected.
+    app.addHook('onSend', (request, _reply, payload, done) => {
+      admission.leave(request);
+      done(null, payload);
+    });
+  },
+  { name: 'limit-in-progress', dependencies: ['overload'] },
+);

@@ -1,5 +1,6 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
 import type { Dependencies } from '../../shared/dependencies.ts';
 import { ServiceError } from '../../shared/platform/errors.ts';
 import { failFast, openRedis } from '../../shared/platform/queues.ts';
@@ -7,24 +8,24 @@ import { failFast, openRedis } from '../../shared/platform/queues.ts';
 export interface RateLimit {
   /** Requests per subject and second. */
   max: number;
-  /** Whose requests are counted together; its id. */
+  /** The id of the subject whose requests are counted together. */
   subjectOf: (request: FastifyRequest) => string;
 }
 
 /**
- * Limits the requests of the routes that are registered on this instance from here on, unless the settings switch all limits
- * off. With Redis all API processes share one count; a Redis that is gone or frozen lets everything through after a
- * moment, because a limit is no reason to refuse refunds.
+ * Limits the requests of the routes registered on this instance from here on, unless the settings turn all limits off.
+ * With Redis all API processes share one count. While Redis is unavailable nothing is limited, because a limit is no
+ * reason to refuse refunds.
  */
 export async function limitRate(
   app: FastifyInstance,
-  deps: Dependencies,
+  { log, settings }: Dependencies,
   { max, subjectOf }: RateLimit,
 ): Promise<void> {
-  const { RATE_LIMIT_PER_SECOND, REDIS_URL, QUEUE_PREFIX } = deps.settings;
+  const { RATE_LIMIT_PER_SECOND, REDIS_URL, QUEUE_PREFIX } = settings;
   if (RATE_LIMIT_PER_SECOND === 0) return;
   const redis = REDIS_URL === null ? null : openRedis(REDIS_URL, { ...failFast, commandTimeout: 200 });
-  redis?.on('error', (error) => deps.log.debug({ err: error }, 'rate limit: redis connection error'));
+  redis?.on('error', (error) => log.debug({ err: error }, 'rate limit: redis connection error'));
   app.addHook('onClose', async () => redis?.disconnect());
   await app.register(rateLimit, {
     max,
@@ -34,9 +35,24 @@ export async function limitRate(
     nameSpace: `{${QUEUE_PREFIX}-rate}`,
     keyGenerator: subjectOf,
     errorResponseBuilder: (_request, { max: limit }) =>
-      new ServiceError('rate_limited', `More than ${limit} requests in a second; repeat after Retry-After.`, {
-        retryAfterSeconds: 1,
-      }),
+      new ServiceError(
+        'rate_limited',
+        `More than ${limit} requests in one second. Repeat after Retry-After.`,
+        {
+          retryAfterSeconds: 1,
+        },
+      ),
     ...(redis === null ? {} : { redis }),
   });
 }
+
+/** Limits the requests of each API key. */
+export const limitKeys = fp(
+  async (app) => {
+    await limitRate(app, app.deps, {
+      max: app.deps.settings.RATE_LIMIT_PER_SECOND,
+      subjectOf: (request) => request.apiKey.id,
+    });
+  },
+  { name: 'limit-keys', dependencies: ['authenticate'] },
+);

@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault, RouteOptions } from 'fastify';
+import fp from 'fastify-plugin';
+import type { FastifyPluginAsyncZod, ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { type ErrorCode, errorCatalogue } from '../../shared/platform/errors.ts';
 
-/** The application as routes see it: with zod schemas. */
+/** A Fastify instance whose routes have zod schemas. */
 export type Api = FastifyInstance<
   RawServerDefault,
   IncomingMessage,
@@ -10,3 +13,91 @@ export type Api = FastifyInstance<
   FastifyBaseLogger,
   ZodTypeProvider
 >;
+
+/** Declares a plugin of routes with zod schemas. Its hooks and parsers apply to these routes alone. */
+export function routePlugin<Options extends object = Record<never, never>>(
+  metadata: { name: string; dependencies?: string[] },
+  plugin: FastifyPluginAsyncZod<Options>,
+): FastifyPluginAsyncZod<Options> {
+  const declared = { ...metadata, decorators: { fastify: ['deps'] }, encapsulate: true };
+  return fp(plugin as never, declared) as FastifyPluginAsyncZod<Options>;
+}
+
+/** What the OpenAPI document is made from. */
+export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;
+
+/** The routes registered on `app` from here on, except hidden ones; the list grows with them. */
+export function collectDescribedRoutes(app: Api): readonly DescribedRoute[] {
+  const routes: DescribedRoute[] = [];
+  app.addHook('onRoute', ({ method, url, schema = {} }) => {
+    // Fastify adds HEAD to every GET, here and in the application that generates the document.
+    if (method !== 'HEAD' && schema.hide !== true) routes.push({ method, url, schema });
+  });
+  return routes;
+}
+
+/** One response of a route in the OpenAPI document. */
+export interface JsonResponse<Schema extends z.ZodType> {
+  description: string;
+  content: { 'application/json': { schema: Schema; examples?: Record<string, { value: unknown }> } };
+}
+
+export function jsonResponse<Schema extends z.ZodType>(
+  description: string,
+  schema: Schema,
+): JsonResponse<Schema> {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+/** A success response: the result is in `data`. */
+export function dataResponse<Data extends z.ZodType>(description: string, data: Data) {
+  return jsonResponse(description, z.object({ data }));
+}
+
+const entries = Object.entries(errorCatalogue) as [ErrorCode, { dashboardOnly?: true }][];
+
+/** The codes that API routes send. */
+export const apiErrorCodes = entries
+  .filter(([, { dashboardOnly = false }]) => !dashboardOnly)
+  .map(([code]) => code) as [ErrorCode, ...ErrorCode[]];
+
+function exampleOf(code: ErrorCode) {
+  return { error: { message: errorCatalogue[code].example, code } };
+}
+
+/** The body of every error response. */
+export const errorSchema = z
+  .object({
+    error: z.object({
+      message: z.string().meta({ description: 'For people: what is wrong and what to do.' }),
+      code: z.enum(apiErrorCodes).meta({ description: 'For programs.' }),
+    }),
+  })
+  .meta({ id: 'Error', examples: [exampleOf('not_found')] });
+
+/** Errors that any authenticated route may send. */
+const always: readonly ErrorCode[] = [
+  'validation_error',
+  'invalid_api_key',
+  'rate_limited',
+  'internal_error',
+  'service_unavailable',
+];
+
+/** The error responses of a route: the given codes and those that any route may send. */
+export function errorResponses(...specific: ErrorCode[]): Record<number, JsonResponse<typeof errorSchema>> {
+  const codes = [...specific, ...always];
+  const statuses = new Set(codes.map((code) => errorCatalogue[code].status));
+  return Object.fromEntries(
+    [...statuses].map((status) => [
+      status,
+      errorResponse(codes.filter((code) => errorCatalogue[code].status === status)),
+    ]),
+  );
+}
+
+function errorResponse(codes: readonly ErrorCode[]): JsonResponse<typeof errorSchema> {
+  const description = codes.map((code) => `\`${code}\`: ${errorCatalogue[code].meaning}`).join('\n\n');
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }]));
+  return { description, content: { 'application/json': { schema: errorSchema, examples } } };
+}

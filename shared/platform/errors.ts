@@ -1,92 +1,147 @@
-/** The errors of the API. Responses, the OpenAPI document and docs/errors.md are made from it. */
+interface CatalogueEntry {
+  /** HTTP status. */
+  status: number;
+  /** Whether the same request may succeed when it is repeated. */
+  retryable: boolean;
+  meaning: string;
+  /** What the client should do. */
+  action: string;
+  /** A message as it is sent with this code. */
+  example: string;
+  /** Sent by the dashboard alone, so not part of the OpenAPI document. */
+  dashboardOnly?: true;
+}
+
+/** Every error code, in the order of status. The OpenAPI document and docs/errors.md are made from it. */
 export const errorCatalogue = {
   validation_error: {
     status: 400,
     retryable: false,
-    summary: 'The body, a query parameter or a header is not valid; the message names the field and the fix.',
+    meaning:
+      'The body, a query parameter or a header is invalid. This includes an amount above what is left of the payment, ' +
+      "a currency that is not the payment's, and text with a NUL character or an unpaired surrogate.",
+    action: 'Fix the field that the message names.',
+    example: 'amount: must be a positive whole number in the smallest currency unit (1050 is 10.50 USD)',
   },
   invalid_signature: {
     status: 400,
     retryable: false,
-    summary: "A processor's webhook is not signed for this account, or too old.",
+    meaning: 'The signature of a processor webhook does not match the account, or the webhook is too old.',
+    action: "Only routes under `/webhooks` send this. Check the account's signing secret or keys.",
+    example:
+      "The webhook signature does not match this account or is too old. Check the account's signing secret or keys.",
   },
   invalid_api_key: {
     status: 401,
     retryable: false,
-    summary: 'The Authorization header is missing, malformed, or its key is unknown or revoked.',
+    meaning: 'The Authorization header is missing or malformed, or its key is unknown or revoked.',
+    action: 'Send `Authorization: Bearer svc_live_...` or `svc_test_...`. All causes get the same answer.',
+    example: 'Send a valid API key as "Authorization: Bearer svc_test_..." or "svc_live_...".',
   },
   policy_denied: {
     status: 403,
     retryable: false,
-    summary: 'A policy that the organization enforces does not allow this refund.',
+    meaning: 'A refund policy that the organization enforces does not allow this refund.',
+    action: 'Call `POST /v1/policies/check` to see what is allowed, or change the policy.',
+    example: 'The refund window of 30 days has closed.',
   },
   insufficient_scope: {
     status: 403,
     retryable: false,
-    summary: 'The key is valid and may not do this.',
+    dashboardOnly: true,
+    meaning:
+      "The member's role does not allow the action, or the session has ended. Only the dashboard sends this: API keys have no scopes.",
+    action: 'Sign in again, or ask an owner or admin to change your role.',
+    example: 'This takes the role operator; yours is viewer. An owner or admin of Acme can change it.',
   },
   not_found: {
     status: 404,
     retryable: false,
-    summary: 'No such refund for this key, no such processor account, or no such route.',
+    meaning: 'The refund, processor account or route does not exist, or the key has no access to it.',
+    action: 'Check the ID, and that the key belongs to the same organization and environment.',
+    example: 'No such refund.',
   },
   method_not_allowed: {
     status: 405,
     retryable: false,
-    summary: 'The route exists and does not take this method; the Allow header lists those it takes.',
+    meaning: 'The route exists but does not support this method.',
+    action: 'Use a method listed in the `Allow` header.',
+    example: 'Use GET, HEAD, POST on this route.',
   },
   refund_already_processed: {
     status: 409,
     retryable: false,
-    summary: 'The transaction has been refunded in full already, here or directly at the processor.',
+    meaning:
+      'The payment has already been refunded in full, through this service or directly at the processor.',
+    action: 'List refunds to find the earlier one. Nothing is left to refund.',
+    example: 'The transaction has already been refunded in full.',
   },
   refund_not_cancellable: {
     status: 409,
     retryable: false,
-    summary:
-      'The refund cannot be cancelled any more, or the processor did not confirm; the message names its status.',
+    meaning:
+      'The refund can no longer be cancelled, or the processor has not confirmed. The message names its status.',
+    action: 'Get the refund. While it is `processing`, it may still become `cancelled`.',
+    example: 'The refund is completed and can no longer be cancelled.',
   },
   payload_too_large: {
     status: 413,
     retryable: false,
-    summary: "The body is larger than 64 KiB, or than 256 KiB in a processor's webhook.",
+    meaning: 'The body is larger than 64 KiB (256 KiB for processor webhooks).',
+    action: 'Send less metadata.',
+    example: 'body: larger than 64 KiB. Send less metadata.',
   },
   unsupported_media_type: {
     status: 415,
     retryable: false,
-    summary:
-      'The body is not of the media type that the route takes, which is application/json nearly everywhere.',
+    meaning: 'The media type or encoding of the body is not supported.',
+    action: 'Send `Content-Type: application/json` without `Content-Encoding`.',
+    example: 'Send the body as application/json.',
   },
   idempotency_key_reused: {
     status: 422,
     retryable: false,
-    summary: 'The Idempotency-Key was used before with another request.',
+    meaning: 'The `Idempotency-Key` was used before with a different request.',
+    action: 'Use a new key for each new request. A key stays bound to the refund of its first request.',
+    example: 'Idempotency-Key: already used with a different request. Use a new key.',
   },
   rate_limited: {
     status: 429,
     retryable: true,
-    summary: 'The key sends requests too fast; repeat after Retry-After.',
+    meaning: 'Too many requests in one second. The request was not carried out.',
+    action: 'Wait for the number of seconds in `Retry-After`, then repeat the request.',
+    example: 'More than 100 requests in one second. Repeat after Retry-After.',
   },
   internal_error: {
     status: 500,
     retryable: true,
-    summary: 'A fault of the service. Repeat with the same Idempotency-Key: no refund is made twice.',
+    meaning: 'An unexpected error in this service. The change may or may not have been recorded.',
+    action: 'Repeat with the same `Idempotency-Key`. Without a key, list refunds before you repeat.',
+    example:
+      'An unexpected error occurred. Repeat the request with the same Idempotency-Key, or list refunds to see whether it was recorded.',
   },
   processor_error: {
     status: 502,
     retryable: false,
-    summary: 'The payment processor refused; the message carries its reason.',
+    meaning:
+      "The payment processor rejected the request or the account's credentials. The message carries the processor's reason.",
+    action:
+      'Resolve the reason. A refund that was recorded before the rejection stays on record as `failed`.',
+    example: 'The processor does not know the payment ch_3QfX2eLkdIwHu7ix.',
   },
   service_unavailable: {
     status: 503,
     retryable: true,
-    summary: 'Nothing was changed; repeat after Retry-After.',
+    meaning:
+      'The service cannot handle the request at the moment: it is overloaded, a dependency is down, or the payment is locked. Nothing was changed.',
+    action: 'Wait for the number of seconds in `Retry-After`, then repeat the request.',
+    example: 'Nothing was changed. Repeat the request in a few seconds.',
   },
-} as const satisfies Record<string, { status: number; retryable: boolean; summary: string }>;
+} as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
-/** An error for the caller. `message` is public: what is wrong and what to do, nothing internal. */
+/** An error for the caller. `message` is public: it says what is wrong and what to do, and holds nothing internal. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { canonicalJson } from '../platform/canonical-json.ts';
 import { ServiceError } from '../platform/errors.ts';
+import { canonicalJson } from '../platform/json.ts';
 import { processorNames } from '../processors/registry.ts';
 import { forbiddenMetadataKeys, metadataLimits } from '../refunds/model/refund.ts';
 import { inOrder, type Policy, policySchema } from './policy.ts';

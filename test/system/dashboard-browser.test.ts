@@ -193,12 +193,12 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
   test('creates a refund after a check of the payment and the policy, and sees it complete', async () => {
     const transactionId = await newPayment(service);
     const page = await pageOf(operator, '/refunds');
-    await page.getByRole('link', { name: 'Create a refund' }).first().click();
+    await page.getByRole('link', { name: 'Create refund' }).first().click();
     await page.getByLabel('Transaction').fill(transactionId);
     await page.getByLabel('Amount').fill('12.34');
     await page.getByLabel('Reason').selectOption('Product defective');
-    await press(page, 'Check');
-    await page.getByText('Allowed.', { exact: true }).waitFor();
+    await press(page, 'Review');
+    await page.getByText('Allowed by policy', { exact: true }).waitFor();
     await page.getByRole('region', { name: 'Payment' }).getByText(transactionId).waitFor();
     expect(await page.getByText('Still refundable').count()).toBe(1);
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
@@ -218,7 +218,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await page.getByLabel('Transaction').fill(await newPayment(service));
     await page.getByLabel('Amount').fill('1000');
     await page.getByLabel('Reason').selectOption('Other');
-    await press(page, 'Check');
+    await press(page, 'Review');
     await page.getByText('At most 100.00 USD can still be refunded.').waitFor();
     expect(await page.getByLabel('Amount').inputValue()).toBe('1000');
     expect(await page.getByLabel('Amount').evaluate((input) => input === document.activeElement)).toBe(true);
@@ -266,8 +266,8 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     }
     await page.getByLabel('Search').fill('re_nobody');
     await press(page, 'Search');
-    await page.getByText('No refund is like this').waitFor();
-    await page.getByRole('link', { name: 'Clear the filters' }).click();
+    await page.getByText('No matching refunds').waitFor();
+    await page.getByRole('link', { name: 'Clear filters' }).click();
     await page.getByLabel('Completed').check();
     await page.getByText('More filters').click();
     await page.getByLabel('Processor').selectOption('Stripe');
@@ -294,7 +294,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const [head = [], row = [], ...more] = parseCsv(await text(await download.createReadStream()));
     expect(row[head.indexOf('id')]).toBe(id);
     expect(more).toEqual([]);
-    await page.getByText('Done: 1 refund in the file.').waitFor();
+    await page.getByText('Exported 1 refund.').waitFor();
     await page.getByText('1 refund', { exact: true }).waitFor();
   });
 
@@ -313,7 +313,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await newcomer.getByRole('heading', { name: 'Overview' }).waitFor();
     await newcomer.getByRole('link', { name: 'Refunds', exact: true }).click();
     await newcomer.getByRole('heading', { name: 'Refunds' }).waitFor();
-    expect(await newcomer.getByText('Create a refund').count()).toBe(0);
+    expect(await newcomer.getByText('Create refund').count()).toBe(0);
     await page.reload();
     await page.getByRole('row', { name: email }).getByLabel(`Role of ${email}`).waitFor();
     const third = await browser.open();

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { jsonProblem } from '../../http/strict-json.ts';
+import { readStrictJson } from '../../http/body.ts';
 import { explain } from './output.ts';
 import { CommandError } from './session.ts';
 
@@ -8,15 +8,15 @@ import { CommandError } from './session.ts';
  * Reads JSON from a file, or from stdin when there is none or it is `-`. Nothing of the content ever is part of an
  * error, because it may be a secret.
  * @param what is read, for messages: `credentials`.
- * @throws CommandError when it cannot be read or `jsonProblem` finds something.
+ * @throws CommandError when it cannot be read or is not strict JSON.
  */
 export async function readJson(file: string | undefined, what: string): Promise<unknown> {
   const source = file === undefined || file === '-' ? 'stdin' : file;
   const content = source === 'stdin' ? await readStdin(what) : await readNamed(source, what);
   if (content.trim() === '') throw new CommandError(`The ${what} from ${source} are empty.`);
-  const problem = jsonProblem(content, () => 'a number in it cannot be kept exactly');
-  if (problem !== null) throw new CommandError(`The ${what} from ${source} cannot be used: ${problem}.`);
-  return JSON.parse(content);
+  const reading = readStrictJson(content, () => 'a number in it cannot be stored exactly');
+  if (reading.kind === 'valid') return reading.value;
+  throw new CommandError(`The ${what} from ${source} cannot be used: ${reading.problem}.`);
 }
 
 async function readStdin(what: string): Promise<string> {

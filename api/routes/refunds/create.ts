@@ -1,80 +1,142 @@
+import { z } from 'zod';
+import { isCurrency } from '../../../shared/money/money.ts';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { WatchedRefund } from '../../../shared/refunds/lifecycle/refund-watcher.ts';
-import { asCreated, type PublicRefund, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
+import { refundReasons } from '../../../shared/refunds/model/reasons.ts';
+import {
+  asCreated,
+  metadataLimits,
+  type PublicRefund,
+  toPublicRefund,
+} from '../../../shared/refunds/model/refund.ts';
 import { nothingLeft } from '../../../shared/refunds/model/refusals.ts';
-import { callerOf } from '../../http/authenticate.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
-import { errorResponses } from '../../http/error-schema.ts';
-import { idempotentHeadersSchema } from '../../http/header-schemas.ts';
-import { fingerprintOf, readIdempotencyKey } from '../../http/idempotency-header.ts';
-import { readWaitPreference } from '../../http/prefer.ts';
-import { dataResponse } from '../../http/response-schema.ts';
-import type { Api } from '../../http/route.ts';
-import { createRefundSchema, refundSchema } from './refund-schema.ts';
+import {
+  fingerprintOf,
+  idempotentHeadersSchema,
+  readIdempotencyKey,
+  readWaitPreference,
+} from '../../http/request-headers.ts';
+import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
+import { checkMetadata } from './metadata-schema.ts';
+import { amountSchema, objectError, refundSchema, required, transactionIdSchema } from './refund-schema.ts';
 
-/** `POST /v1/refunds`: accepts a refund and waits briefly for the processor's verdict. */
-export function createRefundRoute(app: Api, deps: ApiDependencies): void {
-  app.post(
-    '/v1/refunds',
+const createRefundSchema = z
+  .strictObject(
     {
-      schema: {
-        operationId: 'createRefund',
-        summary: 'Create a refund',
-        description:
-          'Answers as soon as the processor has accepted or rejected the refund, and after a few seconds in any case: ' +
-          'then the refund is on record and processed later. A rejected refund stays on record as failed.',
-        tags: ['Refunds'],
-        security: [{ apiKey: [] }],
-        headers: idempotentHeadersSchema,
-        body: createRefundSchema,
-        response: {
-          200: dataResponse(
-            'The refund as it was created; `externalRefundId` is null while the processor has not answered yet.',
-            refundSchema,
-          ),
-          ...errorResponses(
-            'policy_denied',
-            'refund_already_processed',
-            'payload_too_large',
-            'unsupported_media_type',
-            'idempotency_key_reused',
-            'processor_error',
-          ),
+      transactionId: transactionIdSchema,
+      amount: amountSchema,
+      reason: z
+        .enum(refundReasons, { error: required(`must be one of: ${refundReasons.join(', ')}`) })
+        .meta({ description: 'Why the payment is refunded.' }),
+      currency: z
+        .string({ error: 'must be a string' })
+        .regex(/^[A-Za-z]{3}$/, { error: 'must be a three-letter ISO 4217 currency code' })
+        .refine((code) => isCurrency(code.toLowerCase()), { error: 'must be an ISO 4217 currency' })
+        .default('usd')
+        .meta({ description: 'ISO 4217; must be the currency of the payment.', examples: ['usd'] }),
+      processor: z
+        .string({ error: 'must be a string' })
+        .min(1, { error: 'must not be empty' })
+        .max(50, { error: 'must have at most 50 characters' })
+        .optional()
+        .meta({ description: 'Detected from the transaction when omitted.', examples: ['stripe'] }),
+      metadata: z
+        .record(z.string(), z.unknown(), { error: 'must be an object' })
+        .superRefine((metadata, context) => {
+          const problem = checkMetadata(metadata);
+          if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+        })
+        .nullable()
+        .optional()
+        .meta({
+          description:
+            `Stored with the refund: up to ${metadataLimits.keys} keys of 1 to ${metadataLimits.keyLength} characters, ` +
+            `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON. Do not include card numbers.`,
+          examples: [{ ticket: 'T-1001' }],
+        }),
+    },
+    { error: objectError },
+  )
+  .meta({
+    id: 'CreateRefund',
+    examples: [
+      {
+        transactionId: 'ch_3QfX2eLkdIwHu7ix',
+        amount: 1500,
+        reason: 'product_defective',
+        metadata: { ticket: 'T-1001' },
+      },
+    ],
+  });
+
+/** `POST /v1/refunds`: accepts a refund and waits briefly for the processor's decision. */
+export const createRefundRoute = routePlugin(
+  { name: 'create-refund', dependencies: ['authenticate'] },
+  async (app) => {
+    const { deps } = app;
+    app.post(
+      '/v1/refunds',
+      {
+        schema: {
+          operationId: 'createRefund',
+          summary: 'Create a refund',
+          description:
+            'Responds when the processor has accepted or rejected the refund, or after a few seconds, in which case the ' +
+            'refund is recorded and processed later. A rejected refund stays on record as failed.',
+          tags: ['Refunds'],
+          security: [{ apiKey: [] }],
+          headers: idempotentHeadersSchema,
+          body: createRefundSchema,
+          response: {
+            200: dataResponse(
+              'The refund as created; `externalRefundId` is null until the processor has one.',
+              refundSchema,
+            ),
+            ...errorResponses(
+              'policy_denied',
+              'refund_already_processed',
+              'payload_too_large',
+              'unsupported_media_type',
+              'idempotency_key_reused',
+              'processor_error',
+            ),
+          },
         },
       },
-    },
-    async (request, reply) => {
-      const { id: apiKeyId, organizationId, environment } = callerOf(request);
-      const { amount, currency, metadata = null, processor, ...rest } = request.body;
-      const key = readIdempotencyKey(request);
-      const { CREATE_WAIT_MS, MAX_WAIT_MS } = deps.settings;
-      const preference = readWaitPreference(request.headers.prefer, CREATE_WAIT_MS, MAX_WAIT_MS);
-      const { refund, isReplayed } = await createRefund(deps, {
-        ...rest,
-        organizationId,
-        environment,
-        apiKeyId,
-        initiatedBy: 'api',
-        actor: `key:${apiKeyId}`,
-        amount: BigInt(amount),
-        currency: currency.toLowerCase(),
-        processor,
-        metadata,
-        idempotency: key === null ? null : { key, fingerprint: fingerprintOf(operation, request.body) },
-      });
-      if (isReplayed) reply.header('idempotent-replayed', 'true');
-      if (preference.applied !== null) reply.header('preference-applied', preference.applied);
-      return { data: await answerFor(deps, refund, preference.waitMs, isReplayed) };
-    },
-  );
-}
+      async (request, reply) => {
+        const { id: apiKeyId, organizationId, environment } = request.apiKey;
+        const { amount, currency, metadata = null, processor, ...rest } = request.body;
+        const key = readIdempotencyKey(request);
+        const { CREATE_WAIT_MS, MAX_WAIT_MS } = deps.settings;
+        const preference = readWaitPreference(request.headers.prefer, CREATE_WAIT_MS, MAX_WAIT_MS);
+        const { refund, isReplayed } = await createRefund(deps, {
+          ...rest,
+          organizationId,
+          environment,
+          apiKeyId,
+          initiatedBy: 'api',
+          actor: `key:${apiKeyId}`,
+          amount: BigInt(amount),
+          currency: currency.toLowerCase(),
+          processor,
+          metadata,
+          idempotency: key === null ? null : { key, fingerprint: fingerprintOf(operation, request.body) },
+        });
+        if (isReplayed) reply.header('idempotent-replayed', 'true');
+        if (preference.applied !== null) reply.header('preference-applied', preference.applied);
+        return { data: await answerFor(deps, refund, preference.waitMs, isReplayed) };
+      },
+    );
+  },
+);
 
-/** What keys are bound to, besides the body. */
+/** Idempotency keys are bound to this and the body. */
 const operation = 'POST /v1/refunds';
 
-/** Waits for the verdict and answers it; an outcome that is not known yet is no error. */
+/** Waits for the processor's decision. An outcome that is still unknown is no error. */
 async function answerFor(
   deps: ApiDependencies,
   created: Refund,
@@ -84,7 +146,7 @@ async function answerFor(
   const waits = created.status === 'processing' && created.externalRefundId === null;
   const latest = (waits ? await deps.watcher.waitFor(created.id, hasVerdict, waitMs) : null) ?? created;
   if (latest.status === 'failed' && latest.externalRefundId === null) throw rejectionOf(latest);
-  // Whoever repeats a request wants to know where the refund stands by now.
+  // A repeated request gets the refund as it is now.
   return isReplayed || latest.status === 'pending' ? toPublicRefund(latest) : asCreated(latest);
 }
 
@@ -92,7 +154,7 @@ function hasVerdict(refund: WatchedRefund): boolean {
   return refund.externalRefundId !== null || refund.status !== 'processing';
 }
 
-/** What a client gets whose refund failed while it was created. */
+/** The error for a refund that failed while it was created. */
 function rejectionOf({
   failureCode,
   failureMessage,

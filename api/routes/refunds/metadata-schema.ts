@@ -1,10 +1,10 @@
 import { holdsStorableTexts, unstorableMessage } from '../../../shared/platform/json.ts';
 import { forbiddenMetadataKeys, metadataLimits } from '../../../shared/refunds/model/refund.ts';
 
-/** Why metadata cannot be stored as it is, for the caller; null when it can. */
+/** What is wrong with metadata, as the end of a sentence that begins with its name; null when nothing is. */
 export function checkMetadata(metadata: Record<string, unknown>): string | null {
   const keys = Object.keys(metadata);
-  if (keys.length > metadataLimits.keys) return `must have ${metadataLimits.keys} keys at most`;
+  if (keys.length > metadataLimits.keys) return `must have at most ${metadataLimits.keys} keys`;
   if (keys.some((key) => key.length < 1 || key.length > metadataLimits.keyLength)) {
     return `keys must have 1 to ${metadataLimits.keyLength} characters`;
   }
@@ -12,10 +12,10 @@ export function checkMetadata(metadata: Record<string, unknown>): string | null 
   const problem = checkParts(metadata);
   if (problem !== null) return problem;
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
-  return bytes > metadataLimits.bytes ? `must have ${metadataLimits.bytes} bytes at most as JSON` : null;
+  return bytes > metadataLimits.bytes ? `must have at most ${metadataLimits.bytes} bytes as JSON` : null;
 }
 
-/** Walks with a list of its own, so that nesting cannot exhaust the stack. */
+/** Iterative, so that nesting cannot exhaust the stack. */
 function checkParts(metadata: Record<string, unknown>): string | null {
   const open: { value: unknown; depth: number }[] = [{ value: metadata, depth: 1 }];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {

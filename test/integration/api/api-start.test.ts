@@ -11,11 +11,11 @@ import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
 
-describe('the API listens', () => {
-  test('before anything is loaded that only pages, queues and processors need', async () => {
+describe('the API', () => {
+  test('listens before it loads what only pages, queues and processors need', async () => {
     const api = startProcess('api/main.ts', {
       env: {
-        // Nothing listens there: what is loaded does not depend on a database.
+        // Nothing listens there: the process loads the same files without a database.
         DATABASE_URL: 'postgresql://postgres@127.0.0.1:1/refunds',
         ENCRYPTION_KEY: service.settings.ENCRYPTION_KEY,
         REDIS_URL: '',
@@ -35,7 +35,7 @@ describe('the API listens', () => {
   });
 });
 
-describe('while the part for browsers is not loaded', () => {
+describe('before the browser part is loaded', () => {
   let app: App['app'];
   let logged: { msg: string; reqId: string; res?: { statusCode: number } }[];
   beforeEach(async () => {
@@ -60,11 +60,11 @@ describe('while the part for browsers is not loaded', () => {
     ['/docs/', 200],
     ['/openapi.json', 200],
     ['/v1/nothing', 404],
-  ])('a request for %s waits for it and is answered with %i', async (url, status) => {
+  ])('a request for %s waits for it and gets %i', async (url, status) => {
     expect((await app.inject(url)).statusCode).toBe(status);
   });
 
-  test('the body of a request arrives whole', async () => {
+  test('the body of a request is passed on completely', async () => {
     const origin = await app.listen({ host: '127.0.0.1', port: 0 });
     const url = `${origin}/dashboard/set-up`;
     const page = await fetch(url);
@@ -79,7 +79,7 @@ describe('while the part for browsers is not loaded', () => {
     expect(await answer.text()).toContain('x'.repeat(40_000));
   });
 
-  test('a request is logged once, under the id that its client gets', async () => {
+  test('a request is logged once, with the id of its response', async () => {
     const { headers } = await app.inject('/dashboard/nothing');
     const lines = logged.filter(({ msg }) => /^(incoming request|request completed)$/.test(msg));
     expect(lines.map(({ msg, reqId, res }) => [msg, reqId, res?.statusCode])).toEqual([
@@ -87,7 +87,7 @@ describe('while the part for browsers is not loaded', () => {
     ]);
   });
 
-  test('a request that waits when the process begins to close is answered', async () => {
+  test('a waiting request is answered when the process closes', async () => {
     const answer = app.inject('/docs/json');
     const closed = app.close();
     expect((await answer).statusCode).toBe(200);
@@ -95,7 +95,7 @@ describe('while the part for browsers is not loaded', () => {
   });
 });
 
-describe('an application that hands over what it has no route for', () => {
+describe('an application with a second one for unknown routes', () => {
   function firstApp(build: () => Promise<Api>) {
     const app: Api = Fastify().withTypeProvider();
     answerErrors(app, openLog('silent', 'test'));
@@ -105,7 +105,7 @@ describe('an application that hands over what it has no route for', () => {
     return app;
   }
 
-  test('answers its own requests while the other one loads, and loads it once', async () => {
+  test('answers its own requests while the second one loads once', async () => {
     let finishLoading = () => {};
     const loading = new Promise<void>((resolve) => {
       finishLoading = resolve;
@@ -126,7 +126,7 @@ describe('an application that hands over what it has no route for', () => {
     expect(builds).toBe(1);
   });
 
-  test('answers its own requests when the other one cannot be loaded', async () => {
+  test('answers its own requests when the second one cannot be loaded', async () => {
     const app = firstApp(async () => {
       throw new Error('It cannot be loaded.');
     });

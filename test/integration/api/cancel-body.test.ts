@@ -24,7 +24,6 @@ async function statusOf(id: string): Promise<string> {
   return (await exposed.service.call('GET', `/v1/refunds/${id}`)).body.data.status;
 }
 
-/** Cancels with the bytes that follow these headers. */
 async function cancel(
   id: string,
   headers: readonly string[],
@@ -36,7 +35,7 @@ async function cancel(
 const sized = (bytes: string | Uint8Array) => `Content-Length: ${Buffer.byteLength(bytes)}`;
 const chunked = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n0\r\n\r\n`;
 
-describe('a cancellation ignores its body', () => {
+describe('a cancellation accepts any body', () => {
   test.each<[what: string, body: string | Uint8Array, ...headers: string[]]>([
     ['an empty form', '', form],
     ['an empty form in UTF-8', '', `${form}; charset=UTF-8`],
@@ -66,7 +65,7 @@ describe('a cancellation ignores its body', () => {
     expect(JSON.parse(answer).data).toMatchObject({ id, status: 'cancelled' });
   });
 
-  test('none at all, without a length', async () => {
+  test('no body and no length', async () => {
     expect((await cancel(await created(), [], '')).status).toBe(200);
   });
 
@@ -79,7 +78,7 @@ describe('a cancellation ignores its body', () => {
   });
 });
 
-describe('a body of more than 64 KiB cancels nothing', () => {
+describe('a body above 64 KiB is refused and cancels nothing', () => {
   const large = 'x'.repeat(limitBytes + 1);
 
   test.each([form, json, text, 'Content-Type: ;;;', 'X-Nothing: of no type'])('%s', async (header) => {
@@ -93,7 +92,7 @@ describe('a body of more than 64 KiB cancels nothing', () => {
   });
 });
 
-test('a key is asked for before the body is read', async () => {
+test('the key is checked before the body', async () => {
   const lines = [
     `POST /v1/refunds/ref_1/cancel HTTP/1.1`,
     'Host: a',

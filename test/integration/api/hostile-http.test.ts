@@ -4,7 +4,7 @@ import { type ExposedService, useExposedService } from '../../support/http/expos
 import { rawRequest } from '../../support/http/raw-http.ts';
 import { expectRefusal } from '../../support/http/refusal.ts';
 
-/** What a request is made of once the service runs. */
+/** Makes a request once the service runs. */
 type MakeBytes = (exposed: ExposedService) => Uint8Array;
 
 const exposed = useExposedService();
@@ -39,7 +39,7 @@ const bytes =
 
 type Case = [what: string, make: MakeBytes];
 
-/** The parser ends the connection before there is a request that could have an id. */
+/** The HTTP parser rejects these before there is a request. */
 const notHttp: Case[] = [
   ['the first bytes of TLS', bytes('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03')],
   ['prose', bytes('hello there\r\n\r\n')],
@@ -90,7 +90,7 @@ const invalid: Case[] = [
   ['an offset beyond 64 bits', get('/v1/refunds?offset=9223372036854775808')],
   ['an offset with an exponent', get('/v1/refunds?offset=1e3')],
   ['NUL as status', get('/v1/refunds?status=%00')],
-  ['NUL in the query, where nobody looks', get('/v1/refunds?nothing=a%00b')],
+  ['NUL in an unknown query parameter', get('/v1/refunds?nothing=a%00b')],
   ['NUL in the name of a query parameter', get('/v1/refunds?%00=1')],
   ['status twice', get('/v1/refunds?status=failed&status=failed')],
   ['the name of a property of objects as status', get('/v1/refunds?status=constructor')],
@@ -141,8 +141,8 @@ const otherMethods: Case[] = [
   ['GET on the policy check', get('/v1/policies/check')],
 ];
 
-describe('hostile HTTP is refused in the one shape of errors, and changes nothing', () => {
-  test.each(notHttp)('what is not HTTP: %s', async (_what, make) => {
+describe('hostile HTTP is refused and changes nothing', () => {
+  test.each(notHttp)('that is not valid HTTP: %s', async (_what, make) => {
     const answer = await exposed.send(make(exposed));
     expectRefusal(answer, { status: 400, code: 'validation_error' });
   });
@@ -151,7 +151,7 @@ describe('hostile HTTP is refused in the one shape of errors, and changes nothin
     ...invalid.map(([what, make]) => ({ what, make, status: 400, code: 'validation_error' })),
     ...unknown.map(([what, make]) => ({ what, make, status: 404, code: 'not_found' })),
     ...otherMethods.map(([what, make]) => ({ what, make, status: 405, code: 'method_not_allowed' })),
-  ])('$status $code: $what', async ({ make, status, code }) => {
+  ])('with $status $code: $what', async ({ make, status, code }) => {
     const answer = await exposed.send(make(exposed));
     expectRefusal(answer, { status, code });
     expect(answer.headers['x-request-id']).toMatch(/^req_[a-z0-9]{26}$/);
@@ -165,20 +165,20 @@ describe('hostile HTTP is refused in the one shape of errors, and changes nothin
     'svc_test_x',
     `Bearer ${'x'.repeat(5_000)}`,
     "Bearer ' OR 1=1--",
-  ])('the key %s is refused like every other', async (value) => {
+  ])('with 401: the credentials %s', async (value) => {
     const lines = ['GET /v1/refunds HTTP/1.1', 'Host: x', `Authorization: ${value}`, 'Connection: close'];
     const answer = await exposed.send(rawRequest(lines));
     expectRefusal(answer, { status: 401, code: 'invalid_api_key' });
     expect(answer.headers['www-authenticate']).toBe('Bearer');
   });
 
-  test('HEAD is answered like GET, without a body', async () => {
+  test('but HEAD gets the response of GET without its body', async () => {
     const found = await exposed.send(rawRequest(exposed.head('HEAD /v1/refunds')));
     const missing = await exposed.send(rawRequest(exposed.head('HEAD /v1/refunds/ref_1')));
     expect([found.status, found.text, missing.status, missing.text]).toEqual([200, '', 404, '']);
   });
 
-  test('what the client says of itself decides nothing: request ids, versions, expectations, upgrades', async () => {
+  test('but request ids, versions, expectations and upgrades of clients are ignored', async () => {
     const lines = [
       'X-Request-Id: mine',
       'Accept-Version: 9',
@@ -194,18 +194,18 @@ describe('hostile HTTP is refused in the one shape of errors, and changes nothin
   });
 });
 
-test('a fault of our own is told as such and nothing more', async () => {
+test('an internal error reveals no details', async () => {
   const { service } = exposed;
   const fault = vi.spyOn(service.deps.connections, 'connect').mockImplementation(() => {
     throw new TypeError('prisma: SELECT secret FROM /srv/app/shared/db.ts:1', { cause: new Error('zod') });
   });
   const answer = await exposed.send(exposed.creation(valid)).finally(() => fault.mockRestore());
   expectRefusal(answer, { status: 500, code: 'internal_error' });
-  expect(JSON.parse(answer.text).error.message).toMatch(/^Something went wrong here\./);
+  expect(JSON.parse(answer.text).error.message).toMatch(/^An unexpected error occurred\./);
 });
 
-describe('a connection that is misused harms nobody else', () => {
-  test('a refused body is never read as the next request', async () => {
+describe('a misused connection', () => {
+  test('does not have a refused body read as the next request', async () => {
     const smuggled = 'GET /v1/refunds HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3);
     const refused = rawRequest(
       ['POST /v1/refunds HTTP/1.1', 'Host: x', json, `Content-Length: ${smuggled.length}`],
@@ -217,7 +217,7 @@ describe('a connection that is misused harms nobody else', () => {
     expect(statuses).toEqual(['401', '200']);
   });
 
-  test('requests that never end do not hold up the others', async () => {
+  test('does not hold up other requests when its own never end', async () => {
     const halves = [
       'GET /v1/refunds HT',
       'POST /v1/refunds HTTP/1.1\r\nHost: x\r\nContent-',

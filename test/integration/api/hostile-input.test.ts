@@ -14,7 +14,7 @@ const withMetadata = (literal: string) => body({ metadata: literal });
 const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 const keys = (count: number) =>
   JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1])));
-/** Metadata that is so many bytes as JSON, most of them from characters of more than one byte. */
+/** Metadata of this size as JSON, mostly of multi-byte characters. */
 const metadataOf = (bytes: number) => {
   const frame = Buffer.byteLength('{"a":""}');
   const wide = '\u20ac'.repeat(Math.floor((bytes - frame) / 3));
@@ -122,9 +122,9 @@ const fields: Case[] = [
   ...['""', '"Stripe"', '"__proto__"', '"constructor"', '"stripe\\u0000"', 'null', '{}'].map(
     (literal): Case => [`processor ${literal}`, body({ processor: literal })],
   ),
-  ['NUL in a field that nobody knows', body({ note: '"\\u0000"' })],
-  ['a field of the answer', body({ status: '"completed"' })],
-  ['a field that nobody knows, with a huge name', body({ ['x'.repeat(50_000)]: '1' })],
+  ['NUL in an unknown field', body({ note: '"\\u0000"' })],
+  ['a field of the response', body({ status: '"completed"' })],
+  ['an unknown field with a huge name', body({ ['x'.repeat(50_000)]: '1' })],
 ];
 
 const metadata: Case[] = [
@@ -144,7 +144,7 @@ const metadata: Case[] = [
   ['a text', withMetadata('"text"')],
 ];
 
-describe('a hostile body is refused in the one shape of errors, and changes nothing', () => {
+describe('a hostile body is refused and changes nothing', () => {
   let before: Record<string, number>;
   beforeEach(async () => {
     before = await exposed.rowCounts();
@@ -162,23 +162,21 @@ describe('a hostile body is refused in the one shape of errors, and changes noth
     expect(told.length).toBeLessThan(300);
   }
 
-  test.each(notJson)('what is not JSON: %s', (_what, content) => expectInvalid(content, /^body: not valid/));
-  test.each(notAnObject)('what is no object: %s', (_what, content) =>
+  test.each(notJson)('that is not JSON: %s', (_what, content) => expectInvalid(content, /^body: not valid/));
+  test.each(notAnObject)('that is not an object: %s', (_what, content) =>
     expectInvalid(content, /^body: must be a JSON object/),
   );
-  test.each(nestedTooDeeply)('what is nested too deeply: %s', (_what, content) =>
+  test.each(nestedTooDeeply)('that is nested too deeply: %s', (_what, content) =>
     expectInvalid(content, /nested (too deeply|deeper)/),
   );
-  test.each(ambiguous)('what could be read in two ways: %s', (_what, content) =>
-    expectInvalid(content, /stands twice/),
-  );
-  test.each(polluting)('what could reach a prototype: %s', async (_what, content) => {
+  test.each(ambiguous)('that is ambiguous: %s', (_what, content) => expectInvalid(content, /occurs twice/));
+  test.each(polluting)('that could change a prototype: %s', async (_what, content) => {
     await expectInvalid(content, /must not have a key/);
     expect(({} as Record<string, unknown>).admin).toBeUndefined();
   });
-  test.each(fields)('a field that breaks its rule: %s', (_what, content) => expectInvalid(content, /^\S+: /));
-  test.each(metadata)('metadata that cannot be kept: %s', (_what, content) =>
-    expectInvalid(content, /^body(\.metadata)?: /),
+  test.each(fields)('with an invalid field: %s', (_what, content) => expectInvalid(content, /^\S+: /));
+  test.each(metadata)('with invalid metadata: %s', (_what, content) =>
+    expectInvalid(content, /^(body|metadata): /),
   );
 
   test.each([
@@ -198,7 +196,7 @@ describe('a hostile body is refused in the one shape of errors, and changes noth
           exposed.head('POST /v1/refunds', 'Content-Type: application/json', 'Content-Length: 99999999999'),
         ),
     ],
-  ])('a body that is too large, %s', async (_what, make) => {
+  ])('that is too large, %s', async (_what, make) => {
     expectRefusal(await exposed.send(make()), { status: 413, code: 'payload_too_large' });
   });
 
@@ -210,14 +208,14 @@ describe('a hostile body is refused in the one shape of errors, and changes noth
     ['two types in one', ['Content-Type: text/plain, application/json']],
     ['nonsense', ['Content-Type: ;;;']],
     ['a compressed body', ['Content-Type: application/json', 'Content-Encoding: gzip']],
-  ])('a body of a type that is not read: %s', async (_what, headers) => {
+  ])('of an unsupported type: %s', async (_what, headers) => {
     const length = `Content-Length: ${body({}).length}`;
     const bytes = rawRequest(exposed.head('POST /v1/refunds', length, ...headers), body({}));
     expectRefusal(await exposed.send(bytes), { status: 415, code: 'unsupported_media_type' });
   });
 });
 
-describe('what only looks hostile is taken as it is', () => {
+describe('an unusual but valid body is accepted', () => {
   async function created(
     content: string,
   ): Promise<{ metadata: Record<string, string[]>; amount: number; id: string }> {
@@ -237,7 +235,7 @@ describe('what only looks hostile is taken as it is', () => {
     ['1E+2', 100],
     ['100.0', 100],
     ['100', 100],
-  ])('the amount %s is the whole number %d', async (literal, amount) => {
+  ])('with the amount %s as %d', async (literal, amount) => {
     expect((await created(valid({ amount: literal }))).amount).toBe(amount);
   });
 
@@ -249,14 +247,14 @@ describe('what only looks hostile is taken as it is', () => {
     ['names that objects have anyway', '{"toString":"x","hasOwnProperty":1,"length":-1,"then":null}'],
     ['the same key twice with the same value', '{"a":1,"a":1}'],
     ['numbers at the edge', '{"a":9007199254740991,"b":1e-308,"c":5e-324,"d":0.30000000000000004}'],
-  ])('metadata with %s comes back as it was', async (_what, literal) => {
+  ])('with metadata unchanged: %s', async (_what, literal) => {
     const refund = await created(valid({ metadata: literal }));
     const got = await exposed.service.call('GET', `/v1/refunds/${refund.id}`);
     expect(refund.metadata).toEqual(JSON.parse(literal));
     expect(got.body.data.metadata).toEqual(JSON.parse(literal));
   });
 
-  test('text in every script comes back byte for byte, from the creation and later', async () => {
+  test('with text in every script unchanged byte for byte', async () => {
     const text = [
       'na\u00efve \u20ac \u4f60\u597d \u{1f469}\u200d\u{1f469}\u200d\u{1f467} \u{10ffff} \ufeff \u2028\u2029 \uffff \u007f',
       '\u202e\u0645\u0631\u062d\u0628\u0627\u202c \u05e9\u05dc\u05d5\u05dd e\u0301 \u00e9 <script>\'"\\/ \t\n',
@@ -269,12 +267,12 @@ describe('what only looks hostile is taken as it is', () => {
     }
   });
 
-  test('a body of exactly 64 KiB is read', async () => {
+  test('of exactly 64 KiB', async () => {
     const content = valid({});
     await created(content + ' '.repeat(64 * 1024 - content.length));
   });
 
-  test('a body in chunks is read', async () => {
+  test('in chunks', async () => {
     const content = valid({});
     const chunks = `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`;
     const lines = exposed.head(

@@ -7,7 +7,7 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import type { ApiAnswer } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 
-// Without workers: a refund changes by what these tests do to it, and by nothing else.
+// Without workers, so that refunds change by these tests alone.
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0, TRANSACTION_FRESH_MS: 0 } });
 
 const opened: pg.Client[] = [];
@@ -31,7 +31,7 @@ function expectReplayOf(answer: ApiAnswer, id: string | undefined): void {
   expect(answer.headers['idempotent-replayed']).toBe('true');
 }
 
-/** A promise, and the function that fulfils it. */
+/** A promise and the function that resolves it. */
 function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => undefined;
   const promise = new Promise<T>((fulfil) => {
@@ -40,7 +40,7 @@ function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   return { promise, resolve };
 }
 
-/** The process of a request, which has put its refund on record and not committed it yet. */
+/** A process that has inserted its refund and not committed it yet. */
 interface OtherProcess {
   refundId: string;
   commit(): Promise<void>;
@@ -48,7 +48,7 @@ interface OtherProcess {
   die(): Promise<void>;
 }
 
-/** Has a request made by a process of its own, which never comes to answer it. */
+/** Sends a request to a process of its own, which never responds. */
 async function beginElsewhere(key: string, transactionId: string): Promise<OtherProcess> {
   const client = new pg.Client({ connectionString: service.settings.DATABASE_URL });
   client.on('error', () => {});
@@ -73,7 +73,7 @@ async function beginElsewhere(key: string, transactionId: string): Promise<Other
   };
 }
 
-/** Whether these have been answered, after others that began later have been. */
+/** Whether any of these has been answered after three later requests have been. */
 async function areAnswered(answers: readonly Promise<unknown>[]): Promise<boolean> {
   let answered = 0;
   for (const answer of answers) void answer.then(() => (answered += 1));
@@ -81,8 +81,8 @@ async function areAnswered(answers: readonly Promise<unknown>[]): Promise<boolea
   return answered > 0;
 }
 
-describe('a request whose process died', () => {
-  test('after its refund was committed, is answered with that refund at once, and makes no other', async () => {
+describe('a repeated request whose first process died', () => {
+  test('after the commit returns that refund and creates no other', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const process = await beginElsewhere(key, transactionId);
     await process.commit();
@@ -93,7 +93,7 @@ describe('a request whose process died', () => {
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
-  test('before its refund was committed, is carried out by exactly one of those who repeat it', async () => {
+  test('before the commit is carried out once, however often it is repeated', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const process = await beginElsewhere(key, transactionId);
     const repeated = Array.from({ length: 8 }, () => create(key, transactionId));
@@ -111,7 +111,7 @@ describe('a request whose process died', () => {
     for (const answer of answers) if (answer !== carriedOut) expectReplayOf(answer, refund?.id);
   });
 
-  test('before its refund was committed, has bound nothing: another request has the key', async () => {
+  test('before the commit leaves the key free for another request', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const process = await beginElsewhere(key, transactionId);
     await process.die();
@@ -119,12 +119,12 @@ describe('a request whose process died', () => {
     expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([200, undefined]);
   });
 
-  test('after its refund was committed, is not repeated by a request that differs', async () => {
+  test('after the commit is refused when it differs', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const process = await beginElsewhere(key, transactionId);
     await process.commit();
     await process.die();
-    // Also one that would be refused by itself.
+    // The second one would be refused anyway, as it exceeds the payment.
     for (const amount of [1_001, 10_001]) {
       const answer = await create(key, transactionId, amount);
       expect([answer.status, answer.body.error?.code]).toEqual([422, 'idempotency_key_reused']);
@@ -133,8 +133,8 @@ describe('a request whose process died', () => {
   });
 });
 
-describe('a request that comes while another one with the same key is carried out', () => {
-  test('waits for its commit, no longer, and is answered with its refund', async () => {
+describe('a request with the key of one that is being carried out', () => {
+  test('waits for the commit and returns the refund', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const process = await beginElsewhere(key, transactionId);
     const repeated = [create(key, transactionId), create(key, transactionId)];
@@ -146,7 +146,7 @@ describe('a request that comes while another one with the same key is carried ou
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
-  test('is told to come back when that takes too long, and nothing was changed', async () => {
+  test('gets 503 with Retry-After when the commit takes too long', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const process = await beginElsewhere(key, transactionId);
     const answer = await create(key, transactionId);
@@ -158,8 +158,8 @@ describe('a request that comes while another one with the same key is carried ou
   });
 });
 
-describe('a request that was overtaken', () => {
-  /** Holds the next question about a payment until `release` is called. */
+describe('a request overtaken by another with the same key', () => {
+  /** Blocks the next read of a payment until `release` is called. */
   function holdNextReading(): { reached: Promise<void>; release: () => void } {
     const { promise: reached, resolve: reach } = deferred<void>();
     const { promise: gate, resolve: release } = deferred<void>();
@@ -190,18 +190,18 @@ describe('a request that was overtaken', () => {
     return { taker, overtaken };
   }
 
-  test('creates nothing, and is answered with the refund of the one that was faster', async () => {
+  test('returns the refund of the faster one', async () => {
     const { taker, overtaken } = await overtake(1_000);
     expectReplayOf(overtaken, taker.body.data.id);
   });
 
-  test.each([1_001, 10_001])('and differs creates nothing either, for %i', async (amount) => {
+  test.each([1_001, 10_001])('is refused when it differs, for %i', async (amount) => {
     const { overtaken } = await overtake(amount);
     expect([overtaken.status, overtaken.body.error?.code]).toEqual([422, 'idempotency_key_reused']);
   });
 });
 
-test('a key stays with its refund for good, as that stands by now', async () => {
+test('a key stays bound to its refund for years', async () => {
   const [key, transactionId] = [randomUUID(), await payment()];
   const { body } = await create(key, transactionId);
   await service.call('POST', `/v1/refunds/${body.data.id}/cancel`);

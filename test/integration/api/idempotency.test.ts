@@ -27,23 +27,28 @@ const refundsOf = async (transactionId: string) =>
   await service.deps.db.refund.findMany({ where: { transactionId } });
 const boundTo = async (key: string) =>
   await service.deps.db.refund.count({ where: { OR: [{ idempotencyKey: key }, { cancelKey: key }] } });
-const asItIsNow = async (id: string) => (await service.call('GET', `/v1/refunds/${id}`)).body;
+/** A refund that the processor cancels on request. */
+const createRevocable = async (): Promise<string> => {
+  const transactionId = await payment({ paymentMethod: 'customer_balance' });
+  return (await create(randomUUID(), bodyFor(transactionId))).body.data.id;
+};
 
-/** The same refund, as it is now. */
-async function expectReplay(answer: ApiAnswer, first: ApiAnswer): Promise<void> {
-  expectReplayedAlike(answer, { ...first, body: await asItIsNow(first.body.data.id) });
-}
-
-/** Word for word what was answered the first time. */
-function expectReplayedAlike(answer: ApiAnswer, first: ApiAnswer): void {
-  expect({ status: answer.status, body: answer.body }).toEqual({ status: first.status, body: first.body });
-  expect(first.headers).not.toHaveProperty('idempotent-replayed');
+/** Expects the first response again, marked as a replay. */
+function expectReplay(answer: ApiAnswer, { status, body, headers }: ApiAnswer): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({ status, body });
+  expect(headers).not.toHaveProperty('idempotent-replayed');
   expect(answer.headers['idempotent-replayed']).toBe('true');
 }
 
-/** A request that was answered alike, and that was carried out anew. */
-function expectCarriedOutAnew(answer: ApiAnswer, first: ApiAnswer): void {
-  expect({ status: answer.status, body: answer.body }).toEqual({ status: first.status, body: first.body });
+/** Expects the refund of the first response as it is now, marked as a replay. */
+async function expectRefundReplay(answer: ApiAnswer, first: ApiAnswer): Promise<void> {
+  const { body } = await service.call('GET', `/v1/refunds/${first.body.data.id}`);
+  expectReplay(answer, { ...first, body });
+}
+
+/** Expects the same response, but not as a replay. */
+function expectSameOutcome(answer: ApiAnswer, { status, body }: ApiAnswer): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({ status, body });
   expect(answer.headers).not.toHaveProperty('idempotent-replayed');
 }
 
@@ -51,8 +56,8 @@ function expectCode(answer: ApiAnswer, status: number, code: string): void {
   expect({ status: answer.status, code: answer.body.error?.code }).toEqual({ status, code });
 }
 
-describe('the same request with the same key is carried out once, and answered with the refund as it is now', () => {
-  test('also when the refund has moved on since', async () => {
+describe('the same request with the same key', () => {
+  test('returns the refund as it is now', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const first = await create(key, bodyFor(transactionId));
     expect(first.status).toBe(200);
@@ -60,44 +65,37 @@ describe('the same request with the same key is carried out once, and answered w
       (await refundsOf(transactionId)).every(({ status }) => status === 'completed'),
     );
     const repeated = await create(key, bodyFor(transactionId));
-    await expectReplay(repeated, first);
+    await expectRefundReplay(repeated, first);
     expect(repeated.body.data.status).toBe('completed');
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
-  test('with the same words for a rejection, which stays although the processor would accept by now', async () => {
+  test('returns the same rejection even when the processor would accept by now', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     await service.call('POST', '/v1/policies/check', { body: { transactionId } });
     await service.sandbox.changeTransaction(transactionId, { status: 'disputed' });
     const first = await create(key, bodyFor(transactionId));
     expectCode(first, 502, 'processor_error');
     await service.sandbox.changeTransaction(transactionId, { status: 'succeeded' });
-    expectReplayedAlike(await create(key, bodyFor(transactionId)), first);
+    expectReplay(await create(key, bodyFor(transactionId)), first);
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
-  test('and so is a cancellation', async () => {
-    const { body } = await create(
-      randomUUID(),
-      bodyFor(await payment({ paymentMethod: 'customer_balance' })),
-    );
-    const key = randomUUID();
-    const first = await cancel(key, body.data.id);
+  test('cancels once, whatever its body', async () => {
+    const [key, id] = [randomUUID(), await createRevocable()];
+    const first = await cancel(key, id);
     expect([first.status, first.body.data?.status]).toEqual([200, 'cancelled']);
-    expectReplayedAlike(await cancel(key, body.data.id), first);
-    for (const ignored of [{}, { force: true }, 'not json']) {
-      expectReplayedAlike(await cancel(key, body.data.id, { body: ignored }), first);
+    for (const body of [undefined, {}, { force: true }, 'not json']) {
+      expectReplay(await cancel(key, id, { body }), first);
     }
-    const { id: refundId } = body.data;
-    const asked = { refundId, type: { in: ['cancel.requested', 'refund.cancelled'] } };
+    const asked = { refundId: id, type: { in: ['cancel.requested', 'refund.cancelled'] } };
     expect(await service.deps.db.refundEvent.count({ where: asked })).toBe(2);
   });
 
-  test('and so is a cancellation that the processor refuses: it is not asked again', async () => {
+  test('does not ask the processor again for a cancellation that it refused', async () => {
     const { body } = await create(randomUUID(), bodyFor(await payment()));
     const key = randomUUID();
-    const first = await cancel(key, body.data.id);
-    expectCode(first, 409, 'refund_not_cancellable');
+    expectCode(await cancel(key, body.data.id), 409, 'refund_not_cancellable');
     const again = await cancel(key, body.data.id);
     expectCode(again, 409, 'refund_not_cancellable');
     expect(again.headers['idempotent-replayed']).toBe('true');
@@ -105,13 +103,13 @@ describe('the same request with the same key is carried out once, and answered w
     expect(await service.deps.db.refundEvent.count({ where: asked })).toBe(1);
   });
 
-  test('whatever the order and the layout of its JSON, and whether defaults are written out', async () => {
+  test('may differ in the order and layout of its JSON and in explicit defaults', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const first = await create(key, bodyFor(transactionId, { metadata: { a: 1, b: { c: [1, 2], d: 2 } } }));
     const headers = { 'idempotency-key': key, 'content-type': 'application/json' };
     const same = `{ "metadata": {"b":{"d":2.0,"c":[1,2]},\n"a":1}, "reason":"oth\\u0065r",\t"currency":"usd",
       "amount":1e3, "transactionId":"${transactionId}" }`;
-    await expectReplay(await service.call('POST', '/v1/refunds', { body: same, headers }), first);
+    await expectRefundReplay(await service.call('POST', '/v1/refunds', { body: same, headers }), first);
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
@@ -119,122 +117,102 @@ describe('the same request with the same key is carried out once, and answered w
     ['one character', 'k'],
     ['255 characters', 'k'.repeat(255)],
     ['every visible character', String.fromCharCode(...Array.from({ length: 94 }, (_, index) => index + 33))],
-  ])('with a key of %s', async (_what, key) => {
+  ])('is recognized by a key of %s', async (_what, key) => {
     const transactionId = await payment();
     const first = await create(key, bodyFor(transactionId));
     expect(first.status).toBe(200);
-    await expectReplay(await create(key, bodyFor(transactionId)), first);
+    await expectRefundReplay(await create(key, bodyFor(transactionId)), first);
+  });
+
+  test.each([2, 20])('sent %i times at once creates one refund', async (count) => {
+    const [key, transactionId] = [randomUUID(), await payment()];
+    const answers = await Promise.all(
+      Array.from({ length: count }, () => create(key, bodyFor(transactionId, { amount: 400 }))),
+    );
+    const [refund, ...others] = await refundsOf(transactionId);
+    expect(others).toEqual([]);
+    for (const { status, body } of answers) expect([status, body.data?.id]).toEqual([200, refund?.id]);
+    const carriedOut = answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined);
+    expect(carriedOut).toHaveLength(1);
   });
 });
 
-describe('a key names one request', () => {
+describe('a different request with the same key', () => {
   test.each([
     ['another amount', { amount: 1_001 }],
     ['another reason', { reason: 'wrong_product' }],
     ['metadata', { metadata: {} }],
     ['a processor', { processor: 'stripe' }],
-  ])('so a body with %s is refused, and the key keeps its refund', async (_what, change) => {
+  ])('is refused for %s, and the key keeps its refund', async (_what, change) => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const first = await create(key, bodyFor(transactionId));
     expectCode(await create(key, bodyFor(transactionId, change)), 422, 'idempotency_key_reused');
-    await expectReplay(await create(key, bodyFor(transactionId)), first);
+    await expectRefundReplay(await create(key, bodyFor(transactionId)), first);
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
-  test('so another path is refused, and nothing is cancelled or made', async () => {
-    const key = randomUUID();
+  test('is refused for another operation or refund', async () => {
+    const [key, cancelKey] = [randomUUID(), randomUUID()];
     const { body } = await create(key, bodyFor(await payment({ paymentMethod: 'customer_balance' })));
-    const { body: other } = await create(
-      randomUUID(),
-      bodyFor(await payment({ paymentMethod: 'customer_balance' })),
-    );
-    for (const id of [body.data.id, other.data.id, unknownRefundId]) {
-      expectCode(await cancel(key, id), 422, 'idempotency_key_reused');
+    const [id, other] = [body.data.id, await createRevocable()];
+    for (const each of [id, other, unknownRefundId]) {
+      expectCode(await cancel(key, each), 422, 'idempotency_key_reused');
     }
-    const cancelKey = randomUUID();
-    expect((await cancel(cancelKey, other.data.id)).status).toBe(200);
-    for (const id of [body.data.id, unknownRefundId]) {
-      expectCode(await cancel(cancelKey, id), 422, 'idempotency_key_reused');
+    expect((await cancel(cancelKey, other)).status).toBe(200);
+    for (const each of [id, unknownRefundId]) {
+      expectCode(await cancel(cancelKey, each), 422, 'idempotency_key_reused');
     }
     const transactionId = await payment();
     expectCode(await create(cancelKey, bodyFor(transactionId)), 422, 'idempotency_key_reused');
     expect(await refundsOf(transactionId)).toEqual([]);
-    expect((await asItIsNow(body.data.id)).data.status).not.toBe('cancelled');
+    const { body: latest } = await service.call('GET', `/v1/refunds/${id}`);
+    expect(latest.data.status).not.toBe('cancelled');
   });
 
-  test('so of two cancellations of different refunds at once with one key, one is carried out', async () => {
-    const [key, ids] = [randomUUID(), [] as string[]];
-    for (const _each of [1, 2, 3, 4]) {
-      const transactionId = await payment({ paymentMethod: 'customer_balance' });
-      ids.push((await create(randomUUID(), bodyFor(transactionId))).body.data.id);
-    }
-    const answers = await Promise.all(ids.map((id) => cancel(key, id)));
-    const carriedOut = answers.filter(({ status }) => status === 200);
-    expect(carriedOut).toHaveLength(1);
-    for (const answer of answers) {
-      if (answer.status !== 200) expectCode(answer, 422, 'idempotency_key_reused');
-    }
-    expect(await boundTo(key)).toBe(1);
+  test('is refused when both are sent at once', async () => {
+    const [key, cancelKey, transactionId] = [randomUUID(), randomUUID(), await payment()];
+    const created = await Promise.all(
+      [400, 500].map((amount) => create(key, bodyFor(transactionId, { amount }))),
+    );
+    expect(created.map(({ status }) => status).toSorted()).toEqual([200, 422]);
+    expect(await refundsOf(transactionId)).toHaveLength(1);
+    const ids = await Promise.all([1, 2, 3, 4].map(createRevocable));
+    const cancelled = await Promise.all(ids.map((id) => cancel(cancelKey, id)));
+    expect(cancelled.map(({ status }) => status).toSorted()).toEqual([200, 422, 422, 422]);
+    expect(await boundTo(cancelKey)).toBe(1);
   });
 
-  test('within one environment of one organization: elsewhere it is another key', async () => {
+  test('is accepted in another environment or organization', async () => {
     const key = randomUUID();
     const other = await service.addOrganization('With the same key');
-    const keys = [service.organization.keys.test, service.organization.keys.live, other.keys.test];
-    const bodies = await Promise.all(
-      keys.map(async (_apiKey, index) =>
-        bodyFor(await payment({ environment: index === 1 ? 'live' : 'test' })),
-      ),
-    );
     const ids = new Set<string>();
-    for (const [index, { plaintext }] of keys.entries()) {
-      const answer = await create(key, bodies[index], { key: plaintext });
+    for (const [environment, { keys }] of [
+      ['test', service.organization],
+      ['live', service.organization],
+      ['test', other],
+    ] as const) {
+      const body = bodyFor(await payment({ environment }));
+      const answer = await create(key, body, { key: keys[environment].plaintext });
       expect(answer.status).toBe(200);
       expect(answer.headers).not.toHaveProperty('idempotent-replayed');
       ids.add(answer.body.data.id);
     }
     expect(ids.size).toBe(3);
   });
-
-  test.each([2, 20])(
-    'so %i requests at once make one refund, and all are answered with it',
-    async (count) => {
-      const [key, transactionId] = [randomUUID(), await payment()];
-      const answers = await Promise.all(
-        Array.from({ length: count }, () => create(key, bodyFor(transactionId, { amount: 400 }))),
-      );
-      const [refund, ...others] = await refundsOf(transactionId);
-      expect(others).toEqual([]);
-      for (const { status, body } of answers) {
-        expect([status, body.data?.id]).toEqual([200, refund?.id]);
-      }
-      const carriedOut = answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined);
-      expect(carriedOut).toHaveLength(1);
-    },
-  );
-
-  test('so a request and another one at once make one refund, and the other is refused', async () => {
-    const [key, transactionId] = [randomUUID(), await payment()];
-    const answers = await Promise.all(
-      [400, 500].map((amount) => create(key, bodyFor(transactionId, { amount }))),
-    );
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422]);
-    expect(await refundsOf(transactionId)).toHaveLength(1);
-  });
 });
 
-describe('a request that made no refund binds nothing, and is carried out anew', () => {
-  test('for a transaction that has been refunded already', async () => {
+describe('a refused request', () => {
+  test('for a payment that was refunded in full succeeds once that refund is cancelled', async () => {
     const [key, transactionId] = [randomUUID(), await payment({ paymentMethod: 'customer_balance' })];
     const { body: whole } = await create(randomUUID(), bodyFor(transactionId, { amount: 10_000 }));
     const first = await create(key, bodyFor(transactionId));
     expectCode(first, 409, 'refund_already_processed');
-    expectCarriedOutAnew(await create(key, bodyFor(transactionId)), first);
+    expectSameOutcome(await create(key, bodyFor(transactionId)), first);
     expect((await cancel(randomUUID(), whole.data.id)).status).toBe(200);
     expect((await create(key, bodyFor(transactionId))).status).toBe(200);
   });
 
-  test('for a policy that said no, until it is gone', async () => {
+  test('that a policy denied succeeds once the policy is gone, and is then replayed', async () => {
     const { id: organizationId, keys } = await service.addOrganization('With a strict policy');
     const policy = { name: 'Nothing', priority: 1, finalSale: true, enforce: { api: true, dashboard: true } };
     const set = async (policies: object[]) =>
@@ -244,37 +222,33 @@ describe('a request that made no refund binds nothing, and is carried out anew',
     await set([policy]);
     const first = await ask();
     expectCode(first, 403, 'policy_denied');
-    expectCarriedOutAnew(await ask(), first);
+    expectSameOutcome(await ask(), first);
     expect(await refundsOf(transactionId)).toEqual([]);
     await set([{ name: 'Everything', priority: 1 }]);
     const accepted = await ask();
     expect(accepted.status).toBe(200);
     await set([policy]);
-    // What would be refused now was accepted the first time.
     const repeated = await ask();
     expect([repeated.status, repeated.body.data?.id]).toEqual([200, accepted.body.data.id]);
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
-  test('for a cancellation that came too late, and for one of an unknown refund', async () => {
-    const transactionId = await payment({ paymentMethod: 'customer_balance' });
-    const { body } = await create(randomUUID(), bodyFor(transactionId));
-    await cancel(randomUUID(), body.data.id);
-    const [lateKey, unknownKey] = [randomUUID(), randomUUID()];
-    const late = await cancel(lateKey, body.data.id);
-    expectCode(late, 409, 'refund_not_cancellable');
-    expectCarriedOutAnew(await cancel(lateKey, body.data.id), late);
-    const unknown = await cancel(unknownKey, unknownRefundId);
-    expectCode(unknown, 404, 'not_found');
-    expectCarriedOutAnew(await cancel(unknownKey, unknownRefundId), unknown);
-    for (const key of [lateKey, unknownKey]) {
+  test('to cancel an ended or unknown refund leaves its key free', async () => {
+    const ended = await createRevocable();
+    await cancel(randomUUID(), ended);
+    for (const [id, status, code] of [
+      [ended, 409, 'refund_not_cancellable'],
+      [unknownRefundId, 404, 'not_found'],
+    ] as const) {
+      const key = randomUUID();
+      const first = await cancel(key, id);
+      expectCode(first, status, code);
+      expectSameOutcome(await cancel(key, id), first);
       expect(await boundTo(key)).toBe(0);
       expect((await create(key, bodyFor(await payment()))).status).toBe(200);
     }
   });
-});
 
-describe('a request that was not carried out binds nothing, and its key may be used for a better one', () => {
   const json = { 'content-type': 'application/json' };
   const raw = async (key: string, body: string, headers: Record<string, string>, apiKey?: string) =>
     await service.call('POST', '/v1/refunds', {
@@ -288,21 +262,17 @@ describe('a request that was not carried out binds nothing, and its key may be u
     status: number,
     ask: (key: string, transactionId: string) => Promise<ApiAnswer>,
   ][] = [
-    ['is not valid', 400, async (key, id) => await create(key, bodyFor(id, { amount: 0 }))],
-    ['is no JSON', 400, async (key) => await raw(key, '{', json)],
-    [
-      'asks for more than is left',
-      400,
-      async (key, id) => await create(key, bodyFor(id, { amount: 10_001 })),
-    ],
-    ['has no valid key', 401, async (key) => await raw(key, '{}', json, 'svc_test_wrong')],
-    ['is too large', 413, async (key) => await raw(key, ' '.repeat(70_000), json)],
-    ['is of another type', 415, async (key) => await raw(key, 'a=b', { 'content-type': 'text/plain' })],
-    ['met a fault', 500, async (key, id) => await duringFault(() => create(key, bodyFor(id)))],
-    ['could not be carried out just now', 503, async (key) => await duringOutage(key)],
+    ['invalid', 400, async (key, id) => await create(key, bodyFor(id, { amount: 0 }))],
+    ['not JSON', 400, async (key) => await raw(key, '{', json)],
+    ['for more than is left', 400, async (key, id) => await create(key, bodyFor(id, { amount: 10_001 }))],
+    ['without a valid API key', 401, async (key) => await raw(key, '{}', json, 'svc_test_wrong')],
+    ['too large', 413, async (key) => await raw(key, ' '.repeat(70_000), json)],
+    ['of another media type', 415, async (key) => await raw(key, 'a=b', { 'content-type': 'text/plain' })],
+    ['met by an internal error', 500, async (key, id) => await duringFault(() => create(key, bodyFor(id)))],
+    ['that no processor can check', 503, async (key) => await duringOutage(key)],
   ];
 
-  test.each(refused)('when it %s: %d', async (_what, status, ask) => {
+  test.each(refused)('%s leaves its key free: %d', async (_what, status, ask) => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const first = await ask(key, transactionId);
     expect(first.status).toBe(status);
@@ -313,7 +283,7 @@ describe('a request that was not carried out binds nothing, and its key may be u
     expect(second.headers).not.toHaveProperty('idempotent-replayed');
   });
 
-  test('when it came too fast: 429', async () => {
+  test('above the rate limit leaves its key free: 429', async () => {
     const limited = await startService({
       databaseUrl: service.settings.DATABASE_URL,
       backend: postgresQueues,
@@ -350,7 +320,7 @@ describe('a request that was not carried out binds nothing, and its key may be u
     }
   }
 
-  /** An id that gives no processor away cannot be placed while the processors are silent. */
+  /** The ID does not show its processor, so all of them are asked. */
   async function duringOutage(key: string): Promise<ApiAnswer> {
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
     await service.sandbox.fault({ processor: 'braintree', operation: '*', kind: 'error-503', times: null });

@@ -8,12 +8,12 @@ import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
-let mine: TestOrganization;
-let theirs: TestOrganization;
+let own: TestOrganization;
+let other: TestOrganization;
 beforeAll(async () => {
   await service.sandbox.settings({ autoSettleMs: null });
-  mine = service.organization;
-  theirs = await service.addOrganization('Somebody else');
+  own = service.organization;
+  other = await service.addOrganization('Other');
 });
 afterEach(() => expectInvariants(service));
 
@@ -27,62 +27,45 @@ const created = async (key: string, environment: Environment = 'test'): Promise<
   return body.data.id;
 };
 
-describe('a refund of somebody else does not exist', () => {
-  test('and waiting for it is over at once', async () => {
-    const id = await created(mine.keys.test.plaintext);
-    const started = performance.now();
-    const { status } = await service.call('GET', `/v1/refunds/${id}`, {
-      key: theirs.keys.test.plaintext,
-      headers: { prefer: 'wait=20' },
-    });
-    expect(status).toBe(404);
-    expect(performance.now() - started).toBeLessThan(5_000);
-  });
-
-  test('on any page of a list, whatever is filtered', async () => {
-    const owners = [mine, theirs].flatMap(({ id, keys }) =>
-      (['test', 'live'] as const).map((environment) => ({
-        id,
-        environment,
-        key: keys[environment].plaintext,
-      })),
-    );
-    for (const { environment, key } of owners) await created(key, environment);
-    for (const { id, environment, key } of owners) {
-      for (const query of ['', '?limit=100', '?processor=stripe', '?status=processing&offset=0']) {
-        const { body } = await service.call('GET', `/v1/refunds${query}`, { key });
-        expect(body.data.length).toBeGreaterThan(0);
-        const rows = await service.deps.db.refund.findMany({
-          where: { id: { in: body.data.map((refund: { id: string }) => refund.id) } },
-        });
-        for (const row of rows) {
-          expect(row).toMatchObject({ organizationId: id, environment });
-        }
-      }
+test("lists contain refunds of the key's organization and environment only", async () => {
+  const keys = [own, other].flatMap(({ id, keys }) =>
+    (['test', 'live'] as const).map((environment) => ({
+      owner: { organizationId: id, environment },
+      key: keys[environment].plaintext,
+    })),
+  );
+  for (const { owner, key } of keys) await created(key, owner.environment);
+  for (const { owner, key } of keys) {
+    for (const query of ['', '?limit=100', '?processor=stripe', '?status=processing&offset=0']) {
+      const { body } = await service.call('GET', `/v1/refunds${query}`, { key });
+      const id = { in: body.data.map((refund: { id: string }) => refund.id) };
+      const rows = await service.deps.db.refund.findMany({ where: { id } });
+      expect(rows.length).toBeGreaterThan(0);
+      for (const row of rows) expect(row).toMatchObject(owner);
     }
-  });
+  }
 });
 
-describe('organizations and environments do not touch each other', () => {
-  test('a payment that one has refunded in full is untouched for the other', async () => {
+describe('organizations and environments', () => {
+  test('have separate reservations for the same payment', async () => {
     const transactionId = await payment();
-    const full = await create(mine.keys.test.plaintext, transactionId, 10_000);
+    const full = await create(own.keys.test.plaintext, transactionId, 10_000);
     expect(full.status).toBe(200);
-    expect((await create(mine.keys.test.plaintext, transactionId, 1)).status).toBe(409);
+    expect((await create(own.keys.test.plaintext, transactionId, 1)).status).toBe(409);
     const reserved = await service.deps.db.payment.findMany({ where: { transactionId } });
-    expect(reserved.map(({ organizationId }) => organizationId)).toEqual([mine.id]);
-    await create(theirs.keys.test.plaintext, transactionId, 10_000);
+    expect(reserved.map(({ organizationId }) => organizationId)).toEqual([own.id]);
+    await create(other.keys.test.plaintext, transactionId, 10_000);
     const rows = await service.deps.db.payment.findMany({ where: { transactionId } });
-    const ours = rows.find(({ organizationId }) => organizationId === mine.id);
+    const ours = rows.find(({ organizationId }) => organizationId === own.id);
     expect(ours).toEqual(reserved[0]);
   });
 
   test.each(['test', 'live'] as const)(
-    'a %s key reaches the account of its environment alone',
+    'use separate processor accounts: a %s key refunds in its own',
     async (environment) => {
       const other = environment === 'test' ? 'live' : 'test';
       const transactionId = await payment(environment);
-      const { body } = await create(mine.keys[environment].plaintext, transactionId);
+      const { body } = await create(own.keys[environment].plaintext, transactionId);
       await waitFor('the refund to be at the processor', async () => {
         const refund = await service.deps.db.refund.findUniqueOrThrow({ where: { id: body.data.id } });
         return refund.externalRefundId;
@@ -93,27 +76,27 @@ describe('organizations and environments do not touch each other', () => {
   );
 
   test.each(['test', 'live'] as const)(
-    'a %s key moves nothing in the other environment, also with the id of a payment there',
+    'move nothing in the other one: a %s key with the ID of a payment there',
     async (environment) => {
       const other = environment === 'test' ? 'live' : 'test';
       const transactionId = await payment(other);
-      // The sandbox makes up a payment of that id in the environment of the key.
-      const { body } = await create(mine.keys[environment].plaintext, transactionId, 10_000);
+      // The sandbox creates a payment with that id in the key's environment.
+      const { body } = await create(own.keys[environment].plaintext, transactionId, 10_000);
       expect(await service.sandbox.refunds({ environment: other, transactionId })).toEqual([]);
-      expect((await create(mine.keys[other].plaintext, transactionId, 10_000)).status).toBe(200);
+      expect((await create(own.keys[other].plaintext, transactionId, 10_000)).status).toBe(200);
       expect(await service.sandbox.refunds({ environment, transactionId })).toMatchObject([
         { key: body.data.id },
       ]);
     },
   );
 
-  test('an account that one has set up serves nobody else', async () => {
+  test('do not share processor accounts', async () => {
     await service.deps.db.processorAccount.deleteMany({
-      where: { organizationId: theirs.id, environment: 'live', processor: 'braintree' },
+      where: { organizationId: other.id, environment: 'live', processor: 'braintree' },
     });
     const transactionId = await payment('live', { processor: 'braintree', paymentMethod: undefined });
     const { status, body } = await service.call('POST', '/v1/refunds', {
-      key: theirs.keys.live.plaintext,
+      key: other.keys.live.plaintext,
       body: { transactionId, amount: 1, reason: 'other', processor: 'braintree' },
     });
     expect([status, body.error?.code]).toEqual([400, 'validation_error']);
@@ -121,11 +104,11 @@ describe('organizations and environments do not touch each other', () => {
   });
 });
 
-describe('a key opens what it is for, while it is valid', () => {
-  test('a revoked key is refused from the next request on, and its siblings go on', async () => {
+describe('a revoked key', () => {
+  test('is refused from the next request on, and other keys keep working', async () => {
     const [first, second] = await Promise.all(
       [1, 2].map(() =>
-        createApiKey(service.deps, { organizationId: mine.id, environment: 'test', actor: 'test' }),
+        createApiKey(service.deps, { organizationId: own.id, environment: 'test', actor: 'test' }),
       ),
     );
     if (first === undefined || second === undefined) throw new Error('two keys were made');

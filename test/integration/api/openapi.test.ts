@@ -1,12 +1,22 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { errorCatalogue } from '../../../shared/platform/errors.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { unknownRefundId } from '../../support/refunds/refund-records.ts';
+import type { ApiAnswer } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService({ workers: 0 });
+const service = useService();
+/** A response of an operation. */
+interface Declared {
+  description: string;
+  content: { 'application/json': { schema: unknown; examples?: Record<string, { value: unknown }> } };
+}
+
 let served: ServedDocument;
-// biome-ignore lint/suspicious/noExplicitAny: the tests read a document whose shape the validator vouches for.
+// biome-ignore lint/suspicious/noExplicitAny: a validator checks the document's shape.
 let document: any;
 beforeAll(async () => {
   served = await readDocument(service);
@@ -14,14 +24,14 @@ beforeAll(async () => {
 });
 
 describe('the OpenAPI document', () => {
-  test('is valid OpenAPI 3.1, as an independent validator sees it', async () => {
+  test('is valid OpenAPI 3.1', async () => {
     const validator = new Validator();
     const { valid, errors } = await validator.validate(structuredClone(document));
     expect(errors ?? []).toEqual([]);
     expect([valid, validator.version]).toEqual([true, '3.1']);
   });
 
-  test('names its schemas, and nothing that is not used', () => {
+  test('has named schemas and headers, all of them used', () => {
     const names = Object.keys(document.components.schemas).toSorted();
     expect(names).toEqual(['CheckPolicy', 'CreateRefund', 'Error', 'PolicyCheck', 'Refund']);
     for (const kind of ['schemas', 'headers']) {
@@ -31,7 +41,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('has every route with every method that it takes, and no other', async () => {
+  test('has every public route with exactly its methods', async () => {
     const routes = publicRoutes();
     expect(Object.keys(document.paths).toSorted()).toEqual(routes.toSorted());
     for (const path of routes) {
@@ -43,11 +53,28 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('tells every code of the catalogue and its status', () => {
+  test('lists every error code that the API sends', () => {
     const codes = document.components.schemas.Error.properties.error.properties.code.enum;
-    expect(codes).toEqual(Object.keys(errorCatalogue));
-    for (const [code, { status }] of Object.entries(errorCatalogue)) {
+    // The dashboard alone sends insufficient_scope.
+    const { insufficient_scope: _, ...sent } = errorCatalogue;
+    expect(codes).toEqual(Object.keys(sent));
+    for (const [code, { status }] of Object.entries(sent)) {
       expect(document.info.description).toContain(`| ${status} | \`${code}\` |`);
+    }
+  });
+
+  test('has an example of every error code at every response that may send it', () => {
+    for (const { method, path, operation } of served.operations) {
+      for (const [status, { description, content }] of Object.entries<Declared>(operation.responses)) {
+        if (Number(status) < 400 || !path.startsWith('/v1/')) continue;
+        const { schema, examples = {} } = content['application/json'];
+        const codes = [...description.matchAll(/^`(\w+)`: /gm)].map(([, code]) => code);
+        expect(Object.keys(examples), `${method} ${path} ${status}`).toEqual(codes);
+        for (const [code, { value }] of Object.entries(examples)) {
+          expect(served.schemaOf(schema).parse(value)).toMatchObject({ error: { code } });
+          expect(errorCatalogue).toHaveProperty([code, 'status'], Number(status));
+        }
+      }
     }
   });
 
@@ -72,7 +99,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('has examples that its own schemas accept', () => {
+  test('has examples that match its schemas', () => {
     for (const [name, schema] of Object.entries<{ examples: unknown[] }>(document.components.schemas)) {
       expect(schema.examples?.length, `${name} has an example`).toBeGreaterThan(0);
       for (const example of schema.examples)
@@ -80,7 +107,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('demands what the service demands: a body to create, none to cancel, a key for all but health', () => {
+  test('requires bodies, keys and query parameters as the service does', () => {
     const bodies = served.operations.map(({ operation }) => [
       operation.operationId,
       operation.requestBody?.required,
@@ -108,7 +135,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  test('declares on every route under /v1 what any of them may answer', () => {
+  test('declares the errors that any route under /v1 may send', () => {
     for (const { path, operation } of served.operations.filter(({ path }) => path.startsWith('/v1/'))) {
       expect(Object.keys(operation.responses), path).toEqual(
         expect.arrayContaining(['200', '400', '401', '429', '500', '503']),
@@ -116,7 +143,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  /** The routes that the router knows, but for those that show the document itself, and those for processors alone. */
+  /** The routes of the router, except the documentation, the dashboard and processor webhooks. */
   function publicRoutes(): string[] {
     const trail: string[] = [];
     const paths: string[] = [];
@@ -129,8 +156,8 @@ describe('the OpenAPI document', () => {
   }
 });
 
-describe('the browsable documentation', () => {
-  test('is served whole, from here and nowhere else', async () => {
+describe('the documentation page', () => {
+  test('loads all its files from this service', async () => {
     const page = await service.app.inject('/docs/');
     expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     const assets = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? '');
@@ -146,8 +173,128 @@ describe('the browsable documentation', () => {
     expect((await service.app.inject('/docs')).statusCode).toBe(200);
   });
 
-  test('shows this very document', async () => {
+  test('shows this document', async () => {
     const shown = await service.app.inject('/docs/json');
     expect(shown.json()).toEqual(document);
   });
+});
+
+const valid = { amount: 1_000, reason: 'other' };
+const wrong = { key: 'svc_test_wrong' };
+const payment = async (options = {}) => await newPayment(service, options);
+const post = async (url: string, body?: unknown, options: object = {}) =>
+  await service.call('POST', url, { body, ...options });
+const create = async (transactionId: string, body: object = {}, options: object = {}) =>
+  await post('/v1/refunds', { transactionId, ...valid, ...body }, options);
+const created = async () =>
+  (await create(await payment({ paymentMethod: 'customer_balance' }))).body.data.id as string;
+const cancel = async (id: string, body?: unknown, options: object = {}) =>
+  await post(`/v1/refunds/${id}/cancel`, body, options);
+const check = async (body: unknown, options: object = {}) => await post('/v1/policies/check', body, options);
+const get = async (path = '', options: object = {}) =>
+  await service.call('GET', `/v1/refunds${path}`, options);
+const xml = { headers: { 'content-type': 'text/xml' } };
+const large = { metadata: 'x'.repeat(70_000) };
+
+/** Sends two different requests with the same key. */
+const reused = async (url: string, body?: object) => {
+  const options = { headers: { 'idempotency-key': `reused${url}` } };
+  await post(url, body, options);
+  return body === undefined
+    ? await cancel(await created(), body, options)
+    : await post(url, { ...body, amount: 2 }, options);
+};
+
+const denied = async () => {
+  const { id: organizationId, keys } = await service.addOrganization('Strict');
+  const policies = [{ name: 'No', priority: 1, finalSale: true, enforce: { api: true, dashboard: true } }];
+  await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
+  return await create(await payment(), {}, { key: keys.test.plaintext });
+};
+
+const faulty = async () => {
+  const fault = vi.spyOn(service.deps.connections, 'connect').mockImplementation(() => {
+    throw new Error('a fault');
+  });
+  return await create(await payment()).finally(() => fault.mockRestore());
+};
+
+const withoutProcessors = async (ask: () => Promise<ApiAnswer>, kind = 'error-503') => {
+  for (const processor of ['stripe', 'braintree']) {
+    await service.sandbox.fault({ processor, operation: '*', kind, times: null });
+  }
+  return await ask().finally(() => service.sandbox.clearFaults());
+};
+
+const twice = async () => {
+  const transactionId = await payment();
+  await create(transactionId, { amount: 10_000 });
+  return await create(transactionId);
+};
+
+const cancelledTwice = async () => {
+  const id = await created();
+  await cancel(id);
+  return await cancel(id);
+};
+
+test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>([
+  ['health', 200, async () => await service.call('GET', '/healthz')],
+  ['readiness', 200, async () => await service.call('GET', '/readyz')],
+  ['createRefund', 200, async () => await create(await payment(), { metadata: { a: [1, null] } })],
+  ['createRefund', 400, async () => await create(await payment(), { amount: 0 })],
+  ['createRefund', 401, async () => await create('ch_1', {}, wrong)],
+  ['createRefund', 403, denied],
+  ['createRefund', 409, twice],
+  ['createRefund', 413, async () => await create('ch_1', large)],
+  ['createRefund', 415, async () => await post('/v1/refunds', '<a/>', xml)],
+  [
+    'createRefund',
+    422,
+    async () => await reused('/v1/refunds', { transactionId: await payment(), ...valid }),
+  ],
+  ['createRefund', 500, faulty],
+  ['createRefund', 502, async () => await create('ch_missing')],
+  ['createRefund', 503, async () => await withoutProcessors(() => create('anybodys'))],
+  ['listRefunds', 200, async () => await get()],
+  ['listRefunds', 400, async () => await get('?limit=0')],
+  ['listRefunds', 401, async () => await get('', wrong)],
+  ['getRefund', 200, async () => await get(`/${await created()}`)],
+  ['getRefund', 401, async () => await get(`/${unknownRefundId}`, wrong)],
+  ['getRefund', 404, async () => await get(`/${unknownRefundId}`)],
+  ['cancelRefund', 200, async () => await cancel(await created())],
+  [
+    'cancelRefund',
+    400,
+    async () => await cancel(unknownRefundId, undefined, { headers: { 'idempotency-key': '' } }),
+  ],
+  ['cancelRefund', 401, async () => await cancel(unknownRefundId, {}, wrong)],
+  ['cancelRefund', 404, async () => await cancel(unknownRefundId)],
+  ['cancelRefund', 409, cancelledTwice],
+  ['cancelRefund', 413, async () => await cancel(unknownRefundId, large)],
+  ['cancelRefund', 422, async () => await reused(`/v1/refunds/${await created()}/cancel`)],
+  ['checkPolicy', 200, async () => await check({ transactionId: await payment() })],
+  ['checkPolicy', 400, async () => await check({})],
+  ['checkPolicy', 401, async () => await check({}, wrong)],
+  ['checkPolicy', 413, async () => await check(large)],
+  ['checkPolicy', 415, async () => await check('<a/>', xml)],
+  [
+    'checkPolicy',
+    502,
+    async () => await withoutProcessors(() => check({ transactionId: 'ch_silent' }), 'error-403'),
+  ],
+  ['checkPolicy', 503, async () => await withoutProcessors(() => check({ transactionId: 'anybodys' }))],
+])('declares the response of %s with status %d as the service sends it', async (operationId, status, ask) => {
+  const answer = await ask();
+  expect(answer.status, JSON.stringify(answer.body)).toBe(status);
+  const found = served.operations.find(({ operation }) => operation.operationId === operationId);
+  const declared = found?.operation.responses[status];
+  expect(declared, `${operationId} declares ${status}`).toBeDefined();
+  const schema = served.schemaOf(declared.content['application/json'].schema);
+  expect(schema.parse(answer.body)).toEqual(answer.body);
+  if (status >= 400) expect(declared.description).toContain(`\`${answer.body.error.code}\``);
+  for (const name of ['X-Request-Id', 'Retry-After', 'WWW-Authenticate', 'Preference-Applied']) {
+    if (name.toLowerCase() in answer.headers) expect(declared.headers).toHaveProperty(name);
+  }
+  expect(declared.headers).toHaveProperty('X-Request-Id');
 });

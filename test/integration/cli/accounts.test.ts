@@ -81,7 +81,7 @@ describe('processor accounts', () => {
       const refused = await admin(['account', 'set', ...accountOf('test', 'stripe')], input);
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(onlyLine(refused.stderr)).toMatch(
-        /^The credentials from stdin (are empty|cannot be used: (not valid JSON|a number in it cannot be kept exactly))\.$/,
+        /^The credentials from stdin (are empty|cannot be used: (not valid JSON|a number in it cannot be stored exactly))\.$/,
       );
       expect(refused.stderr).not.toContain(number);
     }

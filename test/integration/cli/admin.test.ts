@@ -77,7 +77,7 @@ describe('policies', () => {
     expect(bad).toMatchObject({ code: 1, stdout: '' });
     expect(onlyLine(bad.stderr)).toMatch(/^policies\.0\.windowDays: must be/);
     const twice = await setFrom('{"policies": [{"name": "A", "maxPercent": 5, "maxPercent": 50}]}');
-    expect(onlyLine(twice.stderr)).toMatch(/stands twice/);
+    expect(onlyLine(twice.stderr)).toMatch(/occurs twice/);
   });
 
   test.each([

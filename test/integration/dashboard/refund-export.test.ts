@@ -4,8 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { ExportDeliveries } from '../../../api/dashboard/pages/refunds/export-deliveries.ts';
-import { RunningExports } from '../../../api/dashboard/pages/refunds/running-exports.ts';
+import { ExportDeliveries, RunningExports } from '../../../api/dashboard/pages/refunds/running-exports.ts';
 import type { Database } from '../../../shared/platform/database.ts';
 import type { ServiceError } from '../../../shared/platform/errors.ts';
 import { newId } from '../../../shared/platform/ids.ts';
@@ -44,17 +43,21 @@ const audited = async (action: string) =>
 
 const total = { count: 1, atLeast: false };
 
-/** Begins a download and reads nothing of it but its head. */
-async function download(port: number, path: string, cookie: string): Promise<IncomingMessage> {
+async function portOf({ app }: Pick<typeof service, 'app'>): Promise<number> {
+  if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' });
+  return (app.server.address() as AddressInfo).port;
+}
+
+/** Starts a download and reads only its headers. */
+async function download(
+  path = `${list}/export`,
+  { visitor: { cookie } } = person,
+  from: Pick<typeof service, 'app'> = service,
+): Promise<IncomingMessage> {
+  const port = await portOf(from);
   return await new Promise<IncomingMessage>((resolve, reject) => {
     get({ host: '127.0.0.1', port, path, headers: { cookie } }, resolve).on('error', reject);
   });
-}
-
-async function beginDownload(): Promise<IncomingMessage> {
-  if (!service.app.server.listening) await service.app.listen({ port: 0, host: '127.0.0.1' });
-  const { port } = service.app.server.address() as AddressInfo;
-  return await download(port, `${list}/export`, person.visitor.cookie);
 }
 
 const decoded = (text: string) => text.replaceAll('&amp;', '&');
@@ -62,7 +65,7 @@ const exportLink = (text: string) => decoded(/id="export" href="([^"]+)"/.exec(t
 const progressLink = (text: string) => decoded(/hx-get="([^"]+progress[^"]+)"/.exec(text)?.[1] ?? '');
 
 describe('an export', () => {
-  test('is exactly what the list says, as a file, and stands in the audit log with its filter and rows', async () => {
+  test('contains exactly the listed refunds and is recorded in the audit log with filter and row count', async () => {
     const page = await person.visitor.get(`${list}?status=failed&processor=stripe`);
     const expected = await wholeText(
       exportRefunds(service.deps.db, owner, { statuses: ['failed'], processor: 'stripe' }),
@@ -87,35 +90,33 @@ describe('an export', () => {
       { actor, detail: { ...detail, rowCount, isComplete: true } },
     ]);
     const done = await person.visitor.get(progressLink(page.text));
-    expect(done.text).toContain(`Done: ${rowCount.toLocaleString('en')} refunds in the file.`);
+    expect(done.text).toContain(`Exported ${rowCount.toLocaleString('en')} refunds.`);
     expect(done.text).not.toContain('hx-get');
   });
 
-  test('of many refunds says honestly that it does not know how many', async () => {
+  test('shows that there are more than 10,000 refunds instead of counting them', async () => {
     const { text } = await person.visitor.get(list);
     expect(text).toContain('More than 10,000 refunds');
     expect(text).toContain('Export more than 10,000 refunds as CSV');
   });
 
-  test('comes as fast as it is taken, tells how far it is, and ends when nobody takes it any more', async () => {
+  test('is read no faster than the client reads, shows its progress, and ends when the client disconnects', async () => {
     const { text } = await person.visitor.get(list);
-    await service.app.listen({ port: 0, host: '127.0.0.1' });
-    const { port } = service.app.server.address() as AddressInfo;
     const before = (await audited('refunds.exported')).length;
-    const answer = await download(port, exportLink(text), person.visitor.cookie);
+    const answer = await download(exportLink(text));
     expect(answer.statusCode).toBe(200);
     await waitFor('the first piece', () => answer.readableLength > 0);
-    const rowsTold = async () => {
+    const rowsShown = async () => {
       const part = await person.visitor.get(progressLink(text));
       expect(part.text).toContain('hx-trigger="every 1s"');
       return Number(/([\d,]+) refunds so far/.exec(part.text)?.[1]?.replaceAll(',', '') ?? 0);
     };
-    // Nothing is read here, so it stands still once what is on the way between the two is full.
+    // Nothing is read here, so the export stops once the network buffers are full.
     let last = -1;
     const standing = await waitFor(
-      'it to stand still',
+      'the export to stop',
       async () => {
-        const rows = await rowsTold();
+        const rows = await rowsShown();
         const isStill = rows > 0 && rows === last;
         last = rows;
         return isStill ? rows : null;
@@ -128,14 +129,13 @@ describe('an export', () => {
     expect(entry.detail).toMatchObject({ isComplete: false });
     expect((entry.detail as { rowCount: number }).rowCount).toBeLessThan(count);
     const part = await person.visitor.get(progressLink(text));
-    expect(part.text).toMatch(/Broken off after [\d,]+ refunds; the file is not complete/);
+    expect(part.text).toMatch(/Export stopped after [\d,]+ refunds\. The file is incomplete/);
     expect(part.text).not.toContain('hx-get');
   });
 
-  test('that nobody waits for any more when it could begin is over', async () => {
+  test('ends when the client disconnects before it starts', async () => {
     const { text } = await person.visitor.get(`${list}?status=failed`);
-    if (!service.app.server.listening) await service.app.listen({ port: 0, host: '127.0.0.1' });
-    const { port } = service.app.server.address() as AddressInfo;
+    const port = await portOf(service);
     await withClient(service.settings.DATABASE_URL, async (client) => {
       await client.query('BEGIN; LOCK TABLE refund IN ACCESS EXCLUSIVE MODE');
       const gone = new Promise<void>((resolve) => {
@@ -154,11 +154,11 @@ describe('an export', () => {
       await client.query('COMMIT');
     });
     await waitFor('its end', async () =>
-      (await person.visitor.get(progressLink(text))).text.includes('Broken off after 0 refunds'),
+      (await person.visitor.get(progressLink(text))).text.includes('Export stopped after 0 refunds'),
     );
   });
 
-  test('leaves of what was searched for nothing in the audit log that does not belong there', async () => {
+  test('masks card numbers of the search text in the audit log', async () => {
     await person.visitor.get(`${list}/export?q=4242424242424242`);
     for (const action of ['refunds.export_started', 'refunds.exported']) {
       const last = (await audited(action)).at(-1);
@@ -166,7 +166,7 @@ describe('an export', () => {
     }
   });
 
-  test('tells the fault that broke it off, also when that cannot be written down', async () => {
+  test('reports the error that stopped it even when the audit log cannot be written', async () => {
     const fault = new Error('The database is gone.');
     let entries = 0;
     const create = () => {
@@ -180,7 +180,7 @@ describe('an export', () => {
     expect(entries).toBe(2);
   });
 
-  test('is not begun by asking for its headers, nor with a filter that is not valid', async () => {
+  test('is not started by a HEAD request or an invalid filter', async () => {
     const before = (await audited('refunds.export_started')).length;
     const { cookie } = person.visitor;
     const head = await service.app.inject({ method: 'HEAD', url: `${list}/export`, headers: { cookie } });
@@ -189,7 +189,7 @@ describe('an export', () => {
     expect(await audited('refunds.export_started')).toHaveLength(before);
   });
 
-  test('holds nothing of another environment, and nothing for strangers', async () => {
+  test('contains nothing of another environment and is refused to non-members', async () => {
     const file = await person.visitor.get(`/dashboard/${organizationId}/test/refunds/export`);
     expect(parseCsv(file.text)).toHaveLength(1 + 3);
     const stranger = await signInMember(service, 'owner');
@@ -201,8 +201,8 @@ describe('an export', () => {
 
 const reader = { userId: 'usr_1', organizationId: 'org_1' };
 
-describe('exports at the same time', () => {
-  test('are two of a person, four of an organization and eight in all, and whose end comes lets the next one begin', async () => {
+describe('concurrent exports', () => {
+  test('are limited to two per person, four per organization and eight in all, until one ends', async () => {
     const exports = new RunningExports();
     const begin = (userId: string, organizationId = `org_${userId}`) =>
       exports.begin({ userId, organizationId }, newId('evt'), async () => total);
@@ -214,10 +214,10 @@ describe('exports at the same time', () => {
     const [first] = [await begin('usr_1'), await begin('usr_1')];
     expect(await refusalOf(begin('usr_1'))).toMatchObject({
       ...{ code: 'rate_limited', status: 429, retryAfterSeconds: 30 },
-      message: expect.stringMatching(/^2 exports of yours are running already\. Wait until one is complete/),
+      message: expect.stringMatching(/^You already have 2 exports running\./),
     });
     first?.onEnd(true);
-    // It ends only once, whoever else tells it.
+    // A second end changes nothing.
     first?.onEnd(false);
     await begin('usr_1');
     expect(await refusalOf(begin('usr_1'))).not.toBeNull();
@@ -231,7 +231,7 @@ describe('exports at the same time', () => {
     });
   });
 
-  test('are not even counted when there is no place, and one that cannot be counted keeps none', async () => {
+  test('are not counted above the limit, and one whose count fails does not occupy a place', async () => {
     const exports = new RunningExports({ perPerson: 1, perOrganization: 8, inAll: 8, remembered: 10 });
     const fails = async () => {
       throw new Error('The database is gone.');
@@ -241,14 +241,14 @@ describe('exports at the same time', () => {
     await expect(exports.begin(reader, 'three', fails)).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
-  test('of somebody who has too many are refused on a page that says what to do, and not begun', async () => {
-    const answers = [await beginDownload(), await beginDownload()];
+  test('above the limit are refused with a page that says what to do', async () => {
+    const answers = [await download(), await download()];
     const before = (await audited('refunds.export_started')).length;
     const refused = await person.visitor.get(`${list}/export`);
     expect(refused.status).toBe(429);
     expect(refused.headers['retry-after']).toBe('30');
     expect(refused.headers['content-type']).toMatch(/^text\/html/);
-    expect(refused.text).toContain('2 exports of yours are running already');
+    expect(refused.text).toContain('You already have 2 exports running.');
     expect(await audited('refunds.export_started')).toHaveLength(before);
     for (const answer of answers) answer.destroy();
     await waitFor(
@@ -258,11 +258,9 @@ describe('exports at the same time', () => {
   });
 });
 
-test('an export ends for who is removed while it is being read', async () => {
+test('an export ends when its reader is removed from the organization', async () => {
   const guest = await signInMember(service, 'viewer', organizationId);
-  if (!service.app.server.listening) await service.app.listen({ port: 0, host: '127.0.0.1' });
-  const { port } = service.app.server.address() as AddressInfo;
-  const answer = await download(port, `${list}/export`, guest.visitor.cookie);
+  const answer = await download(`${list}/export`, guest);
   const where = { organizationId_userId: { organizationId, userId: guest.userId } };
   await service.deps.db.membership.delete({ where });
   await expect(wholeText(answer)).rejects.toThrow();
@@ -271,10 +269,10 @@ test('an export ends for who is removed while it is being read', async () => {
   expect((await waitFor('the entry', ended)).detail).toMatchObject({ isComplete: false });
 });
 
-describe('a reader who takes nothing', () => {
+describe('a slow reader', () => {
   const responses = new EventEmitter();
 
-  /** An export that is sent to a client which reads nothing of it, unless it is told to. */
+  /** Sends an export to a client that reads only what `use` reads. */
   async function deliverTo(
     deliveries: ExportDeliveries,
     pieces: AsyncIterable<string>,
@@ -294,7 +292,7 @@ describe('a reader who takes nothing', () => {
     };
   }
 
-  test('is given up after a while, and the audit log has that it was broken off', async () => {
+  test('that stops reading is disconnected, and the audit log has the export as incomplete', async () => {
     const ends: boolean[] = [];
     const observer = { onRows: () => undefined, onEnd: (isComplete: boolean) => ends.push(isComplete) };
     const asked = { owner, filter: {}, actor: 'cli:stalled' };
@@ -309,7 +307,7 @@ describe('a reader who takes nothing', () => {
     expect(entries).toMatchObject([{ detail: { isComplete: false } }]);
   });
 
-  test('but is read slowly, a large piece bit by bit, comes to its end', async () => {
+  test('that keeps reading gets the whole file', async () => {
     const deliveries = new ExportDeliveries(3_000);
     const size = 20_000_000;
     let read = 0;
@@ -323,7 +321,7 @@ describe('a reader who takes nothing', () => {
     await waitFor('all of it', () => read >= size);
   });
 
-  test('by somebody who may read no more gets no further piece, and that it was broken off is written down', async () => {
+  test('that loses access gets no further batch, and the audit log has the export as incomplete', async () => {
     let mayRead = true;
     const confirm = async () => {
       if (!mayRead) throw new Error('You are signed out.');
@@ -340,12 +338,12 @@ describe('a reader who takes nothing', () => {
     expect(entry?.detail).toMatchObject({ isComplete: false, rowCount: 500 });
   });
 
-  test('of the last piece alone is given up as well', async () => {
+  test('that stops reading during the last piece is disconnected as well', async () => {
     const deliveries = new ExportDeliveries(400);
     const served = new Promise<ServerResponse>((resolve) => {
       responses.once('response', resolve);
     });
-    // More than the system takes on its own account.
+    // More than the network buffers hold.
     onTestFinished(await deliverTo(deliveries, Readable.from(['x'.repeat(50_000_000)])));
     const response = await served;
     await waitFor('the response to be closed', () => response.closed);
@@ -354,25 +352,16 @@ describe('a reader who takes nothing', () => {
 });
 
 describe('an API that closes', () => {
-  // None of it passes by itself while a test runs.
+  // Longer than the test runs.
   const shutdownTimeoutMs = 3_600_000;
   const closing = useService({ workers: 0, settings: { SHUTDOWN_TIMEOUT_MS: shutdownTimeoutMs } });
 
-  test('waits for an export no longer than it may, and writes down that it was broken off', async () => {
+  test('waits for an export for a limited time and records it as incomplete', async () => {
     const id = newId('org');
-    await withClient(closing.settings.DATABASE_URL, (client) =>
-      fillRefunds(client, {
-        organizationId: id,
-        environment: 'live',
-        count: 30_000,
-        now: new Date(),
-        days: 30,
-      }),
-    );
+    const many = { organizationId: id, environment: 'live' as const, count, now: new Date(), days: 30 };
+    await withClient(closing.settings.DATABASE_URL, (client) => fillRefunds(client, many));
     const member = await signInMember(closing, 'viewer', id);
-    await closing.app.listen({ port: 0, host: '127.0.0.1' });
-    const { port } = closing.app.server.address() as AddressInfo;
-    const answer = await download(port, `/dashboard/${id}/live/refunds/export`, member.visitor.cookie);
+    const answer = await download(`/dashboard/${id}/live/refunds/export`, member, closing);
     await waitFor('the first piece', () => answer.readableLength > 0);
     answer.on('error', () => undefined);
     const timers = vi.spyOn(globalThis, 'setTimeout');
@@ -381,11 +370,9 @@ describe('an API that closes', () => {
     const closed = closing.app.close().then(() => {
       isClosed = true;
     });
-    const isPatience = ([, ms = 0]: readonly unknown[]) => Number(ms) > shutdownTimeoutMs / 2;
-    const [overdue, patienceMs] = await waitFor('the patience to begin', () =>
-      timers.mock.calls.find(isPatience),
-    );
-    expect(patienceMs).toBeLessThan(shutdownTimeoutMs);
+    const isLimit = ([, ms = 0]: readonly unknown[]) => Number(ms) > shutdownTimeoutMs / 2;
+    const [overdue, limitMs] = await waitFor('the time limit', () => timers.mock.calls.find(isLimit));
+    expect(limitMs).toBeLessThan(shutdownTimeoutMs);
     const exported = { where: { action: 'refunds.exported' } };
     expect({ isClosed, ended: await closing.deps.db.auditLog.count(exported) }).toEqual({
       isClosed: false,
@@ -400,30 +387,25 @@ describe('an API that closes', () => {
 });
 
 describe('progress', () => {
-  test('of the exports of others is not told', async () => {
+  test('of an export is not shown to other members', async () => {
     const { text } = await person.visitor.get(`${list}?status=failed`);
     await person.visitor.get(exportLink(text));
-    expect((await person.visitor.get(progressLink(text))).text).toContain('Done');
+    expect((await person.visitor.get(progressLink(text))).text).toContain('Exported');
     const other = await signInMember(service, 'owner', organizationId);
-    expect((await other.visitor.get(progressLink(text))).text).toContain('The export begins.');
+    expect((await other.visitor.get(progressLink(text))).text).toContain('Export starting.');
   });
 
-  test('that nobody knows of is not asked for for ever', async () => {
+  test('of an unknown export is requested ten times', async () => {
     let url = `${list}/export/progress?run=none&asked=1`;
     let asked = 0;
     for (; url !== ''; asked += 1) url = progressLink((await person.visitor.get(url)).text);
     expect(asked).toBe(10);
   });
 
-  test('is kept of the last exports only', async () => {
+  test('is remembered for the latest exports only', async () => {
     const exports = new RunningExports({ perPerson: 4, perOrganization: 4, inAll: 4, remembered: 2 });
-    for (const name of ['first', 'second', 'second', 'third']) {
-      await exports.begin(reader, name, async () => total);
-    }
-    expect(['first', 'second', 'third'].map((name) => exports.find(name) !== null)).toEqual([
-      false,
-      true,
-      true,
-    ]);
+    const names = ['first', 'second', 'third'];
+    for (const name of [...names, 'second']) await exports.begin(reader, name, async () => total);
+    expect(names.filter((name) => exports.find(name) !== null)).toEqual(['second', 'third']);
   });
 });

@@ -31,7 +31,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     await page.getByLabel('Amount').fill(amount);
     await page.getByLabel('Reason').selectOption('product_defective');
     await page.getByLabel('Metadata').fill('{"ticket": "T-1001"}');
-    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByRole('button', { name: 'Review' }).click();
   }
 
   const openDialog = async (page: Page, where: Prisma.RefundWhereInput, button: string) => {
@@ -124,7 +124,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'refund-new-confirm': {
       arrive: async (page) => {
         await enterRefund(page, '25.00');
-        await page.getByRole('heading', { name: 'Confirm the refund' }).waitFor();
+        await page.getByRole('heading', { name: 'Review refund' }).waitFor();
       },
     },
     policies: { arrive: (page) => page.goto(`${stage.base}/policies`) },

@@ -4,9 +4,9 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { BoardAccess } from '../../../api/dashboard/queues/board-routes.ts';
 import { registerQueueBoard } from '../../../api/dashboard/queues/queue-board.ts';
 import { refuseAddress } from '../../../api/dashboard/unknown-addresses.ts';
+import { jsonBody } from '../../../api/http/body.ts';
 import { answerErrors } from '../../../api/http/error-handler.ts';
-import { acceptJsonOnly } from '../../../api/http/json-body.ts';
-import { answerUnknownRoutes } from '../../../api/http/unknown-routes.ts';
+import { refuseUnknownRoutes, withOtherMethodsRefused } from '../../../api/http/unknown-routes.ts';
 import { openLog } from '../../../shared/platform/log.ts';
 import {
   migrateQueueTables,
@@ -53,21 +53,22 @@ export async function startBoard(
   const open = workers ? [openWorker(settings, refundQueueName('stripe'), 1, handle, log)] : [];
   const app = Fastify();
   answerErrors(app, log);
-  acceptJsonOnly(app);
-  const answerOtherMethods = answerUnknownRoutes(app, refuseAddress);
-  await app.register(helmet);
-  await registerQueueBoard(
-    app,
-    { queues, log },
-    {
-      allow: async () => {
-        if (state.access instanceof Error) throw state.access;
-        return state.access;
+  await app.register(jsonBody);
+  refuseUnknownRoutes(app, refuseAddress);
+  await withOtherMethodsRefused(app, refuseAddress, async () => {
+    await app.register(helmet);
+    await registerQueueBoard(
+      app,
+      { queues, log },
+      {
+        allow: async () => {
+          if (state.access instanceof Error) throw state.access;
+          return state.access;
+        },
+        audit: async () => undefined,
       },
-      audit: async () => undefined,
-    },
-  );
-  answerOtherMethods();
+    );
+  });
   return {
     app,
     queues,

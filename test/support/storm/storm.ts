@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { errorSchema } from '../../../api/http/error-schema.ts';
+import { errorSchema } from '../../../api/http/route.ts';
 import { errorCatalogue } from '../../../shared/platform/errors.ts';
 import type { Operation, ServedDocument } from '../http/openapi-document.ts';
 import { requestsTo, type StormRequest, type StormSources } from './storm-requests.ts';

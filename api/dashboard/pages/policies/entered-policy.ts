@@ -6,7 +6,7 @@ import {
   messageOf,
   type PolicyIssue,
 } from '../../../../shared/policies/policy-file.ts';
-import { jsonProblem } from '../../../http/strict-json.ts';
+import { readStrictJson } from '../../../http/body.ts';
 import { type EnteredAmount, readAmount } from '../../http/entered-amount.ts';
 import { entered, type FormProblems } from '../../http/forms.ts';
 
@@ -205,7 +205,7 @@ function inputOf(texts: EnteredPolicy['texts'], field: TextField): unknown {
     case 'flag':
       return true;
     case 'json': {
-      const read = readJson(text);
+      const read = readStrictJson(text);
       return read.kind === 'valid' ? read.value : text;
     }
     case 'number':
@@ -213,11 +213,6 @@ function inputOf(texts: EnteredPolicy['texts'], field: TextField): unknown {
     default:
       return text;
   }
-}
-
-function readJson(text: string): { kind: 'valid'; value: unknown } | { kind: 'invalid'; problem: string } {
-  const problem = jsonProblem(text);
-  return problem === null ? { kind: 'valid', value: JSON.parse(text) } : { kind: 'invalid', problem };
 }
 
 function currenciesIn(text: string): string[] {
@@ -247,7 +242,7 @@ function problemsOfForm({ texts }: EnteredPolicy): Record<string, string> {
   else if (needsCurrency && currencies.length > 0 && !currencies.includes(currency)) {
     problems.amountsIn = 'Must be one of the payment currencies below.';
   }
-  const metadata = texts['match.metadata'] === '' ? null : readJson(texts['match.metadata']);
+  const metadata = texts['match.metadata'] === '' ? null : readStrictJson(texts['match.metadata']);
   if (metadata?.kind === 'invalid') problems['match.metadata'] = sentence(metadata.problem);
   return problems;
 }

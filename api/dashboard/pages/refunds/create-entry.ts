@@ -3,7 +3,7 @@ import { currencies } from '../../../../shared/money/money.ts';
 import { isClientSecret } from '../../../../shared/processors/contract/credentials.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { type RefundReason, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
-import { jsonProblem } from '../../../http/strict-json.ts';
+import { readStrictJson } from '../../../http/body.ts';
 import { checkMetadata } from '../../../routes/refunds/metadata-schema.ts';
 import { readAmount } from '../../http/entered-amount.ts';
 import { entered, type FormReading, readForm } from '../../http/forms.ts';
@@ -17,10 +17,10 @@ export const entryFields = [
   'metadata',
 ] as const;
 
-/** A refund as somebody entered it, each field as text; the amount in decimals of the currency. */
+/** The fields of the form as text; the amount in decimals of the currency. */
 export type EnteredRefund = Record<(typeof entryFields)[number], string>;
 
-/** A refund that can be asked for. */
+/** A valid entry. */
 export interface RefundEntry {
   transactionId: string;
   /** Minor units, positive. */
@@ -32,27 +32,24 @@ export interface RefundEntry {
   metadata: Record<string, unknown> | null;
 }
 
-/** What was entered, whatever it is. */
+/** The entry of a request, whether or not it is valid. */
 export function enteredRefund(body: unknown): EnteredRefund {
   return Object.fromEntries(entryFields.map((field) => [field, entered(body, field)])) as EnteredRefund;
 }
 
 const metadataSchema = z.string().transform((text, context) => {
   if (text.trim() === '') return null;
-  const problem = metadataProblem(text);
-  if (problem === null) return JSON.parse(text) as Record<string, unknown>;
-  context.addIssue({ code: 'custom', message: `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.` });
+  const reading = readStrictJson(text);
+  const problem = reading.kind === 'invalid' ? reading.problem : metadataProblem(reading.value);
+  if (reading.kind === 'valid' && problem === null) return reading.value as Record<string, unknown>;
+  context.addIssue({ code: 'custom', message: `${problem?.charAt(0).toUpperCase()}${problem?.slice(1)}.` });
   return z.NEVER;
 });
 
-function metadataProblem(text: string): string | null {
-  const problem = jsonProblem(text);
-  if (problem !== null) return problem;
-  const value: unknown = JSON.parse(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return 'has to be an object, such as {"ticket": "T-1001"}';
-  }
-  return checkMetadata(value as Record<string, unknown>);
+function metadataProblem(value: unknown): string | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? checkMetadata(value as Record<string, unknown>)
+    : 'must be an object, such as {"ticket": "T-1001"}';
 }
 
 const entrySchema = z
@@ -60,10 +57,10 @@ const entrySchema = z
     transactionId: z
       .string()
       .trim()
-      .regex(/^[\x21-\x7e]{1,255}$/, 'Enter the id as the processor shows it, without spaces.')
+      .regex(/^[\x21-\x7e]{1,255}$/, 'Enter the ID as the processor shows it, without spaces.')
       .refine(
         (id) => !isClientSecret(id),
-        'This is a client secret, not a payment id. Enter the part before _secret_.',
+        'This is a client secret, not a payment ID. Enter the part before _secret_.',
       ),
     amount: z.string().trim(),
     currency: z.enum(currencies, 'Choose from the list.'),
@@ -74,17 +71,15 @@ const entrySchema = z
     ),
     metadata: metadataSchema,
   })
-  .transform(({ amount: text, ...rest }, context): RefundEntry => {
+  .transform(({ amount: text, processor, ...rest }, context): RefundEntry => {
     const read = readAmount(text, rest.currency);
-    if (read.kind === 'amount' && read.amount > 0n) {
-      return { ...rest, processor: rest.processor, amount: read.amount };
-    }
-    const message = read.kind === 'problem' ? read.problem : 'Has to be more than nothing.';
+    if (read.kind === 'amount' && read.amount > 0n) return { ...rest, processor, amount: read.amount };
+    const message = read.kind === 'problem' ? read.problem : 'Must be more than 0.';
     context.addIssue({ code: 'custom', path: ['amount'], message });
     return z.NEVER;
   });
 
-/** The refund that is meant, or what has to be mended. */
+/** The refund to create, or what is wrong with the entry. */
 export function readEntry(given: EnteredRefund): FormReading<RefundEntry> {
   return readForm(entrySchema, given);
 }

@@ -1,4 +1,6 @@
 import { currencies } from '../../../../shared/money/money.ts';
+import type { KnownPayment } from '../../../../shared/payments/payment.ts';
+import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
 import { isClientSecret } from '../../../../shared/processors/contract/credentials.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { refundReasons } from '../../../../shared/refunds/model/reasons.ts';
@@ -6,21 +8,23 @@ import type { Context } from '../../http/access.ts';
 import type { FormProblems } from '../../http/forms.ts';
 import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
 import { Frame } from '../../layout/frame.tsx';
+import { Notice } from '../../layout/notice.tsx';
+import { Amount, Sentence } from '../../layout/values.tsx';
 import { processorWord, reasonWords } from '../../layout/words.ts';
-import type { EnteredRefund } from './create-entry.ts';
+import { type EnteredRefund, entryFields, type RefundEntry } from './create-entry.ts';
+import { Metadata, PaymentFacts } from './facts.tsx';
 
 export interface CreateFormProps {
   context: Context;
   entered: EnteredRefund;
-  /** Makes sending the form twice the same as sending it once. */
   formKey: string;
   problems: FormProblems;
 }
 
-/** The first step: what is to be refunded. */
+/** The first step: the refund's fields. */
 export function CreateForm({ context, entered, formKey, problems }: CreateFormProps) {
   return (
-    <Frame context={context} title="Create a refund" room="refunds">
+    <Frame context={context} title="Create refund" room="refunds">
       <div>
         <form method="post" action={`${context.base}/refunds/new`} class="card stack narrow">
           <FormNotice problems={problems} />
@@ -28,8 +32,8 @@ export function CreateForm({ context, entered, formKey, problems }: CreateFormPr
           <input type="hidden" name="formKey" value={formKey} />
           <Field
             name="transactionId"
-            label="Transaction"
-            hint="The id of the payment at its processor."
+            label="Transaction ID"
+            hint="The ID of the payment at the processor."
             problem={problems.transactionId}
           >
             <input
@@ -41,12 +45,49 @@ export function CreateForm({ context, entered, formKey, problems }: CreateFormPr
               spellcheck={false}
             />
           </Field>
-          <MoneyFields entered={entered} problems={problems} />
-          <Choices entered={entered} problems={problems} />
+          <div class="fields">
+            <Field name="amount" label="Amount" hint="For example 10.50." problem={problems.amount}>
+              <input
+                {...inputProps('amount', problems.amount)}
+                value={entered.amount}
+                required
+                inputMode="decimal"
+                maxLength={20}
+                autocomplete="off"
+              />
+            </Field>
+            <Choice
+              name="currency"
+              label="Currency"
+              hint="The payment's currency."
+              chosen={entered.currency || 'usd'}
+              problems={problems}
+              options={currencies.map((code) => [code, code.toUpperCase()])}
+            />
+          </div>
+          <div class="fields">
+            <Choice
+              name="reason"
+              label="Reason"
+              chosen={entered.reason}
+              problems={problems}
+              options={[['', 'Choose'], ...refundReasons.map((name) => [name, reasonWords[name]] as const)]}
+            />
+            <Choice
+              name="processor"
+              label="Processor"
+              chosen={entered.processor}
+              problems={problems}
+              options={[
+                ['', 'Detect automatically'],
+                ...processorNames.map((name) => [name, processorWord(name)] as const),
+              ]}
+            />
+          </div>
           <Field
             name="metadata"
             label="Metadata (optional)"
-            hint={'Kept with the refund, as JSON: {"ticket": "T-1001"}. Put no card numbers into it.'}
+            hint={'A JSON object stored with the refund: {"ticket": "T-1001"}. Do not include card numbers.'}
             problem={problems.metadata}
           >
             <textarea {...inputProps('metadata', problems.metadata)} class="mono" spellcheck={false} rows={3}>
@@ -55,70 +96,115 @@ export function CreateForm({ context, entered, formKey, problems }: CreateFormPr
           </Field>
           <div class="row">
             <button type="submit" class="button" data-kind="primary" name="step" value="check">
-              Check
+              Review
             </button>
             <a class="button" href={`${context.base}/refunds`}>
-              Not now
+              Cancel
             </a>
           </div>
-          <p class="hint muted small">Nothing is refunded before you have seen the payment and confirmed.</p>
+          <p class="hint muted small">You can review the payment before the refund is created.</p>
         </form>
       </div>
     </Frame>
   );
 }
 
-type FieldsProps = Pick<CreateFormProps, 'entered' | 'problems'>;
+interface ChoiceProps {
+  name: 'currency' | 'reason' | 'processor';
+  label: string;
+  hint?: string;
+  chosen: string;
+  problems: FormProblems;
+  options: readonly (readonly [value: string, words: string])[];
+}
 
-function MoneyFields({ entered, problems }: FieldsProps) {
+function Choice({ name, label, hint, chosen, problems, options }: ChoiceProps) {
   return (
-    <div class="fields">
-      <Field name="amount" label="Amount" hint="Such as 10.50." problem={problems.amount}>
-        <input
-          {...inputProps('amount', problems.amount)}
-          value={entered.amount}
-          required
-          inputMode="decimal"
-          maxLength={20}
-          autocomplete="off"
-        />
-      </Field>
-      <Field name="currency" label="Currency" hint="That of the payment." problem={problems.currency}>
-        <select {...inputProps('currency', problems.currency)} required>
-          {currencies.map((code) => (
-            <option key={code} value={code} selected={code === (entered.currency || 'usd')}>
-              {code.toUpperCase()}
-            </option>
-          ))}
-        </select>
-      </Field>
-    </div>
+    <Field name={name} label={label} hint={hint} problem={problems[name]}>
+      <select {...inputProps(name, problems[name])} required={name !== 'processor'}>
+        {options.map(([value, words]) => (
+          <option key={value} value={value} selected={value === chosen}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </Field>
   );
 }
 
-function Choices({ entered, problems }: FieldsProps) {
+export interface CreateReviewProps extends Omit<CreateFormProps, 'problems'> {
+  entry: RefundEntry;
+  payment: KnownPayment;
+  verdict: PolicyVerdict;
+}
+
+/** The second step: the payment and the policy decision, before anything is created. */
+export function CreateReview({ context, entered, entry, formKey, payment, verdict }: CreateReviewProps) {
+  const amount = <Amount amount={entry.amount} currency={entry.currency} />;
   return (
-    <div class="fields">
-      <Field name="reason" label="Reason" problem={problems.reason}>
-        <select {...inputProps('reason', problems.reason)} required>
-          <option value="">Choose</option>
-          {refundReasons.map((reason) => (
-            <option key={reason} value={reason} selected={reason === entered.reason}>
-              {reasonWords[reason]}
-            </option>
+    <Frame context={context} title="Review refund" room="refunds">
+      <div class="stack">
+        <PolicyDecision verdict={verdict} />
+        <div class="columns">
+          <section class="card stack" aria-labelledby="asked">
+            <h2 id="asked">Refund</h2>
+            <dl class="facts">
+              <dt>Amount</dt>
+              <dd>{amount}</dd>
+              <dt>Reason</dt>
+              <dd>{reasonWords[entry.reason]}</dd>
+            </dl>
+          </section>
+          <PaymentFacts payment={payment} />
+        </div>
+        <Metadata metadata={entry.metadata} />
+        <form method="post" action={`${context.base}/refunds/new`} class="row">
+          <CsrfField token={context.csrfToken} />
+          <input type="hidden" name="formKey" value={formKey} />
+          {entryFields.map((field) => (
+            <input key={field} type="hidden" name={field} value={entered[field]} />
           ))}
-        </select>
-      </Field>
-      <Field name="processor" label="Processor" problem={problems.processor}>
-        <select {...inputProps('processor', problems.processor)}>
-          <option value="">Find out</option>
-          {processorNames.map((name) => (
-            <option key={name} value={name} selected={name === entered.processor}>
-              {processorWord(name)}
-            </option>
+          {verdict.eligible || !verdict.enforced ? (
+            <button type="submit" class="button" data-kind="primary" name="step" value="confirm">
+              Refund {amount}
+            </button>
+          ) : null}
+          <button type="submit" class="button" name="step" value="change">
+            Edit
+          </button>
+          <a class="button" href={`${context.base}/refunds`}>
+            Cancel
+          </a>
+        </form>
+      </div>
+    </Frame>
+  );
+}
+
+function PolicyDecision({ verdict }: { verdict: PolicyVerdict }) {
+  const { eligible, enforced, reason, approvalRequired, conditions, policyName } = verdict;
+  const [tone, heading] = eligible
+    ? (['good', 'Allowed by policy'] as const)
+    : enforced
+      ? (['bad', 'Denied by policy'] as const)
+      : (['warn', 'The policy advises against this refund. You can still create it.'] as const);
+  return (
+    <Notice tone={tone}>
+      <strong>{heading}</strong>
+      <p>
+        <Sentence text={reason} />
+      </p>
+      {approvalRequired && !eligible && !enforced ? <p>The refund will require approval.</p> : null}
+      <p class="small">{policyName === null ? 'No policy matches this payment.' : `Policy: ${policyName}`}</p>
+      {policyName === null ? null : (
+        <ul class="small">
+          {conditions.map((condition) => (
+            <li key={condition}>
+              <Sentence text={condition} />
+            </li>
           ))}
-        </select>
-      </Field>
-    </div>
+        </ul>
+      )}
+    </Notice>
   );
 }

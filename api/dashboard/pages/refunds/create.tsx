@@ -1,29 +1,37 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { examinePayment } from '../../../../shared/refunds/lifecycle/check-policy.ts';
+import { formatAmount } from '../../../../shared/money/money.ts';
+import { remainingOf } from '../../../../shared/payments/payment.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
+import { processorKind } from '../../../../shared/processors/registry.ts';
+import {
+  examinePayment,
+  type PaymentExamination,
+} from '../../../../shared/refunds/lifecycle/check-policy.ts';
+import { createRefund } from '../../../../shared/refunds/lifecycle/create.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
+import { fingerprintOf } from '../../../http/request-headers.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
-import { entered as enteredText, type FormProblems } from '../../http/forms.ts';
+import { entered as enteredText, type FormProblems, problemsOf } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
-import { CreateCheck } from './create-check.tsx';
-import { type EnteredRefund, enteredRefund, type RefundEntry, readEntry } from './create-entry.ts';
-import { CreateForm } from './create-form.tsx';
-import { createOnce } from './create-once.ts';
-import { isLastWord, paymentProblems, refusalProblems } from './create-problems.ts';
+import {
+  type EnteredRefund,
+  enteredRefund,
+  entryFields,
+  type RefundEntry,
+  readEntry,
+} from './create-entry.ts';
+import { CreateForm, CreateReview } from './create-form.tsx';
 
 const operator = { config: { role: 'operator' as const } };
 
-/** `/refunds/new`: asks for a refund in two steps, the second of which shows the payment and the policies' verdict. */
+/** `/refunds/new`: enter a refund, review it with its payment and policies, and create it. */
 export function createPages(room: Api, deps: ApiDependencies): void {
   room.get('/refunds/new', operator, async (request, reply) => {
-    // What another page knows already is filled in.
-    const form = {
-      context: contextOf(request),
-      entered: enteredRefund(request.query),
-      formKey: randomUUID(),
-    };
-    return showForm(reply, form, {});
+    // Other pages link here with known fields as query parameters.
+    const entered = enteredRefund(request.query);
+    return showForm(reply, { context: contextOf(request), entered, formKey: randomUUID() }, {});
   });
 
   room.post('/refunds/new', operator, async (request, reply) => {
@@ -37,18 +45,18 @@ export function createPages(room: Api, deps: ApiDependencies): void {
     const reading = readEntry(form.entered);
     if (reading.kind === 'invalid') return showForm(reply.code(400), form, reading.problems);
     return step === 'confirm'
-      ? await confirm(deps, reply, form, reading.value)
-      : await check(deps, reply, form, reading.value);
+      ? await create(deps, reply, form, reading.value)
+      : await review(deps, reply, form, reading.value);
   });
 }
 
 interface SentForm {
   context: Context;
   entered: EnteredRefund;
+  /** Makes submitting the form twice create one refund. */
   formKey: string;
 }
 
-/** A key that is none of ours is replaced: then the form is another one. */
 function readFormKey(body: unknown): string {
   const key = enteredText(body, 'formKey');
   return /^[0-9a-f-]{36}$/.test(key) ? key : randomUUID();
@@ -58,7 +66,7 @@ function showForm(reply: FastifyReply, form: SentForm, problems: FormProblems): 
   return sendPage(reply, <CreateForm {...form} problems={problems} />);
 }
 
-async function check(
+async function review(
   deps: ApiDependencies,
   reply: FastifyReply,
   form: SentForm,
@@ -72,24 +80,86 @@ async function check(
     const { payment, verdict } = examination;
     const problems = paymentProblems(entry, examination);
     if (problems !== null || payment === null) return showForm(reply.code(400), form, problems ?? {});
-    return sendPage(reply, <CreateCheck {...form} entry={entry} payment={payment} verdict={verdict} />);
+    return sendPage(reply, <CreateReview {...form} entry={entry} payment={payment} verdict={verdict} />);
   } catch (error) {
-    return showForm(reply.code(400), form, refusalProblems(error));
+    return showForm(reply.code(400), form, problemsOfRefusal(error));
   }
 }
 
-async function confirm(
+/** Why the payment does not allow the refund; null when it does. */
+function paymentProblems(
+  entry: RefundEntry,
+  { payment, unrefundable }: Pick<PaymentExamination, 'payment' | 'unrefundable'>,
+): FormProblems | null {
+  if (unrefundable !== null) return { transactionId: unrefundable.message };
+  if (payment === null) {
+    return {
+      transactionId:
+        'No processor account has this payment. Check the ID and whether you are in test or live.',
+    };
+  }
+  const { currency, processor } = payment;
+  if (entry.currency !== currency) {
+    return { currency: `The payment is in ${currency.toUpperCase()}. Choose that currency.` };
+  }
+  const left = remainingOf(payment) ?? 0n;
+  if (left <= 0n)
+    return { form: 'The payment has already been refunded in full, or its refunds are in progress.' };
+  if (entry.amount > left)
+    return { amount: `At most ${formatAmount(left, currency)} can still be refunded.` };
+  const problem = processorKind(processor).amountProblem(entry.amount, currency);
+  return problem === null ? null : { amount: `${problem.charAt(0).toUpperCase()}${problem.slice(1)}` };
+}
+
+async function create(
   deps: ApiDependencies,
   reply: FastifyReply,
   form: SentForm,
   entry: RefundEntry,
 ): Promise<FastifyReply> {
+  const { owner, actor, base } = form.context;
+  const fingerprint = fingerprintOf('dashboard refund', { ...entry, amount: entry.amount.toString() });
   try {
-    const id = await createOnce(deps, form.context, entry, form.formKey);
-    return reply.redirect(`${form.context.base}/refunds/${id}?done=created`, 303);
+    const { refund } = await createRefund(deps, {
+      ...owner,
+      ...entry,
+      actor,
+      apiKeyId: null,
+      initiatedBy: 'dashboard',
+      // Includes the user, so that another user's form with the same key is a different refund.
+      idempotency: { key: `dashboard/${actor}/${form.formKey}`, fingerprint },
+    });
+    return reply.redirect(`${base}/refunds/${refund.id}?done=created`, 303);
   } catch (error) {
-    const problems = refusalProblems(error);
-    const formKey = isLastWord(error) ? randomUUID() : form.formKey;
+    const problems = problemsOfRefusal(error);
+    const formKey = isFinal(error) ? randomUUID() : form.formKey;
     return showForm(reply.code(400), { ...form, formKey }, problems);
   }
+}
+
+/**
+ * A refusal of the service as problems of the form.
+ * @throws the error again when neither another entry nor another attempt can succeed.
+ */
+function problemsOfRefusal(error: unknown): FormProblems {
+  if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error;
+  if (error.code === 'idempotency_key_reused') {
+    return {
+      form: 'This form was already submitted with different values. Check the list of refunds first.',
+    };
+  }
+  // A processor that refuses or is unavailable is no fault of this service.
+  return error.status >= 500 ? { form: error.message } : problemsOf(error, entryFields);
+}
+
+const finalCodes = new Set<ServiceError['code']>([
+  'policy_denied',
+  'refund_already_processed',
+  'processor_error',
+  'idempotency_key_reused',
+]);
+
+/** True when the same form gets the same refusal again, so that a corrected one needs a new key. */
+function isFinal(error: unknown): boolean {
+  return error instanceof ServiceError && finalCodes.has(error.code);
 }

@@ -25,7 +25,7 @@ import type { UnfinishedDecision } from './unfinished-decision.tsx';
 const viewer = { config: { role: 'viewer' as const } };
 const paramsSchema = z.object({ id: z.string() });
 
-/** `/refunds/:id`: one refund, its payment and everything that has happened to it. */
+/** `/refunds/:id`: one refund with its payment and timeline. */
 export function detailPages(room: Api, deps: ApiDependencies): void {
   room.get('/refunds/:id', viewer, async (request, reply) => {
     const context = contextOf(request);
@@ -45,13 +45,12 @@ export function detailPages(room: Api, deps: ApiDependencies): void {
 interface DetailProps {
   context: Context;
   detail: RefundDetail;
-  /** What came of what somebody has just done. */
+  /** The result of the last action. */
   notice?: ComponentChildren;
-  /** What somebody has entered and has to mend. */
+  /** An action whose form has problems. */
   unfinished?: UnfinishedDecision | null;
 }
 
-/** The whole page. */
 export function Detail({ context, detail, notice = null, unfinished = null }: DetailProps) {
   const { amount, currency } = detail.refund;
   return (
@@ -122,7 +121,7 @@ function RefundMore({ context, payment }: { context: Context; payment: Payment }
   const known = new URLSearchParams({ transactionId, processor, currency: currency ?? '' });
   return (
     <p>
-      <a href={`${context.base}/refunds/new?${known}`}>Refund more of it</a>
+      <a href={`${context.base}/refunds/new?${known}`}>Refund more</a>
     </p>
   );
 }

@@ -1,3 +1,4 @@
+import type { InputHTMLAttributes } from 'preact';
 import { currencies } from '../../../../shared/money/money.ts';
 import { processorNames } from '../../../../shared/processors/registry.ts';
 import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
@@ -6,16 +7,16 @@ import type { FormProblems } from '../../http/forms.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import { Field, inputProps } from '../../layout/form.tsx';
 import { initiatorWords, processorWord, reasonWords } from '../../layout/words.ts';
-import { type EnteredFilter, isRestricting } from './entered-filter.ts';
+import { type EnteredFilter, type FilterField, isRestricting } from './filter.ts';
 
 export interface FilterFormProps {
-  /** The address of the list. */
+  /** The URL of the list. */
   to: string;
   entered: EnteredFilter;
   problems: FormProblems;
 }
 
-/** Chooses which refunds are listed; everything chosen stands in the address, so that a list can be kept and shared. */
+/** Filters the list by query parameters, so that a filtered list can be bookmarked and shared. */
 export function FilterForm({ to, entered, problems }: FilterFormProps) {
   return (
     <form method="get" action={to} class="card stack">
@@ -29,7 +30,7 @@ export function FilterForm({ to, entered, problems }: FilterFormProps) {
           type="search"
           class="grow"
           value={entered.q}
-          placeholder="Id of a refund, a transaction, or the processor's refund"
+          placeholder="Refund ID, transaction ID or the processor's refund ID"
           autocomplete="off"
           spellcheck={false}
         />
@@ -42,7 +43,16 @@ export function FilterForm({ to, entered, problems }: FilterFormProps) {
           </a>
         ) : null}
       </search>
-      <StatusChoice chosen={entered.status} problem={problems.status} />
+      <fieldset class="row choices">
+        <legend class="visually-hidden">Status</legend>
+        {refundStatuses.map((status) => (
+          <label key={status}>
+            <input type="checkbox" name="status" value={status} checked={entered.status.includes(status)} />{' '}
+            {statusWords[status]}
+          </label>
+        ))}
+        {problems.status === undefined ? null : <p class="problem">{problems.status}</p>}
+      </fieldset>
       <details class="more" open={hasMore(entered)}>
         <summary>More filters</summary>
         <MoreFilters entered={entered} problems={problems} />
@@ -55,62 +65,65 @@ function hasMore({ q: _, status: __, needsPerson, ...further }: EnteredFilter): 
   return needsPerson || Object.values(further).some((value) => value !== '');
 }
 
-function StatusChoice({ chosen, problem }: { chosen: readonly string[]; problem: string | undefined }) {
-  return (
-    <fieldset class="row choices">
-      <legend class="visually-hidden">Status</legend>
-      {refundStatuses.map((status) => (
-        <label key={status}>
-          <input type="checkbox" name="status" value={status} checked={chosen.includes(status)} />{' '}
-          {statusWords[status]}
-        </label>
-      ))}
-      {problem === undefined ? null : <p class="problem">{problem}</p>}
-    </fieldset>
-  );
-}
+type FieldsProps = Pick<FilterFormProps, 'entered' | 'problems'>;
 
-function MoreFilters({ entered, problems }: Pick<FilterFormProps, 'entered' | 'problems'>) {
+function MoreFilters(props: FieldsProps) {
+  const decimal = { inputMode: 'decimal' } as const;
   return (
     <div class="fields">
-      <Choice name="processor" label="Processor" entered={entered} problems={problems}>
-        {processorNames.map((name) => [name, processorWord(name)])}
-      </Choice>
-      <Choice name="initiatedBy" label="Asked for by" entered={entered} problems={problems}>
-        {initiators.map((name) => [name, initiatorWords[name]])}
-      </Choice>
-      <Choice name="reason" label="Reason" entered={entered} problems={problems}>
-        {refundReasons.map((name) => [name, reasonWords[name]])}
-      </Choice>
-      <Choice name="currency" label="Currency" entered={entered} problems={problems}>
-        {currencies.map((code) => [code, code.toUpperCase()])}
-      </Choice>
-      <Day name="from" label="Created from (UTC)" entered={entered} problems={problems} />
-      <Day name="to" label="Created to (UTC)" entered={entered} problems={problems} />
-      <Decimal name="amountFrom" label="Amount from" entered={entered} problems={problems} />
-      <Decimal name="amountTo" label="Amount to" entered={entered} problems={problems} />
+      <Choice
+        {...props}
+        name="processor"
+        label="Processor"
+        options={processorNames.map((name) => [name, processorWord(name)])}
+      />
+      <Choice
+        {...props}
+        name="initiatedBy"
+        label="Source"
+        options={initiators.map((name) => [name, initiatorWords[name]])}
+      />
+      <Choice
+        {...props}
+        name="reason"
+        label="Reason"
+        options={refundReasons.map((name) => [name, reasonWords[name]])}
+      />
+      <Choice
+        {...props}
+        name="currency"
+        label="Currency"
+        options={currencies.map((code) => [code, code.toUpperCase()])}
+      />
+      <Text {...props} name="from" label="Created from (UTC)" input={{ type: 'date' }} />
+      <Text {...props} name="to" label="Created to (UTC)" input={{ type: 'date' }} />
+      <Text {...props} name="amountFrom" label="Minimum amount" hint="For example 10.50." input={decimal} />
+      <Text {...props} name="amountTo" label="Maximum amount" hint="For example 10.50." input={decimal} />
       <label>
-        <input type="checkbox" name="needsPerson" value="true" checked={entered.needsPerson} /> Needs a person
+        <input type="checkbox" name="needsPerson" value="true" checked={props.entered.needsPerson} /> Needs
+        attention
       </label>
     </div>
   );
 }
 
-type TextName = Exclude<keyof EnteredFilter, 'status' | 'needsPerson'>;
-
-interface ChoiceProps extends Pick<FilterFormProps, 'entered' | 'problems'> {
-  name: TextName;
+interface NamedFieldProps extends FieldsProps {
+  name: FilterField;
   label: string;
-  /** Values with the words for them. */
-  children: [string, string][];
 }
 
-function Choice({ name, label, entered, problems, children }: ChoiceProps) {
+function Choice({
+  name,
+  label,
+  entered,
+  problems,
+  options,
+}: NamedFieldProps & { options: [value: string, words: string][] }) {
   return (
     <Field name={name} label={label} problem={problems[name]}>
       <select {...inputProps(name, problems[name])}>
         <option value="">Any</option>
-        {children.map(([value, words]) => (
+        {options.map(([value, words]) => (
           <option key={value} value={value} selected={entered[name] === value}>
             {words}
           </option>
@@ -120,28 +133,15 @@ function Choice({ name, label, entered, problems, children }: ChoiceProps) {
   );
 }
 
-interface DecimalProps extends Pick<FilterFormProps, 'entered' | 'problems'> {
-  name: 'amountFrom' | 'amountTo';
-  label: string;
+interface TextProps extends NamedFieldProps {
+  hint?: string;
+  input: InputHTMLAttributes;
 }
 
-function Decimal({ name, label, entered, problems }: DecimalProps) {
+function Text({ name, label, hint, entered, problems, input }: TextProps) {
   return (
-    <Field name={name} label={label} hint="Such as 10.50." problem={problems[name]}>
-      <input {...inputProps(name, problems[name])} inputMode="decimal" value={entered[name]} />
-    </Field>
-  );
-}
-
-interface DayProps extends Pick<FilterFormProps, 'entered' | 'problems'> {
-  name: 'from' | 'to';
-  label: string;
-}
-
-function Day({ name, label, entered, problems }: DayProps) {
-  return (
-    <Field name={name} label={label} problem={problems[name]}>
-      <input {...inputProps(name, problems[name])} type="date" value={entered[name]} />
+    <Field name={name} label={label} hint={hint} problem={problems[name]}>
+      <input {...inputProps(name, problems[name])} {...input} value={entered[name]} />
     </Field>
   );
 }

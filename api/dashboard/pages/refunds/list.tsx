@@ -1,31 +1,32 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../../shared/people/roles.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
+import { isTerminal } from '../../../../shared/refunds/model/states.ts';
 import { nameRequesters } from '../../../../shared/refunds/queries/find-refunds.ts';
 import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
-import {
-  type CappedCount,
-  countRefunds,
-  searchRefunds,
-} from '../../../../shared/refunds/queries/search-refunds.ts';
+import { countRefunds, searchRefunds } from '../../../../shared/refunds/queries/search-refunds.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered as enteredText, type FormProblems } from '../../http/forms.ts';
 import { originOf } from '../../http/origin.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
+import { Badge, StatusBadge } from '../../layout/badge.tsx';
+import { FirstCommand } from '../../layout/first-command.tsx';
 import { Frame } from '../../layout/frame.tsx';
-import { Notice } from '../../layout/notice.tsx';
-import { countCap } from './count-words.ts';
-import { type EnteredFilter, enteredFilter, isRestricting, readFilter } from './entered-filter.ts';
-import { ExportBar } from './export-bar.tsx';
+import { Live } from '../../layout/live.tsx';
+import { Empty, Notice } from '../../layout/notice.tsx';
+import { type Column, Table, type TableRow } from '../../layout/table.tsx';
+import { Amount, Moment } from '../../layout/values.tsx';
+import { initiatorWords, processorWord } from '../../layout/words.ts';
+import { countCap, ExportBar } from './export.tsx';
+import { type EnteredFilter, enteredFilter, filterQuery, isRestricting, readFilter } from './filter.ts';
 import { FilterForm } from './filter-form.tsx';
-import { NothingFound, NothingYet } from './list-empty.tsx';
-import { type Results, ResultsPart } from './results.tsx';
 
 const pageLength = 25;
 const viewer = { config: { role: 'viewer' as const } };
 
-/** `/refunds`: search and filter, the newest first. */
+/** `/refunds`: search and filter, newest first. */
 export function listPages(room: Api, deps: ApiDependencies): void {
   room.get('/refunds', viewer, async (request, reply) => {
     const context = contextOf(request);
@@ -35,7 +36,7 @@ export function listPages(room: Api, deps: ApiDependencies): void {
       return sendPage(
         reply.code(400),
         <List context={context} entered={entered} problems={reading.problems}>
-          <Notice tone="bad">Mend the filter above, and search again.</Notice>
+          <Notice tone="bad">Fix the highlighted filters.</Notice>
         </List>,
       );
     }
@@ -43,11 +44,17 @@ export function listPages(room: Api, deps: ApiDependencies): void {
       readResults(deps, context, reading.value, enteredText(request.query, 'cursor')),
       countRefunds(deps.db, context.owner, reading.value, countCap),
     ]);
-    const origin = originOf(request);
     return sendPage(
       reply,
       <List context={context} entered={entered} problems={{}}>
-        <Listed context={context} entered={entered} results={results} count={count} origin={origin} />
+        {count.count === 0 ? (
+          <NoRefunds context={context} entered={entered} origin={originOf(request)} />
+        ) : (
+          <>
+            <ExportBar context={context} entered={entered} count={count} />
+            <ResultsPart context={context} entered={entered} results={results} />
+          </>
+        )}
       </List>,
     );
   });
@@ -56,24 +63,37 @@ export function listPages(room: Api, deps: ApiDependencies): void {
     const context = contextOf(request);
     const entered = enteredFilter(request.query);
     const reading = readFilter(entered);
-    // The page asks for it with the filter that it was shown with.
+    // The page requests it with the filter that it was rendered with.
     const filter = reading.kind === 'valid' ? reading.value : {};
     const results = await readResults(deps, context, filter, enteredText(request.query, 'cursor'));
     return sendPart(reply, <ResultsPart context={context} entered={entered} results={results} />);
   });
 }
 
+interface ListedRefund {
+  refund: RefundWithWork;
+  requester: string | null;
+}
+
+/** A page of the list; cursors are null where there is no such page. */
+interface Results {
+  refunds: readonly ListedRefund[];
+  /** The cursor of this page; null for the first one. */
+  cursor: string | null;
+  next: string | null;
+  previous: string | null;
+}
+
 async function readResults(
   { db }: ApiDependencies,
-  context: Context,
+  { owner }: Context,
   filter: RefundFilter,
   enteredCursor: string,
 ): Promise<Results> {
-  const owner = context.owner;
   const cursor = enteredCursor === '' ? null : enteredCursor;
   const { refunds, next, previous } = await searchRefunds(db, owner, filter, { cursor, limit: pageLength });
   const names = await nameRequesters(db, owner.organizationId, refunds);
-  const listed = refunds.map((refund) => ({ refund, who: names.get(refund.id) ?? null }));
+  const listed = refunds.map((refund) => ({ refund, requester: names.get(refund.id) ?? null }));
   return { refunds: listed, cursor, next, previous };
 }
 
@@ -85,42 +105,131 @@ interface ListProps {
 }
 
 function List({ context, entered, problems, children }: ListProps) {
-  const to = `${context.base}/refunds`;
-  const create = mayAct(context.role, 'operator') ? (
-    <a class="button" data-kind="primary" href={`${to}/new`}>
-      Create a refund
-    </a>
-  ) : undefined;
+  const create = mayAct(context.role, 'operator') ? <CreateLink context={context} /> : undefined;
   return (
     <Frame context={context} title="Refunds" room="refunds" actions={create}>
       <div class="stack">
-        <FilterForm to={to} entered={entered} problems={problems} />
+        <FilterForm to={`${context.base}/refunds`} entered={entered} problems={problems} />
         {children}
       </div>
     </Frame>
   );
 }
 
-interface ListedProps {
+function CreateLink({ context }: { context: Context }) {
+  return (
+    <a class="button" data-kind="primary" href={`${context.base}/refunds/new`}>
+      Create refund
+    </a>
+  );
+}
+
+interface NoRefundsProps {
   context: Context;
   entered: EnteredFilter;
-  results: Results;
-  count: CappedCount;
   origin: string;
 }
 
-function Listed({ context, entered, results, count, origin }: ListedProps) {
-  if (count.count === 0) {
-    return isRestricting(entered) ? (
-      <NothingFound to={`${context.base}/refunds`} />
-    ) : (
-      <NothingYet context={context} origin={origin} />
+function NoRefunds({ context, entered, origin }: NoRefundsProps) {
+  if (isRestricting(entered)) {
+    return (
+      <Empty title="No matching refunds">
+        <p>Search matches complete IDs in this environment.</p>
+        <a class="button" href={`${context.base}/refunds`}>
+          Clear filters
+        </a>
+      </Empty>
     );
   }
+  const mayCreate = mayAct(context.role, 'operator');
   return (
-    <>
-      <ExportBar context={context} entered={entered} count={count} />
-      <ResultsPart context={context} entered={entered} results={results} />
-    </>
+    <Empty title={`No ${context.environment} refunds yet`}>
+      <p>
+        {mayCreate
+          ? 'Create the first refund here or through the API:'
+          : 'Refunds appear here once they are created in the dashboard or through the API:'}
+      </p>
+      {mayCreate ? <CreateLink context={context} /> : null}
+      <FirstCommand environment={context.environment} origin={origin} />
+    </Empty>
   );
+}
+
+interface ResultsPartProps {
+  context: Context;
+  entered: EnteredFilter;
+  results: Results;
+}
+
+/** The table with its pagination; it updates itself while any refund in it is open. */
+function ResultsPart({ context, entered, results }: ResultsPartProps) {
+  const { refunds, cursor, next, previous } = results;
+  const isOpen = refunds.some(({ refund }) => !isTerminal(refund.status));
+  const at = cursor === null ? {} : { cursor };
+  const list = `${context.base}/refunds`;
+  return (
+    <Live id="results" from={`${list}/results${filterQuery(entered, at)}`} everySeconds={isOpen ? 4 : null}>
+      <div class="card card-flush table-scroll">
+        <Table
+          caption="Refunds, newest first"
+          columns={columns}
+          narrow="lines"
+          rows={refunds.map((listed) => rowOf(list, listed))}
+        />
+      </div>
+      <nav class="row pager" aria-label="Pages">
+        <PageLink to={previous && `${list}${filterQuery(entered, { cursor: previous })}`}>Newer</PageLink>
+        <PageLink to={next && `${list}${filterQuery(entered, { cursor: next })}`}>Older</PageLink>
+        {cursor === null ? null : <a href={`${list}${filterQuery(entered)}`}>Newest</a>}
+      </nav>
+    </Live>
+  );
+}
+
+function PageLink({ to, children }: { to: string | null; children: string }) {
+  return to === null ? null : (
+    <a class="button" href={to}>
+      {children}
+    </a>
+  );
+}
+
+const columns: readonly Column[] = [
+  { title: 'Refund' },
+  { title: 'Created' },
+  { title: 'Amount', kind: 'number' },
+  { title: 'Status' },
+  { title: 'Transaction' },
+  { title: 'Processor', kind: 'further' },
+  { title: 'Requested by', kind: 'further' },
+];
+
+function rowOf(list: string, { refund, requester }: ListedRefund): TableRow {
+  const { id, createdAt, amount, currency, status, work, transactionId, processor, initiatedBy } = refund;
+  const source = initiatorWords[initiatedBy];
+  const requestedBy = requester === null ? source : `${source}, ${requester}`;
+  return {
+    key: id,
+    id: `row-${id}`,
+    cells: [
+      <a class="row-link" href={`${list}/${id}`} key="refund">
+        <code class="clipped" title={id}>
+          {id}
+        </code>
+      </a>,
+      <Moment at={createdAt} key="created" />,
+      <Amount amount={amount} currency={currency} key="amount" />,
+      <span class="row" key="status">
+        <StatusBadge status={status} />
+        {work?.flaggedAt == null ? null : <Badge tone="warn">Flagged</Badge>}
+      </span>,
+      <code class="clipped" title={transactionId} key="transaction">
+        {transactionId}
+      </code>,
+      processorWord(processor),
+      <span class="clipped" title={requestedBy} key="requester">
+        {requestedBy}
+      </span>,
+    ],
+  };
 }

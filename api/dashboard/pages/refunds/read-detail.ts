@@ -6,31 +6,30 @@ import { findOwnRefund } from '../../../../shared/refunds/queries/find-refunds.t
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Context } from '../../http/access.ts';
 
-/** All that the page of one refund shows. */
+/** The content of a refund's page. */
 export interface RefundDetail {
   refund: RefundWithWork;
   payment: Payment;
-  /** The oldest first. */
+  /** Oldest first. */
   events: readonly RefundEvent[];
-  /** The actors of the events in words. */
+  /** The display names of the events' actors. */
   names: ReadonlyMap<string, string>;
 }
 
-/** @throws ServiceError not_found for a refund that is none of the organization's, or of the other environment. */
+/** @throws ServiceError not_found for a refund of another organization or environment. */
 export async function readDetail(
   { db }: Pick<ApiDependencies, 'db'>,
   context: Context,
   id: string,
 ): Promise<RefundDetail> {
-  const owner = context.owner;
-  const refund = await findOwnRefund(db, owner, id);
+  const refund = await findOwnRefund(db, context.owner, id);
   const [payment, events] = await Promise.all([
     db.payment.findUniqueOrThrow({ where: wherePayment(refund) }),
     db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } }),
   ]);
   const names = await nameActors(
     db,
-    owner.organizationId,
+    context.owner.organizationId,
     events.map(({ actor }) => actor),
   );
   return { refund, payment, events, names };

@@ -6,7 +6,7 @@ import { detailPages } from './detail.tsx';
 import { exportPages } from './export.tsx';
 import { listPages } from './list.tsx';
 
-/** The room of refunds: find, follow and decide about them, and ask for new ones. */
+/** The pages under `/refunds`. */
 export function refundPages(room: Api, deps: ApiDependencies): void {
   listPages(room, deps);
   exportPages(room, deps);

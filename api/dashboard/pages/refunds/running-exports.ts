@@ -1,12 +1,13 @@
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { ServiceError } from '../../../../shared/platform/errors.ts';
 import type { ExportObserver } from '../../../../shared/refunds/queries/export-refunds.ts';
 import type { CappedCount } from '../../../../shared/refunds/queries/search-refunds.ts';
 
-/** How far an export is. */
 export interface ExportState {
-  kind: 'running' | 'complete' | 'broken-off';
+  kind: 'running' | 'complete' | 'incomplete';
   rowCount: number;
-  /** How many there were at its beginning. */
+  /** The number of refunds when it started. */
   total: CappedCount;
 }
 
@@ -20,22 +21,16 @@ export interface ExportLimits {
 
 const defaultLimits: ExportLimits = { perPerson: 2, perOrganization: 4, inAll: 8, remembered: 1_000 };
 
-/** Whose export it is. */
 interface Reader {
   userId: string;
   organizationId: string;
 }
 
-/** After so long it is worth asking again. */
 const retryAfterSeconds = 30;
 
-/**
- * The exports of this process that began last, by a name that only the person who asked for it knows. Another process
- * knows nothing of them, and nor does this one after a while; then the browser alone shows how far a download is.
- */
+/** Limits the exports of this process and remembers the latest ones, by a name that only their reader knows. */
 export class RunningExports {
   readonly #states = new Map<string, ExportState>();
-  /** Those that run. */
   readonly #running = new Set<Reader>();
   readonly #limits: ExportLimits;
 
@@ -44,12 +39,14 @@ export class RunningExports {
   }
 
   /**
-   * Takes one of the places of a person, of the organization and of the process, until the first end that the observer is told.
-   * @param count asked for how many there are once there is a place.
-   * @throws ServiceError rate_limited when there is none.
+   * Starts an export, which counts against the limits until the observer's first `onEnd`.
+   * @param count counts the refunds; called only when the limits allow the export.
+   * @throws ServiceError rate_limited when they do not.
    */
   async begin(reader: Reader, name: string, count: () => Promise<CappedCount>): Promise<ExportObserver> {
-    const place = this.#take(reader);
+    this.#refuseTooMany(reader);
+    const place = { ...reader };
+    this.#running.add(place);
     const total = await count().catch((error: unknown) => {
       this.#running.delete(place);
       throw error;
@@ -61,9 +58,8 @@ export class RunningExports {
         state.rowCount += rowCount;
       },
       onEnd: (isComplete) => {
-        // The first word counts.
         if (state.kind !== 'running') return;
-        state.kind = isComplete ? 'complete' : 'broken-off';
+        state.kind = isComplete ? 'complete' : 'incomplete';
         this.#running.delete(place);
       },
     };
@@ -73,25 +69,21 @@ export class RunningExports {
     return this.#states.get(name) ?? null;
   }
 
-  #take({ userId, organizationId }: Reader): Reader {
+  #refuseTooMany({ userId, organizationId }: Reader): void {
     const { perPerson, perOrganization, inAll } = this.#limits;
     const running = [...this.#running];
     const own = running.filter((each) => each.userId === userId).length;
     if (own >= perPerson) {
       throw tooMany(
-        `${own} exports of yours are running already. Wait until one is complete, or cancel its download in your browser, and export again.`,
+        `You already have ${own} exports running. Wait for one to finish or cancel its download, then export again.`,
       );
     }
     const ofOrganization = running.filter((each) => each.organizationId === organizationId).length;
     if (ofOrganization >= perOrganization || running.length >= inAll) {
-      throw tooMany('Too many exports are running just now. Export again in half a minute.');
+      throw tooMany('Too many exports are running. Try again in 30 seconds.');
     }
-    const place = { userId, organizationId };
-    this.#running.add(place);
-    return place;
   }
 
-  /** In the place of one that had its name before; the oldest is forgotten for it. */
   #remember(name: string, state: ExportState): void {
     this.#states.delete(name);
     this.#states.set(name, state);
@@ -104,4 +96,67 @@ export class RunningExports {
 
 function tooMany(message: string): ServiceError {
   return new ServiceError('rate_limited', message, { retryAfterSeconds });
+}
+
+/** Network buffers hold megabytes, which a slow client may take minutes to empty before it reads more from here. */
+const defaultStallMs = 300_000;
+
+/** The downloads of this process. A client that stops reading must hold up neither the limits nor the shutdown. */
+export class ExportDeliveries {
+  readonly #responses = new Set<ServerResponse>();
+  readonly #ends = new Set<Promise<void>>();
+  readonly #stallMs: number;
+
+  /** @param stallMs a download of which nothing is read for this long is aborted. */
+  constructor(stallMs = defaultStallMs) {
+    this.#stallMs = stallMs;
+  }
+
+  /** A stream of the pieces for this response. It is read as fast as the client reads, and ends with the response. */
+  deliver(response: ServerResponse, pieces: AsyncIterable<string>): Readable {
+    // Destroys the response: the stream may already have ended while the client has not read its last part.
+    const stalled = setTimeout(() => response.destroy(), this.#stallMs);
+    const stream = Readable.from(
+      slicesOf(pieces, () => stalled.refresh()),
+      { highWaterMark: 1 },
+    );
+    this.#responses.add(response);
+    const end = () => {
+      clearTimeout(stalled);
+      this.#responses.delete(response);
+      stream.destroy();
+    };
+    if (response.closed) end();
+    else response.once('close', end);
+    const ended = new Promise<void>((resolve) => stream.once('close', resolve));
+    this.#ends.add(ended);
+    ended.then(() => this.#ends.delete(ended));
+    return stream;
+  }
+
+  /** Aborts all downloads. */
+  abort(): void {
+    for (const response of this.#responses) response.destroy();
+  }
+
+  /** Resolves when all downloads have ended and the audit log has that. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#ends);
+  }
+}
+
+/** Small enough for any active client to read one in time; a piece may have megabytes. */
+const sliceBytes = 16 * 1024;
+
+async function* slicesOf(
+  pieces: AsyncIterable<string>,
+  onTaken: () => void,
+): AsyncGenerator<Buffer, void, undefined> {
+  for await (const piece of pieces) {
+    const bytes = Buffer.from(piece);
+    for (let from = 0; from < bytes.length; from += sliceBytes) {
+      yield bytes.subarray(from, from + sliceBytes);
+      onTaken();
+    }
+  }
 }

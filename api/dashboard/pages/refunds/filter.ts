@@ -5,24 +5,7 @@ import { initiators, refundReasons } from '../../../../shared/refunds/model/reas
 import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
 import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
 import { readAmount } from '../../http/entered-amount.ts';
-import { type FormProblems, type FormReading, readForm } from '../../http/forms.ts';
-
-/** The filter as it stands in the form and in the address of the page; the empty text where nothing is chosen. */
-export interface EnteredFilter {
-  q: string;
-  status: readonly string[];
-  processor: string;
-  initiatedBy: string;
-  reason: string;
-  currency: string;
-  /** Days in UTC, `2026-01-31`; both are a part of what is meant. */
-  from: string;
-  to: string;
-  /** In decimals of the currency; both are a part of what is meant. */
-  amountFrom: string;
-  amountTo: string;
-  needsPerson: boolean;
-}
+import { entered as enteredText, type FormProblems, type FormReading, readForm } from '../../http/forms.ts';
 
 const textFields = [
   'q',
@@ -30,25 +13,34 @@ const textFields = [
   'initiatedBy',
   'reason',
   'currency',
+  // Days in UTC, `2026-01-31`; both are included.
   'from',
   'to',
+  // In decimals of the currency; both are included.
   'amountFrom',
   'amountTo',
 ] as const;
 
-/** What is entered, whatever it is. */
+export type FilterField = (typeof textFields)[number];
+
+/** The filter as the form and the URL have it; empty where nothing is chosen. */
+export interface EnteredFilter extends Record<FilterField, string> {
+  status: readonly string[];
+  needsPerson: boolean;
+}
+
+/** The filter of a request, whether or not it is valid. */
 export function enteredFilter(query: unknown): EnteredFilter {
-  const given = (query ?? {}) as Record<string, unknown>;
-  const text = (field: string) => (typeof given[field] === 'string' ? given[field] : '');
-  const texts = Object.fromEntries(textFields.map((field) => [field, text(field).trim()]));
+  const texts = Object.fromEntries(textFields.map((field) => [field, enteredText(query, field).trim()]));
+  const { status } = (query ?? {}) as { status?: unknown };
   return {
-    ...(texts as Record<(typeof textFields)[number], string>),
-    status: [given.status ?? []].flat().filter((each): each is string => typeof each === 'string'),
-    needsPerson: text('needsPerson') !== '',
+    ...(texts as Record<FilterField, string>),
+    status: [status ?? []].flat().filter((each): each is string => typeof each === 'string'),
+    needsPerson: enteredText(query, 'needsPerson') !== '',
   };
 }
 
-/** The filter as the end of an address; whatever is not chosen is left out. */
+/** The filter as a query string, with `more` added; empty fields are left out. */
 export function filterQuery(entered: EnteredFilter, more: Record<string, string> = {}): string {
   const query = new URLSearchParams();
   for (const field of textFields) if (entered[field] !== '') query.set(field, entered[field]);
@@ -58,15 +50,15 @@ export function filterQuery(entered: EnteredFilter, more: Record<string, string>
   return query.size === 0 ? '' : `?${query}`;
 }
 
-/** True when it leaves anything out. */
+/** True when anything is chosen. */
 export function isRestricting(entered: EnteredFilter): boolean {
   return filterQuery(entered) !== '';
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
 const daySchema = z.iso
-  .date('Has to be a day, such as 2026-01-31.')
-  .refine((day) => day >= '1970-01-01' && day < '9999-01-01', 'Has to be a day from 1970 on.')
+  .date('Enter a date, such as 2026-01-31.')
+  .refine((day) => day >= '1970-01-01' && day < '9999-01-01', 'Enter a date after 1969.')
   .transform((day) => new Date(`${day}T00:00:00.000Z`));
 
 function chosen<T extends z.ZodType>(schema: T) {
@@ -74,12 +66,12 @@ function chosen<T extends z.ZodType>(schema: T) {
 }
 
 const filterSchema = z.object({
-  // No id is longer, and what is searched for is in the audit log of an export.
+  // No id is longer, and the audit log of an export stores the search text.
   q: chosen(
     z
       .string()
-      .max(255, 'Has to be an id.')
-      .regex(/^[^\p{Cc}]*$/u, 'Has to be an id.'),
+      .max(255, 'Enter an ID.')
+      .regex(/^[^\p{Cc}]*$/u, 'Enter an ID.'),
   ),
   status: z.array(z.enum(refundStatuses, 'Choose from the list.')),
   processor: chosen(z.enum(processorNames, 'Choose from the list.')),
@@ -93,29 +85,24 @@ const filterSchema = z.object({
   needsPerson: z.boolean(),
 });
 
-type ChosenFilter = z.infer<typeof filterSchema>;
-
-/** The filter that is meant, or what has to be mended. */
+/** The filter to search with, or what is wrong with it. */
 export function readFilter(entered: EnteredFilter): FormReading<RefundFilter> {
   const reading = readForm(filterSchema, entered);
   if (reading.kind === 'invalid') return reading;
-  const { status, from, to, amountFrom: _from, amountTo: _to, ...rest } = reading.value;
-  if (from !== undefined && to !== undefined && to < from) {
-    return invalid({ to: 'Has to be the same day as the first one, or later.' });
+  const { status: statuses, from: createdFrom, to, amountFrom, amountTo, ...rest } = reading.value;
+  if (createdFrom !== undefined && to !== undefined && to < createdFrom) {
+    return invalid({ to: 'Must not be before the start date.' });
   }
-  const amounts = readAmounts(reading.value);
+  const amounts = readAmounts({ amountFrom, amountTo }, rest.currency);
   if (amounts.kind === 'invalid') return amounts;
   const createdTo = to === undefined ? undefined : new Date(to.getTime() + dayMs);
-  return {
-    kind: 'valid',
-    value: { ...rest, ...amounts.value, statuses: status, createdFrom: from, createdTo },
-  };
+  return { kind: 'valid', value: { ...rest, ...amounts.value, statuses, createdFrom, createdTo } };
 }
 
-function readAmounts({
-  currency,
-  ...entered
-}: ChosenFilter): FormReading<Pick<RefundFilter, 'amountFrom' | 'amountTo'>> {
+function readAmounts(
+  entered: { amountFrom?: string | undefined; amountTo?: string | undefined },
+  currency: string | undefined,
+): FormReading<Pick<RefundFilter, 'amountFrom' | 'amountTo'>> {
   const value: { amountFrom?: bigint; amountTo?: bigint } = {};
   for (const field of ['amountFrom', 'amountTo'] as const) {
     const text = entered[field];
@@ -127,7 +114,7 @@ function readAmounts({
   }
   const { amountFrom, amountTo } = value;
   return amountFrom !== undefined && amountTo !== undefined && amountTo < amountFrom
-    ? invalid({ amountTo: 'Has to be as much as the first one, or more.' })
+    ? invalid({ amountTo: 'Must not be less than the minimum.' })
     : { kind: 'valid', value };
 }
 
