@@ -2,7 +2,7 @@ import type { AuditLog, Database, DatabaseTransaction, Prisma } from './database
 import { ServiceError } from './errors.ts';
 import { newId } from './ids.ts';
 
-/** Everything that is written down; each has its words in api/dashboard/pages/settings/audit-words.ts. */
+/** Everything that is written down; each has its words in api/dashboard/pages/settings/audit-table.tsx. */
 export type AuditAction =
   | 'refund.created'
   | 'refund.cancel_requested'

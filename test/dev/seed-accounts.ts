@@ -6,7 +6,7 @@ import { setProcessorAccount } from '../../shared/processors/accounts/manage-acc
 import { sandboxCredentials } from './sandbox-credentials.ts';
 
 /** What seeding works with. */
-export type SeedDependencies = Pick<Dependencies, 'db' | 'clock' | 'secrets' | 'hashingTurns'>;
+export type SeedDependencies = Pick<Dependencies, 'db' | 'clock' | 'secrets' | 'hashLimiter'>;
 
 /** Who did it, in the audit log. */
 export const actor = 'dev';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
-import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import { openHashLimiter } from '../../shared/people/passwords.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { systemClock } from '../../shared/platform/clock.ts';
 import { openDatabase } from '../../shared/platform/database.ts';
@@ -33,7 +33,7 @@ export async function seed(options: SeedOptions): Promise<Seed> {
     db,
     clock: systemClock,
     secrets: new SecretBox([encryptionKey]),
-    hashingTurns: new HashingTurns(),
+    hashLimiter: openHashLimiter(),
   };
   try {
     const organizationId = await ensureOrganization(deps, remembered);

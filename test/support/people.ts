@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
-import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import { openHashLimiter } from '../../shared/people/passwords.ts';
 import type { Proof } from '../../shared/people/sessions.ts';
 import { createUser } from '../../shared/people/users.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
@@ -23,7 +23,7 @@ export interface TestPeople {
   deps: {
     db: Database;
     clock: Clock;
-    hashingTurns: HashingTurns;
+    hashLimiter: HashLimiter;
     log: Logger;
     settings: { ENCRYPTION_KEY: string };
   };
@@ -53,7 +53,7 @@ function peopleOf(databaseUrl: string): TestPeople {
   const clock = { now: () => new Date(time.ms) };
   const logged: Record<string, unknown>[] = [];
   const log = openLog('info', 'test', { write: (line) => logged.push(JSON.parse(line)) });
-  const deps = { db, clock, hashingTurns: new HashingTurns(), log, settings };
+  const deps = { db, clock, hashLimiter: openHashLimiter(), log, settings };
   return {
     databaseUrl,
     deps,

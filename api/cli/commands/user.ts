@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
-import { findMember, listMembers } from '../../../shared/people/find-members.ts';
 import { needsFirstOwner, setupCode } from '../../../shared/people/first-owner.ts';
 import { invite } from '../../../shared/people/invitations.ts';
-import { removeMember } from '../../../shared/people/members.ts';
-import { resetPassword } from '../../../shared/people/password-change.ts';
+import { findMember, listMembers, removeMember } from '../../../shared/people/members.ts';
+import { resetPassword } from '../../../shared/people/passwords.ts';
 import { roles } from '../../../shared/people/roles.ts';
 import { createUser, hasUser } from '../../../shared/people/users.ts';
 import type { Role } from '../../../shared/platform/database.ts';

@@ -1,4 +1,4 @@
-import { nameActors } from '../../people/name-actors.ts';
+import { nameActors } from '../../people/actors.ts';
 import type { Database, Refund } from '../../platform/database.ts';
 
 /**

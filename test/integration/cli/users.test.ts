@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { findMembership } from '../../../shared/people/find-members.ts';
 import { setupCode } from '../../../shared/people/first-owner.ts';
+import { findMembership } from '../../../shared/people/members.ts';
 import { startSession } from '../../../shared/people/sessions.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
 import { auditOf } from '../../support/audit-log.ts';

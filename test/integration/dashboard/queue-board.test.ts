@@ -1,6 +1,6 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { accessDemanded, type BoardAccess } from '../../../api/dashboard/queues/board-routes.ts';
+import { type BoardAccess, requiredAccess } from '../../../api/dashboard/queues/board-access.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { noteComplaints, openBrowser } from '../../support/dashboard/browser.ts';
 import { madeBeforeTests } from '../../support/dashboard/made-before-tests.ts';
@@ -114,11 +114,11 @@ function urlWith(url: string, jobId: string): string {
 }
 
 test('a route that nobody has looked at is for nobody', () => {
-  expect(accessDemanded('GET', '/api/queues/:queueName/secrets')).toBeNull();
-  expect(accessDemanded('PUT', '/api/queues/:queueName/explode')).toBeNull();
-  expect(accessDemanded('DELETE', '/api/queues')).toBeNull();
-  expect(accessDemanded('PUT', '/api/queues')).toBeNull();
-  expect(accessDemanded('GET', '/api/queues/:queueName/promote')).toBeNull();
+  expect(requiredAccess('GET', '/api/queues/:queueName/secrets')).toBeNull();
+  expect(requiredAccess('PUT', '/api/queues/:queueName/explode')).toBeNull();
+  expect(requiredAccess('DELETE', '/api/queues')).toBeNull();
+  expect(requiredAccess('PUT', '/api/queues')).toBeNull();
+  expect(requiredAccess('GET', '/api/queues/:queueName/promote')).toBeNull();
 });
 
 describe.each(queueBackends)('the board of queues on $name', (backend) => {

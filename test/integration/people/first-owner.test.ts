@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { organizationsOf } from '../../../shared/people/find-members.ts';
 import { createFirstOwner, needsFirstOwner, setupCode } from '../../../shared/people/first-owner.ts';
+import { organizationsOf } from '../../../shared/people/members.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
 import { createUser } from '../../../shared/people/users.ts';
 import { newEmail, outcomesOf, usePeople } from '../../support/people.ts';

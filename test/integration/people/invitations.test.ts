@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { acceptAsNewPerson, acceptAsUser } from '../../../shared/people/accept-invitation.ts';
-import { findMembership, listMembers } from '../../../shared/people/find-members.ts';
-import { HashingTurns } from '../../../shared/people/hashing-turns.ts';
+import { acceptAsNewUser, acceptAsUser } from '../../../shared/people/accept-invitation.ts';
 import {
   findInvitation,
   invite,
   listInvitations,
   revokeInvitation,
 } from '../../../shared/people/invitations.ts';
-import { changeRole, removeMember } from '../../../shared/people/members.ts';
+import { changeRole, findMembership, listMembers, removeMember } from '../../../shared/people/members.ts';
+import { openHashLimiter } from '../../../shared/people/passwords.ts';
 import { startSession } from '../../../shared/people/sessions.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
 import { createUser } from '../../../shared/people/users.ts';
@@ -34,7 +33,7 @@ const inviteBy = ({ userId }: TestPerson, email: string, role: Role) =>
 const revoke = ({ userId }: TestPerson, invitationId: string) =>
   revokeInvitation(people.deps, { organizationId, acting: { userId }, invitationId });
 const find = (token: string) => findInvitation(people.deps, token);
-const accept = (token: string) => acceptAsNewPerson(people.deps, { token, password });
+const accept = (token: string) => acceptAsNewUser(people.deps, { token, password });
 /** The cookie's session id of a person who is signed in. */
 async function sessionOf({ userId }: TestPerson): Promise<string> {
   const sid = randomBytes(24).toString('base64url');
@@ -236,8 +235,8 @@ describe('accepting', () => {
 
   test('waits for its turn to hash, and stays open when it is turned away', async () => {
     const { token } = await inviteBy(owner, newEmail(), 'viewer');
-    const full = { ...people.deps, hashingTurns: new HashingTurns({ atOnce: 0, waiting: 0 }) };
-    const refused = acceptAsNewPerson(full, { token, password });
+    const full = { ...people.deps, hashLimiter: fullLimiter() };
+    const refused = acceptAsNewUser(full, { token, password });
     await expect(refused).rejects.toMatchObject({ code: 'service_unavailable' });
     expect(await find(token)).not.toBeNull();
   });
@@ -256,7 +255,7 @@ describe('accepting', () => {
     const guest = await people.addPerson(await people.addOrganization(), 'viewer');
     const { token } = await inviteBy(owner, guest.email, 'viewer');
     const refusal = { code: 'validation_error' };
-    await expect(acceptAsNewPerson(people.deps, { token, password: 'short' })).rejects.toMatchObject(refusal);
+    await expect(acceptAsNewUser(people.deps, { token, password: 'short' })).rejects.toMatchObject(refusal);
     await expect(accept(token)).rejects.toMatchObject({
       ...refusal,
       message: expect.stringMatching(/has a user already/),

@@ -1,6 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { findMembership, listMembers, organizationsOf } from '../../../shared/people/find-members.ts';
-import { changeRole, removeMember } from '../../../shared/people/members.ts';
+import {
+  changeRole,
+  findMembership,
+  listMembers,
+  organizationsOf,
+  removeMember,
+} from '../../../shared/people/members.ts';
 import { managedRoles, roles } from '../../../shared/people/roles.ts';
 import type { Role } from '../../../shared/platform/database.ts';
 import { outcomesOf, type TestPerson, usePeople } from '../../support/people.ts';

@@ -1,17 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { HashingTurns } from '../../../shared/people/hashing-turns.ts';
+import { changePassword, openHashLimiter, resetPassword } from '../../../shared/people/passwords.ts';
 import {
+  extendSession,
   listSessions,
+  loadSession,
+  type Proof,
   revokeOtherSessions,
   revokeSession,
   signOut,
-} from '../../../shared/people/own-sessions.ts';
-import { changePassword, resetPassword } from '../../../shared/people/password-change.ts';
-import {
-  loadSession,
-  noteUse,
-  type Proof,
   startSession,
   updateSession,
 } from '../../../shared/people/sessions.ts';
@@ -112,13 +109,13 @@ describe('the time of a session', () => {
   test('is over after twelve hours without use, also for storing', async () => {
     const session = await start(person.userId);
     people.time.ms += 12 * hourMs - 1;
-    await noteUse(people.deps, session.id);
+    await extendSession(people.deps, session.id);
     people.time.ms += 12 * hourMs - 1;
     // That it is read is no use of it.
     expect(await load(session.sid)).not.toBeNull();
     people.time.ms += 1;
     expect(await load(session.sid)).toBeNull();
-    await noteUse(people.deps, session.id);
+    await extendSession(people.deps, session.id);
     expect(await load(session.sid)).toBeNull();
     expect(await update(session, person.userId)).toBe(false);
     expect(await listSessions(people.deps, person.userId)).toEqual([]);
@@ -128,11 +125,11 @@ describe('the time of a session', () => {
     const session = await start(person.userId);
     for (let hours = 0; hours < 7 * 24 - 8; hours += 8) {
       people.time.ms += 8 * hourMs;
-      await noteUse(people.deps, session.id);
+      await extendSession(people.deps, session.id);
       expect(await load(session.sid), `after ${hours} hours`).not.toBeNull();
     }
     people.time.ms += 8 * hourMs - 1;
-    await noteUse(people.deps, session.id);
+    await extendSession(people.deps, session.id);
     expect(await load(session.sid)).not.toBeNull();
     people.time.ms += 1;
     expect(await load(session.sid)).toBeNull();
@@ -144,10 +141,10 @@ describe('the time of a session', () => {
       (await people.deps.db.session.findUnique({ where: { id } }))?.lastSeenAt.getTime();
     const startedAt = people.time.ms;
     people.time.ms += minuteMs - 1;
-    await noteUse(people.deps, id);
+    await extendSession(people.deps, id);
     expect(await seenAt()).toBe(startedAt);
     people.time.ms += 1;
-    await noteUse(people.deps, id);
+    await extendSession(people.deps, id);
     expect(await seenAt()).toBe(startedAt + minuteMs);
   });
 });
@@ -377,7 +374,7 @@ describe('changing a password', () => {
 
   test('waits for its turn to hash, and counts nothing when it is turned away', async () => {
     const member = await people.addPerson(organizationId, 'viewer');
-    const full = { ...people.deps, hashingTurns: new HashingTurns({ atOnce: 0, waiting: 0 }) };
+    const full = { ...people.deps, hashLimiter: fullLimiter() };
     const { sid } = await start(member.userId);
     const request = { userId: member.userId, current: 'wrong', next, sid, nextSid: newSid() };
     for (let count = 0; count < 6; count += 1) {

@@ -1,9 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { HashingTurns } from '../../../shared/people/hashing-turns.ts';
-import { withPerson } from '../../../shared/people/known-browser.ts';
-import { resetPassword } from '../../../shared/people/password-change.ts';
-import { signIn } from '../../../shared/people/sign-in.ts';
+import { openHashLimiter, resetPassword } from '../../../shared/people/passwords.ts';
+import { addKnownBrowser, signIn } from '../../../shared/people/sign-in.ts';
 import { createUser } from '../../../shared/people/users.ts';
 import { newEmail, proofOf, type TestPerson, usePeople } from '../../support/people.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
@@ -144,7 +142,7 @@ describe('a browser in which somebody has signed in before', () => {
   const tryIn = (browser: string, { email, password }: Pick<TestPerson, 'email' | 'password'>) =>
     signIn(people.deps, { email, password, browser });
   const knownTo = async ({ userId }: TestPerson, shown = '') =>
-    withPerson(people.deps, shown, await proofOf(people.deps.db, userId));
+    addKnownBrowser(people.deps, shown, await proofOf(people.deps.db, userId));
   const locked = { kind: 'locked', retryAfterSeconds: 30 };
   let member: TestPerson;
   let browser: string;
@@ -291,7 +289,7 @@ describe('a flood of sign-ins', () => {
 
   test('counts nothing for those who are turned away', async () => {
     const { email, password } = await people.addPerson(organizationId, 'viewer');
-    const full = { ...people.deps, hashingTurns: new HashingTurns({ atOnce: 0, waiting: 0 }) };
+    const full = { ...people.deps, hashLimiter: fullLimiter() };
     for (let count = 0; count < 6; count += 1) {
       await expect(signIn(full, { email, password })).rejects.toMatchObject({ code: 'service_unavailable' });
     }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { BoardAccess } from '../../../api/dashboard/queues/board-routes.ts';
+import type { BoardAccess } from '../../../api/dashboard/queues/board-access.ts';
 import { registerQueueBoard } from '../../../api/dashboard/queues/queue-board.ts';
 import { refuseAddress } from '../../../api/dashboard/unknown-addresses.ts';
 import { answerErrors } from '../../../api/http/error-handler.ts';

@@ -1,7 +1,6 @@
 import { isCurrency, toDecimal } from '../../../../shared/money/money.ts';
 import { type Policy, policySchema } from '../../../../shared/policies/policy.ts';
-import { type EnteredAmount, readAmount } from '../../http/entered-amount.ts';
-import { entered } from '../../http/forms.ts';
+import { type EnteredAmount, entered, readAmount } from '../../http/forms.ts';
 import { type EnteredMetadata, metadataInput, metadataOf, readMetadataRows } from './entered-metadata.ts';
 
 /** Fields that hold an amount in major units of the currency that `amountsIn` names; as in the file, but for that. */

@@ -4,8 +4,7 @@ import { processorNames } from '../../../../shared/processors/registry.ts';
 import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
 import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
-import { readAmount } from '../../http/entered-amount.ts';
-import { type FormProblems, type FormReading, readForm } from '../../http/forms.ts';
+import { type FormProblems, type FormReading, readAmount, readForm } from '../../http/forms.ts';
 
 /** The filter as it stands in the form and in the address of the page; the empty text where nothing is chosen. */
 export interface EnteredFilter {

@@ -6,7 +6,7 @@ import { apiKeyPages } from './api-keys.tsx';
 import { auditLogPages } from './audit-log.tsx';
 import { memberPages } from './members.tsx';
 
-/** The room Settings: who and what may work here, and who has changed it. */
+/** The settings pages: API keys, processor accounts, members and the audit log. */
 export function settingsPages(room: Api, deps: ApiDependencies): void {
   room.get('/settings', { config: { role: 'viewer' } }, async (request, reply) =>
     reply.redirect(`${contextOf(request).base}/settings/api-keys`, 303),
