@@ -132,13 +132,13 @@ describe.skipIf(inject('chromiumPath') === null)('an admin with a browser', () =
       service.deps.db.membership.updateMany({ where: membership, data: { role } });
     await as('viewer');
     await press(page, 'Add a policy');
-    await page.getByText('This takes the role admin').waitFor();
+    await page.getByText('This requires the role admin').waitFor();
     expect(await field.inputValue()).toBe('14');
     await as('admin');
     await press(page, 'Add a policy');
     await policy(page, 'New policy').waitFor();
     expect(await field.inputValue()).toBe('14');
-    expect(await page.getByText('This takes the role admin').count()).toBe(0);
+    expect(await page.getByText('This requires the role admin').count()).toBe(0);
   });
 
   test('is led to the field that has to be mended', async () => {

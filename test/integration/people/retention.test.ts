@@ -22,14 +22,14 @@ async function storeSessions(count: number, expiresAt: Date): Promise<void> {
   await service.deps.db.session.createMany({ data: Array.from({ length: count }, row) });
 }
 
-test('sessions are deleted when their time is over, however many there are, and no sooner', async () => {
+test('deletes all expired sessions and no others', async () => {
   await storeSessions(2_500, ago(1));
   await storeSessions(3, new Date(Date.now() + hourMs));
   await expireSessions(service.deps);
   expect(await service.deps.db.session.count()).toBe(3);
 });
 
-test('failures to sign in are deleted after a day, and no sooner', async () => {
+test('deletes sign-in failures after a day, not earlier', async () => {
   const { db } = service.deps;
   const row = (lastFailedAt: Date) => ({ subject: digest(), failures: 3, lastFailedAt });
   await db.lockout.createMany({ data: [row(ago(dayMs + hourMs)), row(ago(dayMs - hourMs))] });
@@ -37,7 +37,7 @@ test('failures to sign in are deleted after a day, and no sooner', async () => {
   expect(await db.lockout.count()).toBe(1);
 });
 
-test('invitations are deleted 90 days after their time, whatever became of them, and no sooner', async () => {
+test('deletes invitations 90 days after they expire, not earlier', async () => {
   const { db } = service.deps;
   const { id: organizationId } = service.organization;
   const row = (email: string, expiresAt: Date, acceptedAt: Date | null = null) => ({
@@ -52,13 +52,13 @@ test('invitations are deleted 90 days after their time, whatever became of them,
   expect((await db.invitation.findMany()).map(({ email }) => email)).toEqual(['c@example.com']);
 });
 
-test('a worker does so by itself', async () => {
+test('runs both deletions on a schedule', async () => {
   const { db, queues } = service.deps;
   await storeSessions(1, ago(1));
   await db.invitation.updateMany({ data: { expiresAt: ago(91 * dayMs) } });
   await queues.schedule('expire-sessions', 100);
   await queues.schedule('expire-invitations', 100);
-  await waitFor('what is old to be gone', async () => {
+  await waitFor('expired rows to be deleted', async () => {
     const sessions = await db.session.count({ where: { expiresAt: { lte: new Date() } } });
     return sessions + (await db.invitation.count()) === 0;
   });

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll } from 'vitest';
 
 /**
- * Makes something before the tests of a file, or of a `describe` block, and ends it after them.
- * @param what names it in the message for those who ask too early.
- * @returns what stands for it: a constant that can be named, handed on and taken apart anywhere, while its
- * properties are there for hooks and tests only.
+ * Creates a fixture before the tests of a file or `describe` block and closes it afterwards.
+ * @param what its name, for the error when it is used too early.
+ * @returns a proxy for the fixture; its properties can only be read in hooks and tests.
  */
 export function madeBeforeTests<T extends object>(
   what: string,
@@ -18,10 +17,10 @@ export function madeBeforeTests<T extends object>(
   afterAll(async () => {
     if (made !== null) await end?.(made);
   });
-  // Frozen: what a test would write to it would reach nobody.
+  // Frozen, because writes would not reach the fixture.
   return new Proxy(Object.freeze({}) as T, {
     get(_standIn, name) {
-      if (made === null) throw new Error(`${what} is made in beforeAll; ask for it in a hook or a test.`);
+      if (made === null) throw new Error(`${what} is created in beforeAll; use it in a hook or a test.`);
       const value: unknown = Reflect.get(made, name);
       return typeof value === 'function' ? value.bind(made) : value;
     },

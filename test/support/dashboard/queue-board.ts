@@ -18,20 +18,20 @@ import {
 } from '../../../shared/platform/queues.ts';
 import type { QueueBackend } from '../stores/backends.ts';
 
-/** The board of the queues, with workers behind it that do as they are told. */
+/** The queue board with controllable workers. */
 export interface TestBoard {
   app: FastifyInstance;
   queues: RefundQueues;
-  /** What whoever comes may do, or what is thrown at them. */
+  /** Sets the access of all requests, or the error to throw. */
   setAccess(access: BoardAccess | Error): void;
-  /** Whether the jobs that are worked on from here on fail. */
+  /** Makes jobs fail from now on. */
   setFailing(failing: boolean): void;
-  /** What the workers did: the id of a refund, or the name of a maintenance job. */
+  /** The refund ids and maintenance jobs that were processed. */
   done: readonly string[];
   close(): Promise<void>;
 }
 
-/** Starts it; `workers` tells whether anybody works on the queues. */
+/** Starts the board, optionally without workers. */
 export async function startBoard(
   databaseUrl: string,
   backend: QueueBackend,
@@ -48,7 +48,7 @@ export async function startBoard(
   const done: string[] = [];
   const state = { access: 'none' as BoardAccess | Error, failing: false };
   const handle = async (data: { refundId?: string }, name: string) => {
-    if (state.failing) throw new Error('It was told to fail.');
+    if (state.failing) throw new Error('Failing on purpose');
     done.push(data.refundId ?? name);
   };
   const open: QueueWorker[] = [];
