@@ -15,7 +15,7 @@ import { waitFor } from '../../support/wait-for.ts';
 const prefix = '/dashboard/queues';
 const queue = `${prefix}/api/queues/:queueName`;
 
-/** Every route there is, and who may use it. One that is registered and not listed here fails the first test. */
+/** Every route and the access it requires. An unlisted one fails the first test. */
 const table: Record<string, 'read' | 'operate' | 'nobody'> = {
   [`GET ${prefix}`]: 'read',
   [`GET ${prefix}/`]: 'read',
@@ -38,7 +38,7 @@ const table: Record<string, 'read' | 'operate' | 'nobody'> = {
   [`PUT ${queue}/promote`]: 'operate',
   [`PUT ${queue}/:jobId/retry`]: 'operate',
   [`PUT ${queue}/:jobId/promote`]: 'operate',
-  // It shows what this service keeps no record of.
+  // The service records no metrics history.
   [`GET ${prefix}/metrics-history`]: 'nobody',
   [`PUT ${prefix}/api/queues/pause`]: 'nobody',
   [`PUT ${prefix}/api/queues/resume`]: 'nobody',
@@ -67,12 +67,12 @@ const rows = Object.entries(table).map(([route, whose]) => {
 
 const named = (some: typeof rows) => some.map((row) => [row.route, row] as const);
 
-/** A job takes its time on a machine that has much else to do. */
+/** Jobs may take long on a busy machine. */
 const patience = { timeoutMs: 30_000 };
 
 const registered = noteRegisteredRoutes();
 
-/** Sends what a page of the board sends. */
+/** Sends a request as the board's pages do. */
 async function ask(
   board: TestBoard,
   method: NonNullable<InjectOptions['method']>,
@@ -89,7 +89,7 @@ async function jobsOf(board: TestBoard, name: string, status: string): Promise<{
   return queues.find((one: { name: string }) => one.name === name).jobs;
 }
 
-/** Puts a job on record that failed. */
+/** Creates a failed job. */
 async function failedJob(board: TestBoard, refundId: string): Promise<{ id: string }> {
   const before = (await jobsOf(board, 'refunds-stripe', 'failed')).length;
   board.setFailing(true);
@@ -113,15 +113,19 @@ function urlWith(url: string, jobId: string): string {
     .replace('*', 'favicon.ico');
 }
 
-test('a route that nobody has looked at is for nobody', () => {
-  expect(requiredAccess('GET', '/api/queues/:queueName/secrets')).toBeNull();
-  expect(requiredAccess('PUT', '/api/queues/:queueName/explode')).toBeNull();
-  expect(requiredAccess('DELETE', '/api/queues')).toBeNull();
-  expect(requiredAccess('PUT', '/api/queues')).toBeNull();
-  expect(requiredAccess('GET', '/api/queues/:queueName/promote')).toBeNull();
+test('an unknown route is for nobody', () => {
+  for (const [method, path] of [
+    ['GET', '/api/queues/:queueName/secrets'],
+    ['PUT', '/api/queues/:queueName/explode'],
+    ['DELETE', '/api/queues'],
+    ['PUT', '/api/queues'],
+    ['GET', '/api/queues/:queueName/promote'],
+  ] as const) {
+    expect(requiredAccess(method, path), `${method} ${path}`).toBeNull();
+  }
 });
 
-describe.each(queueBackends)('the board of queues on $name', (backend) => {
+describe.each(queueBackends)('the queue board on $name', (backend) => {
   const databaseUrl = useEmptyDatabase();
   const board = madeBeforeTests(
     'The board',
@@ -136,32 +140,28 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
   });
   beforeEach(() => board.setAccess('operate'));
 
-  test('has the routes of the table and no others', () => {
+  test('has exactly the routes of the table', () => {
     const found = registered.filter(({ url }) => url.startsWith(prefix));
     const names = new Set(found.map(({ method, url }) => `${method === 'HEAD' ? 'GET' : method} ${url}`));
     expect([...names].toSorted()).toEqual(Object.keys(table).toSorted());
   });
 
-  test.each(named(rows))('%s is answered to nobody who may see nothing', async (_route, { method, url }) => {
+  test.each(named(rows))('%s is refused without access', async (_route, { method, url }) => {
     board.setAccess('none');
-    const answer = await ask(board, method, urlWith(url, jobId));
-    expect({ status: answer.statusCode, code: answer.json().error.code }).toEqual({
-      status: 403,
-      code: 'insufficient_scope',
-    });
+    const refused = await ask(board, method, urlWith(url, jobId));
+    expect(refused.statusCode).toBe(403);
+    expect(refused.json().error.code).toBe('insufficient_scope');
     board.setAccess(new ServiceError('invalid_api_key', 'Sign in first.'));
     const thrown = await ask(board, method, urlWith(url, jobId));
-    expect({ status: thrown.statusCode, message: thrown.json().error.message }).toEqual({
-      status: 401,
-      message: 'Sign in first.',
-    });
+    expect(thrown.statusCode).toBe(401);
+    expect(thrown.json().error.message).toBe('Sign in first.');
   });
 
   const readable = rows.filter(({ whose }) => whose === 'read');
   const others = rows.filter(({ whose }) => whose !== 'read');
   const nobodys = rows.filter(({ whose }) => whose === 'nobody');
 
-  test.each(named(readable))('%s is answered to a viewer and to an operator', async (_route, { url }) => {
+  test.each(named(readable))('%s is allowed to viewers and operators', async (_route, { url }) => {
     for (const access of ['read', 'operate'] satisfies BoardAccess[]) {
       board.setAccess(access);
       expect((await ask(board, 'GET', urlWith(url, jobId))).statusCode).toBe(200);
@@ -176,16 +176,16 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     expect(statusCode).toBe(403);
     const { error, message } = JSON.parse(body);
     expect(error.code).toBe('insufficient_scope');
-    // Where the board's own pages look for what to show.
+    // The board's pages read the message from there.
     expect(message).toBe(error.message);
     board.setAccess('operate');
     expect(await jobsOf(board, 'refunds-stripe', 'failed')).toHaveLength(1);
   }
 
-  test.each(named(others))('%s is refused to a viewer', (_route, row) => expectRefused('read', row));
-  test.each(named(nobodys))('%s is refused to an operator', (_route, row) => expectRefused('operate', row));
+  test.each(named(others))('%s is refused to viewers', (_route, row) => expectRefused('read', row));
+  test.each(named(nobodys))('%s is refused to operators', (_route, row) => expectRefused('operate', row));
 
-  test('a page of another site orders nothing in the name of an operator', async () => {
+  test('refuses actions that another site sends in the name of an operator', async () => {
     const forged: Record<string, string>[] = [
       {},
       { 'sec-fetch-site': 'cross-site' },
@@ -206,38 +206,27 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     expect(board.done).not.toContain('ref_kept');
   });
 
-  test('a viewer is shown no controls, an operator is', async () => {
+  test('shows controls to operators only', async () => {
     const flags = async () => {
       const { queues } = (await ask(board, 'GET', `${prefix}/api/queues`)).json();
-      return queues.map(({ readOnlyMode, allowRetries }: Record<string, unknown>) => [
-        readOnlyMode,
-        allowRetries,
-      ]);
+      const all = queues.map((each: Record<string, unknown>) => [each.readOnlyMode, each.allowRetries]);
+      return all as boolean[][];
     };
-    expect(await flags()).toEqual([
-      [false, true],
-      [false, true],
-      [false, true],
-    ]);
+    expect(await flags()).toEqual(Array(3).fill([false, true]));
     board.setAccess('read');
-    expect(await flags()).toEqual([
-      [true, false],
-      [true, false],
-      [true, false],
-    ]);
+    expect(await flags()).toEqual(Array(3).fill([true, false]));
   });
 
-  test('an operator has one failed job run again', async () => {
+  test('lets an operator retry one failed job', async () => {
     const { id } = await failedJob(board, 'ref_one');
     const origin = { origin: 'https://board.example', host: 'board.example' };
-    expect(
-      (await ask(board, 'PUT', `${prefix}/api/queues/refunds-stripe/${id}/retry`, origin)).statusCode,
-    ).toBe(204);
+    const url = `${prefix}/api/queues/refunds-stripe/${id}/retry`;
+    expect((await ask(board, 'PUT', url, origin)).statusCode).toBe(204);
     await waitFor('the job to be done', () => board.done.includes('ref_one'));
     expect(board.done).not.toContain('ref_kept');
   });
 
-  test('an operator has a scheduled job run at once, and the schedule goes on', async () => {
+  test('lets an operator promote a scheduled job, which stays scheduled', async () => {
     await board.queues.schedule('expire-events', 3_600_000);
     const runs = () => board.done.filter((name) => name === 'expire-events').length;
     const delayed = () =>
@@ -251,15 +240,14 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     expect((await ask(board, 'PUT', `${prefix}/api/queues/maintenance/promote`)).statusCode).toBe(200);
   });
 
-  test('a job that is not delayed cannot be promoted, and the answer says what to do', async () => {
+  test('refuses to promote a job that is not delayed, and says what to do', async () => {
     const answer = await ask(board, 'PUT', `${prefix}/api/queues/refunds-stripe/${jobId}/promote`);
-    expect({ status: answer.statusCode, code: answer.json().error.code }).toEqual({
-      status: 400,
-      code: 'validation_error',
-    });
+    expect(answer.statusCode).toBe(400);
+    const message = 'The job is no longer in this state. Reload the page.';
+    expect(answer.json().error).toEqual({ code: 'validation_error', message });
   });
 
-  test('what the board does not have is unknown', async () => {
+  test('responds with 404 to unknown addresses', async () => {
     for (const [method, path] of [
       ['GET', '/nothing'],
       ['GET', '/static/nothing.js'],
@@ -269,7 +257,7 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     }
   });
 
-  test('what no store can look for is unknown, and neither a fault nor an order', async () => {
+  test('refuses parameters that no store accepts', async () => {
     const jobs = `${prefix}/api/queues/refunds-stripe`;
     for (const [method, path] of [
       ['GET', '/x%00y'],
@@ -289,7 +277,7 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     expect((await ask(board, 'GET', shown)).statusCode).toBe(200);
   });
 
-  test('the page names files of this host only, and all of them are there', async () => {
+  test('serves a page whose files all come from this host', async () => {
     const page = await ask(board, 'GET', prefix);
     expect(page.headers['content-security-policy']).toMatch(/^default-src 'self';/);
     expect(page.headers['content-security-policy']).not.toContain('unsafe');
@@ -303,7 +291,7 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     }
   });
 
-  test('an operator has all failed jobs run again', async () => {
+  test('lets an operator retry all failed jobs', async () => {
     await failedJob(board, 'ref_two');
     const answer = await ask(board, 'PUT', `${prefix}/api/queues/refunds-stripe/retry/failed`);
     expect(answer.json()).toEqual({ retried: 2, skipped: 0 });
@@ -313,8 +301,8 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
   });
 });
 
-/** What a person waits for the word that the queues do not answer. */
-const longestAnswerMs = 5_500;
+/** The time limit for reporting that the queues do not respond. */
+const maxResponseMs = 5_500;
 
 async function expectSoonUnavailable(board: TestBoard): Promise<void> {
   board.setAccess('operate');
@@ -330,16 +318,21 @@ async function expectSoonUnavailable(board: TestBoard): Promise<void> {
     wanted.map(async ([method, url]) => {
       const since = performance.now();
       const { statusCode, headers, body } = await ask(board, method, url);
-      expect(performance.now() - since, url).toBeLessThan(longestAnswerMs);
+      expect(performance.now() - since, url).toBeLessThan(maxResponseMs);
       expect({ url, statusCode }).toEqual({ url, statusCode: 503 });
       expect(headers['retry-after']).toBe('2');
-      expect(JSON.parse(body).message).toMatch(/^The queues do not answer/);
+      expect(JSON.parse(body).message).toMatch(/^The queues are not responding/);
     }),
   );
   expect((await ask(board, 'GET', prefix)).statusCode).toBe(200);
 }
 
-describe.skipIf(inject('redisUrl') === null)('a Redis that does not answer', () => {
+async function waitUntilWorking(board: TestBoard): Promise<void> {
+  const url = `${prefix}/api/queues`;
+  await waitFor('the board to work', async () => (await ask(board, 'GET', url)).statusCode === 200);
+}
+
+describe.skipIf(inject('redisUrl') === null)('when Redis does not respond', () => {
   const databaseUrl = useEmptyDatabase();
   let redis: OwnRedis;
   let board: TestBoard;
@@ -352,29 +345,25 @@ describe.skipIf(inject('redisUrl') === null)('a Redis that does not answer', () 
     };
   });
 
-  test('is told soon when it was never there, and when it went', async () => {
+  test('the board reports soon that it never started or was stopped', async () => {
     await expectSoonUnavailable(board);
     await redis.start();
-    await waitFor('the board to work', async () => {
-      return (await ask(board, 'GET', `${prefix}/api/queues`)).statusCode === 200;
-    });
+    await waitUntilWorking(board);
     await redis.stop();
     await expectSoonUnavailable(board);
   });
 
-  test('is told soon when it is frozen, and the board works once it goes on', async () => {
+  test('the board reports soon that it is frozen, and recovers', async () => {
     await redis.start();
     await waitFor('the queues to be there', () => board.queues.ping().then(() => true));
     redis.freeze();
     await expectSoonUnavailable(board);
     redis.thaw();
-    await waitFor('the board to work', async () => {
-      return (await ask(board, 'GET', `${prefix}/api/queues`)).statusCode === 200;
-    });
+    await waitUntilWorking(board);
   });
 });
 
-describe('a PostgreSQL that does not answer', () => {
+describe('when PostgreSQL does not respond', () => {
   let postgres: OwnPostgres;
   let board: TestBoard;
   beforeAll(async () => {
@@ -388,13 +377,11 @@ describe('a PostgreSQL that does not answer', () => {
     await postgres.remove();
   });
 
-  test('is told soon when it is frozen, and when it is gone', async () => {
+  test('the board reports soon that it is frozen or stopped', async () => {
     postgres.freeze();
     await expectSoonUnavailable(board);
     postgres.thaw();
-    await waitFor('the board to work', async () => {
-      return (await ask(board, 'GET', `${prefix}/api/queues`)).statusCode === 200;
-    });
+    await waitUntilWorking(board);
     await postgres.stop();
     await expectSoonUnavailable(board);
   });
@@ -416,7 +403,7 @@ describe.skipIf(chromiumPath === null)('in a browser', () => {
     board.setAccess('operate');
   });
 
-  test('every page of it opens under its policy, and only an operator finds what to press', async () => {
+  test('all pages comply with the content policy, and only an operator can retry jobs', async () => {
     const { id } = await failedJob(board, 'ref_pressed');
     const browser = await openBrowser(chromiumPath ?? '', profile('browser'));
     try {
