@@ -61,13 +61,13 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
   organizationPages(pages, deps);
   await youPages(pages, deps);
   await pages.register(
-    async (room: Api) => {
-      requireMember(room, deps);
-      confirmRights(room, deps);
-      overviewPages(room, deps);
-      policyPages(room, deps);
-      settingsPages(room, deps);
-      refundPages(room, deps);
+    async (scope: Api) => {
+      requireMember(scope, deps);
+      confirmRights(scope, deps);
+      overviewPages(scope, deps);
+      policyPages(scope, deps);
+      settingsPages(scope, deps);
+      refundPages(scope, deps);
     },
     { prefix: `${dashboardPath}/:organizationId/:environment` },
   );

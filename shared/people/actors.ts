@@ -35,7 +35,7 @@ export async function nameActors(
       LEFT JOIN membership ON membership.user_id = person.id AND membership.organization_id = ${organizationId}
     WHERE person.id = ANY(${userIds})
     UNION ALL
-    SELECT 'key:' || id, 'API key ...' || last_four
+    SELECT 'key:' || id, 'key ...' || last_four
     FROM api_key
     WHERE organization_id = ${organizationId} AND id = ANY(${keyIds})`);
   for (const { actor, name } of found) named.set(actor, name);

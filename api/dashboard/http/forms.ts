@@ -54,7 +54,7 @@ const problem = (text: string): EnteredAmount => ({ kind: 'problem', problem: te
 
 /** Reads a decimal amount, `10.50` for usd. @param currency lowercase ISO 4217. */
 export function readAmount(text: string, currency: string): EnteredAmount {
-  const unreadable = problem('Enter an amount such as 10.50, or 1050 for JPY.');
+  const unreadable = problem('Enter a number in decimals of the currency, such as 10.50, or 1050 for JPY.');
   if (text.length > 20) return unreadable;
   try {
     const amount = fromDecimal(text, currency);

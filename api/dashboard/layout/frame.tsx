@@ -6,19 +6,19 @@ import { Document } from './document.tsx';
 import { CsrfField } from './form.tsx';
 
 /** The sections of the dashboard, in navigation order. */
-export type Room = 'overview' | 'refunds' | 'policies' | 'settings';
+export type Section = 'overview' | 'refunds' | 'policies' | 'settings';
 
-const rooms: readonly { room: Room; label: string; path: string; key: string }[] = [
-  { room: 'overview', label: 'Overview', path: '', key: 'o' },
-  { room: 'refunds', label: 'Refunds', path: '/refunds', key: 'r' },
-  { room: 'policies', label: 'Policies', path: '/policies', key: 'p' },
-  { room: 'settings', label: 'Settings', path: '/settings', key: 's' },
+const sections: readonly { section: Section; label: string; path: string; key: string }[] = [
+  { section: 'overview', label: 'Overview', path: '', key: 'o' },
+  { section: 'refunds', label: 'Refunds', path: '/refunds', key: 'r' },
+  { section: 'policies', label: 'Policies', path: '/policies', key: 'p' },
+  { section: 'settings', label: 'Settings', path: '/settings', key: 's' },
 ];
 
 export interface FrameProps {
   context: Context;
   title: string;
-  room: Room;
+  room: Section;
   /** Shown beside the title. */
   actions?: ComponentChildren;
   children: ComponentChildren;
@@ -42,7 +42,7 @@ export function Frame({ context, title, room, actions, children }: FrameProps) {
         </header>
         <nav class="nav" aria-label="Main">
           <ul>
-            {rooms.map(({ room: each, label, path, key }) => (
+            {sections.map(({ section: each, label, path, key }) => (
               <li key={each}>
                 <a
                   href={`${base}${path}`}
@@ -74,8 +74,8 @@ export function Frame({ context, title, room, actions, children }: FrameProps) {
 }
 
 /** Switches between test data, which never moves money, and live data. */
-function EnvironmentSwitch({ context, room }: { context: Context; room: Room }) {
-  const path = rooms.find((each) => each.room === room)?.path ?? '';
+function EnvironmentSwitch({ context, room }: { context: Context; room: Section }) {
+  const path = sections.find(({ section }) => section === room)?.path ?? '';
   return (
     <nav class="switch" aria-label="Environment">
       {(['test', 'live'] as const).map((environment) => (

@@ -19,7 +19,7 @@ test('names members, former members, API keys, processes and command line users,
   const expected = new Map([
     [`user:${member.userId}`, member.email],
     [`user:${former.userId}`, `${former.email} (former member)`],
-    [`key:${key.id}`, `API key ...${key.plaintext.slice(-4)}`],
+    [`key:${key.id}`, `key ...${key.plaintext.slice(-4)}`],
     ['worker', 'Worker'],
     ['service', 'System'],
     ['cli:ada', 'ada (command line)'],

@@ -30,14 +30,14 @@ const doneMessages = new Map([
 ]);
 
 /** `/settings/accounts`: the processor accounts of the environment. */
-export function accountPages(room: Api, deps: ApiDependencies): void {
-  room.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
+export function accountPages(scope: Api, deps: ApiDependencies): void {
+  scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
     const { done } = querySchema.parse(request.query);
     const view = await readAccounts(deps, contextOf(request), originOf(request));
     return sendPage(reply, <Accounts {...view} done={done} test={null} />);
   });
 
-  room.post<{ Params: { processor: string } }>(
+  scope.post<{ Params: { processor: string } }>(
     `${path}/:processor/test`,
     { config: { role: 'admin' } },
     async (request, reply) => {
@@ -53,7 +53,7 @@ export function accountPages(room: Api, deps: ApiDependencies): void {
     },
   );
 
-  credentialPages(room, deps);
+  credentialPages(scope, deps);
 }
 
 /** @throws ServiceError not_found for an account that is not set up. */

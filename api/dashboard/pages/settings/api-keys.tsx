@@ -25,8 +25,8 @@ const querySchema = z.object({ done: z.string().optional().catch(undefined) });
 const doneMessages = new Map([['revoked', 'API key revoked. Requests with it now fail.']]);
 
 /** `/settings/api-keys`: the API keys of the environment. */
-export function apiKeyPages(room: Api, deps: ApiDependencies): void {
-  room.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
+export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
+  scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
     const { done } = querySchema.parse(request.query);
     const view = await readKeys(deps, contextOf(request));
     return sendPage(
@@ -37,7 +37,7 @@ export function apiKeyPages(room: Api, deps: ApiDependencies): void {
     );
   });
 
-  room.post(path, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(path, { config: { role: 'admin' } }, async (request, reply) => {
     const context = contextOf(request);
     const { environment } = context;
     const organizationId = context.organization.id;
@@ -54,7 +54,7 @@ export function apiKeyPages(room: Api, deps: ApiDependencies): void {
     });
   });
 
-  room.post<{ Params: { keyId: string } }>(
+  scope.post<{ Params: { keyId: string } }>(
     `${path}/:keyId/revoke`,
     { config: { role: 'admin' } },
     async (request, reply) => {

@@ -25,8 +25,8 @@ const filterText = z
 const querySchema = z.object({ actor: filterText, action: filterText, before: filterText });
 
 /** `/settings/audit-log`: the audit log of the organization, in both environments. */
-export function auditLogPages(room: Api, deps: ApiDependencies): void {
-  room.get(path, { config: { role: 'admin' } }, async (request, reply) => {
+export function auditLogPages(scope: Api, deps: ApiDependencies): void {
+  scope.get(path, { config: { role: 'admin' } }, async (request, reply) => {
     const context = contextOf(request);
     const query = querySchema.parse(request.query);
     const view = await readView(deps.db, context, query);

@@ -22,13 +22,13 @@ interface Params {
 }
 
 /** `/settings/accounts/<processor>`: the form for credentials. It never shows stored or submitted secrets. */
-export function credentialPages(room: Api, deps: ApiDependencies): void {
-  room.get<{ Params: Params }>(path, { config: { role: 'admin' } }, async (request, reply) => {
+export function credentialPages(scope: Api, deps: ApiDependencies): void {
+  scope.get<{ Params: Params }>(path, { config: { role: 'admin' } }, async (request, reply) => {
     const page = await readPage(deps, request);
     return sendPage(reply, <Credentials {...page} problems={{}} body={{}} />);
   });
 
-  room.post<{ Params: Params }>(path, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post<{ Params: Params }>(path, { config: { role: 'admin' } }, async (request, reply) => {
     const page = await readPage(deps, request);
     try {
       await setAccount(deps, page, request.body);

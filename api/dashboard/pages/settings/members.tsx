@@ -21,17 +21,17 @@ const inviteSchema = z.object({ email: z.string(), role });
 type State = Partial<Omit<MembersProps, keyof MembersView>>;
 
 /** `/settings/members`: members and invitations. */
-export function memberPages(room: Api, deps: ApiDependencies): void {
-  room.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
+export function memberPages(scope: Api, deps: ApiDependencies): void {
+  scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
     const { done } = querySchema.parse(request.query);
     return await show(deps, request, reply, { done });
   });
-  memberRoutes(room, deps);
-  invitationRoutes(room, deps);
+  memberRoutes(scope, deps);
+  invitationRoutes(scope, deps);
 }
 
-function memberRoutes(room: Api, deps: ApiDependencies): void {
-  room.post<{ Params: { userId: string } }>(
+function memberRoutes(scope: Api, deps: ApiDependencies): void {
+  scope.post<{ Params: { userId: string } }>(
     `${path}/:userId/role`,
     { config: { role: 'admin' } },
     async (request, reply) => {
@@ -48,7 +48,7 @@ function memberRoutes(room: Api, deps: ApiDependencies): void {
     },
   );
 
-  room.post<{ Params: { userId: string } }>(
+  scope.post<{ Params: { userId: string } }>(
     `${path}/:userId/remove`,
     { config: { role: 'admin' } },
     async (request, reply) => {
@@ -59,7 +59,7 @@ function memberRoutes(room: Api, deps: ApiDependencies): void {
     },
   );
 
-  room.post(`${path}/leave`, { config: { role: 'viewer' } }, async (request, reply) => {
+  scope.post(`${path}/leave`, { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
     try {
       await removeMember(deps, { ...acting(context), userId: context.user.id });
@@ -70,8 +70,8 @@ function memberRoutes(room: Api, deps: ApiDependencies): void {
   });
 }
 
-function invitationRoutes(room: Api, deps: ApiDependencies): void {
-  room.post(`${path}/invitations`, { config: { role: 'admin' } }, async (request, reply) => {
+function invitationRoutes(scope: Api, deps: ApiDependencies): void {
+  scope.post(`${path}/invitations`, { config: { role: 'admin' } }, async (request, reply) => {
     const again = (problems: FormProblems) =>
       show(deps, request, reply.code(400), { problems, body: request.body });
     const form = readForm(inviteSchema, request.body);
@@ -85,7 +85,7 @@ function invitationRoutes(room: Api, deps: ApiDependencies): void {
     }
   });
 
-  room.post<{ Params: { invitationId: string } }>(
+  scope.post<{ Params: { invitationId: string } }>(
     `${path}/invitations/:invitationId/revoke`,
     { config: { role: 'admin' } },
     async (request, reply) => {

@@ -7,12 +7,12 @@ import { auditLogPages } from './audit-log.tsx';
 import { memberPages } from './members.tsx';
 
 /** The settings pages: API keys, processor accounts, members and the audit log. */
-export function settingsPages(room: Api, deps: ApiDependencies): void {
-  room.get('/settings', { config: { role: 'viewer' } }, async (request, reply) =>
+export function settingsPages(scope: Api, deps: ApiDependencies): void {
+  scope.get('/settings', { config: { role: 'viewer' } }, async (request, reply) =>
     reply.redirect(`${contextOf(request).base}/settings/api-keys`, 303),
   );
-  apiKeyPages(room, deps);
-  accountPages(room, deps);
-  memberPages(room, deps);
-  auditLogPages(room, deps);
+  apiKeyPages(scope, deps);
+  accountPages(scope, deps);
+  memberPages(scope, deps);
+  auditLogPages(scope, deps);
 }
