@@ -17,6 +17,12 @@ declare module 'fastify' {
     /** The least role that the route requires; every route of an organization must have one. */
     role?: Role;
   }
+  interface FastifyRequest {
+    /** Set by `requireVisitor`. */
+    visitor?: Visitor | null;
+    /** Set by `requireMember`. */
+    member?: Context | null;
+  }
 }
 
 /** A member in one environment of one organization, as the page's address names them. */
@@ -32,15 +38,12 @@ export interface Context extends Visitor {
   owner: RefundOwner;
 }
 
-const visitors = new WeakMap<FastifyRequest, Visitor>();
-const contexts = new WeakMap<FastifyRequest, Context>();
-
 /** Redirects anyone who is not signed in to the sign-in page, on all routes registered afterwards. */
 export function requireVisitor(scope: FastifyInstance, deps: Dependencies): void {
+  scope.decorateRequest('visitor', null);
   scope.addHook('onRequest', async (request, reply) => {
-    const visitor = await findVisitor(deps, request, reply);
-    if (visitor === null) return redirectToSignIn(request, reply);
-    visitors.set(request, visitor);
+    request.visitor = await findVisitor(deps, request, reply);
+    if (request.visitor === null) return redirectToSignIn(request, reply);
   });
 }
 
@@ -62,6 +65,7 @@ function redirectToSignIn(request: FastifyRequest, reply: FastifyReply): Fastify
  * afterwards. Another organization is answered like an unknown one.
  */
 export function requireMember(scope: FastifyInstance, deps: Dependencies): void {
+  scope.decorateRequest('member', null);
   scope.addHook('onRoute', ({ url, config }) => {
     if (config?.role === undefined) throw new TypeError(`${url} does not name the role that it requires.`);
   });
@@ -74,7 +78,7 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
     const organization = { id: organizationId, name: organizationName };
     const actor = actorOf({ userId: visitor.user.id });
     const owner = { organizationId, environment };
-    contexts.set(request, { ...visitor, organization, role, environment, base, actor, owner });
+    request.member = { ...visitor, organization, role, environment, base, actor, owner };
   });
 }
 
@@ -120,15 +124,16 @@ async function requireRole(
 
 /** The user of a request, on routes behind `requireVisitor`. */
 export function visitorOf(request: FastifyRequest): Visitor {
-  return required(visitors.get(request), 'requireVisitor');
+  return required(request.visitor, 'requireVisitor');
 }
 
 /** The member, organization and environment of a request, on routes behind `requireMember`. */
 export function contextOf(request: FastifyRequest): Context {
-  return required(contexts.get(request), 'requireMember');
+  return required(request.member, 'requireMember');
 }
 
-function required<T>(value: T | undefined, guard: string): T {
-  if (value === undefined) throw new TypeError(`This route is registered outside of ${guard}`);
+function required<T>(value: T | null | undefined, guard: string): T {
+  if (value === null || value === undefined)
+    throw new TypeError(`This route is registered outside of ${guard}`);
   return value;
 }

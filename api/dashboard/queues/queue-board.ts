@@ -17,6 +17,12 @@ import {
   selfContained,
 } from './board-responses.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    boardAccess?: BoardAccess;
+  }
+}
+
 const prefix = queueBoardPath;
 
 /** How long the board waits for a store that does not respond. */
@@ -91,16 +97,16 @@ function replaceErrorHandlers(scope: FastifyInstance, app: FastifyInstance): voi
 }
 
 function guard(scope: FastifyInstance, allow: QueueBoardOptions['allow']): void {
-  const accesses = new WeakMap<FastifyRequest, BoardAccess>();
+  scope.decorateRequest('boardAccess', 'none');
   scope.addHook('onRequest', async (request, reply) => {
     reply.header('content-security-policy', boardContentSecurityPolicy);
     const access = await allow(request);
     requireAccess(request, access);
     validateParameters(request);
-    accesses.set(request, access);
+    request.boardAccess = access;
   });
   scope.addHook('preSerialization', async (request, _reply, payload) =>
-    accesses.get(request) === 'operate' ? describeForUi(payload) : markReadOnly(describeForUi(payload)),
+    request.boardAccess === 'operate' ? describeForUi(payload) : markReadOnly(describeForUi(payload)),
   );
 }
 

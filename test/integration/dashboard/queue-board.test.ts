@@ -16,7 +16,7 @@ const prefix = '/dashboard/queues';
 const queue = `${prefix}/api/queues/:queueName`;
 
 /** Every route and the access it requires. An unlisted one fails the first test. */
-const table: Record<string, 'read' | 'operate' | 'nobody'> = {
+const table: Record<string, 'read' | 'operate' | 'denied'> = {
   [`GET ${prefix}`]: 'read',
   [`GET ${prefix}/`]: 'read',
   [`GET ${prefix}/job-schedulers`]: 'read',
@@ -39,30 +39,30 @@ const table: Record<string, 'read' | 'operate' | 'nobody'> = {
   [`PUT ${queue}/:jobId/retry`]: 'operate',
   [`PUT ${queue}/:jobId/promote`]: 'operate',
   // The service records no metrics history.
-  [`GET ${prefix}/metrics-history`]: 'nobody',
-  [`PUT ${prefix}/api/queues/pause`]: 'nobody',
-  [`PUT ${prefix}/api/queues/resume`]: 'nobody',
-  [`POST ${queue}/add`]: 'nobody',
-  [`PUT ${queue}/clean/:queueStatus`]: 'nobody',
-  [`PUT ${queue}/pause`]: 'nobody',
-  [`PUT ${queue}/resume`]: 'nobody',
-  [`PUT ${queue}/concurrency`]: 'nobody',
-  [`PUT ${queue}/rate-limit`]: 'nobody',
-  [`PUT ${queue}/rate-limit/release`]: 'nobody',
-  [`PUT ${queue}/empty`]: 'nobody',
-  [`PUT ${queue}/obliterate`]: 'nobody',
-  [`PUT ${queue}/job-schedulers/:schedulerId/remove`]: 'nobody',
-  [`PATCH ${queue}/job-schedulers/:schedulerId`]: 'nobody',
-  [`PUT ${queue}/job-schedulers/:schedulerId/run`]: 'nobody',
-  [`PUT ${queue}/:jobId/clean`]: 'nobody',
-  [`PATCH ${queue}/:jobId/update-data`]: 'nobody',
-  [`PATCH ${queue}/:jobId/delay`]: 'nobody',
-  [`PATCH ${queue}/:jobId/priority`]: 'nobody',
-  [`PUT ${queue}/:jobId/remove-unprocessed-children`]: 'nobody',
+  [`GET ${prefix}/metrics-history`]: 'denied',
+  [`PUT ${prefix}/api/queues/pause`]: 'denied',
+  [`PUT ${prefix}/api/queues/resume`]: 'denied',
+  [`POST ${queue}/add`]: 'denied',
+  [`PUT ${queue}/clean/:queueStatus`]: 'denied',
+  [`PUT ${queue}/pause`]: 'denied',
+  [`PUT ${queue}/resume`]: 'denied',
+  [`PUT ${queue}/concurrency`]: 'denied',
+  [`PUT ${queue}/rate-limit`]: 'denied',
+  [`PUT ${queue}/rate-limit/release`]: 'denied',
+  [`PUT ${queue}/empty`]: 'denied',
+  [`PUT ${queue}/obliterate`]: 'denied',
+  [`PUT ${queue}/job-schedulers/:schedulerId/remove`]: 'denied',
+  [`PATCH ${queue}/job-schedulers/:schedulerId`]: 'denied',
+  [`PUT ${queue}/job-schedulers/:schedulerId/run`]: 'denied',
+  [`PUT ${queue}/:jobId/clean`]: 'denied',
+  [`PATCH ${queue}/:jobId/update-data`]: 'denied',
+  [`PATCH ${queue}/:jobId/delay`]: 'denied',
+  [`PATCH ${queue}/:jobId/priority`]: 'denied',
+  [`PUT ${queue}/:jobId/remove-unprocessed-children`]: 'denied',
 };
-const rows = Object.entries(table).map(([route, whose]) => {
+const rows = Object.entries(table).map(([route, access]) => {
   const [method = '', url = ''] = route.split(' ');
-  return { route, method: method as NonNullable<InjectOptions['method']>, url, whose };
+  return { route, method: method as NonNullable<InjectOptions['method']>, url, access };
 });
 
 const named = (some: typeof rows) => some.map((row) => [row.route, row] as const);
@@ -113,7 +113,7 @@ function urlWith(url: string, jobId: string): string {
     .replace('*', 'favicon.ico');
 }
 
-test('an unknown route is for nobody', () => {
+test('denies access to an unknown route', () => {
   for (const [method, path] of [
     ['GET', '/api/queues/:queueName/secrets'],
     ['PUT', '/api/queues/:queueName/explode'],
@@ -157,9 +157,9 @@ describe.each(queueBackends)('the queue board on $name', (backend) => {
     expect(thrown.json().error.message).toBe('Sign in first.');
   });
 
-  const readable = rows.filter(({ whose }) => whose === 'read');
-  const others = rows.filter(({ whose }) => whose !== 'read');
-  const nobodys = rows.filter(({ whose }) => whose === 'nobody');
+  const readable = rows.filter(({ access }) => access === 'read');
+  const others = rows.filter(({ access }) => access !== 'read');
+  const denied = rows.filter(({ access }) => access === 'denied');
 
   test.each(named(readable))('%s is allowed to viewers and operators', async (_route, { url }) => {
     for (const access of ['read', 'operate'] satisfies BoardAccess[]) {
@@ -183,7 +183,7 @@ describe.each(queueBackends)('the queue board on $name', (backend) => {
   }
 
   test.each(named(others))('%s is refused to viewers', (_route, row) => expectRefused('read', row));
-  test.each(named(nobodys))('%s is refused to operators', (_route, row) => expectRefused('operate', row));
+  test.each(named(denied))('%s is refused to operators', (_route, row) => expectRefused('operate', row));
 
   test('refuses actions that another site sends in the name of an operator', async () => {
     const forged: Record<string, string>[] = [
@@ -196,7 +196,7 @@ describe.each(queueBackends)('the queue board on $name', (backend) => {
       { origin: 'http://board.example', host: 'board.example:3000' },
       { origin: 'null', host: 'board.example:3000' },
     ];
-    for (const { method, url } of rows.filter(({ whose }) => whose === 'operate')) {
+    for (const { method, url } of rows.filter(({ access }) => access === 'operate')) {
       for (const headers of forged) {
         const answer = await ask(board, method, urlWith(url, jobId), headers);
         expect(answer.statusCode, JSON.stringify(headers)).toBe(403);
@@ -277,7 +277,7 @@ describe.each(queueBackends)('the queue board on $name', (backend) => {
     expect((await ask(board, 'GET', shown)).statusCode).toBe(200);
   });
 
-  test('serves a page whose files all come from this host', async () => {
+  test('serves a page access files all come from this host', async () => {
     const page = await ask(board, 'GET', prefix);
     expect(page.headers['content-security-policy']).toMatch(/^default-src 'self';/);
     expect(page.headers['content-security-policy']).not.toContain('unsafe');
