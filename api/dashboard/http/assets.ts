@@ -13,7 +13,7 @@ const mediaTypes = {
 
 /** In cascade order: later files win. */
 const styles = [
-  ...['tokens', 'ground', 'frame', 'cards', 'tables', 'notices', 'buttons', 'forms', 'text'],
+  ...['tokens', 'base', 'frame', 'cards', 'tables', 'notices', 'buttons', 'forms', 'text'],
   ...['timeline', 'charts', 'preferences'],
 ];
 
