@@ -166,6 +166,7 @@ function AccountDetails({
   now,
 }: Omit<AccountCardProps, 'account'> & { account: AccountSummary }) {
   const { misconfiguredAt, throttledUntil, updatedAt, id } = account;
+  const { displayName, webhooks } = processorKind(processor);
   const webhookUrl = `${origin}/webhooks/${processor}/${id}`;
   return (
     <dl class="facts">
@@ -194,7 +195,9 @@ function AccountDetails({
       <dd>
         <code>{webhookUrl}</code>
         <CopyButton text={webhookUrl} label="webhook URL" />
-        <p class="small muted">{processorKind(processor).webhooks.setUp}</p>
+        <p class="small muted">
+          Add this URL in {displayName}. {webhooks.setUp}
+        </p>
       </dd>
     </dl>
   );
