@@ -2,7 +2,7 @@ import type { AuditLog, Database, DatabaseTransaction, Prisma } from './database
 import { ServiceError } from './errors.ts';
 import { newId } from './ids.ts';
 
-/** The actions in the audit log; api/dashboard/pages/settings/audit-words.ts has their texts. */
+/** The actions in the audit log; api/dashboard/pages/settings/audit-table.tsx has their texts. */
 export type AuditAction =
   | 'refund.created'
   | 'refund.cancel_requested'

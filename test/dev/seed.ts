@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Dependencies } from '../../shared/dependencies.ts';
 import { createApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
-import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import { openHashLimiter } from '../../shared/people/passwords.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { systemClock } from '../../shared/platform/clock.ts';
 import { openDatabase, type ProcessorAccount } from '../../shared/platform/database.ts';
@@ -36,7 +36,7 @@ export async function seed(options: SeedOptions): Promise<Seed> {
     db,
     clock: systemClock,
     secrets: new SecretBox([encryptionKey]),
-    hashingTurns: new HashingTurns(),
+    hashLimiter: openHashLimiter(),
   };
   try {
     const organizationId = await ensureOrganization(deps, remembered);
@@ -94,7 +94,7 @@ function newOwner(email: string): Seed['owner'] {
   return { email, password: randomBytes(12).toString('base64url') };
 }
 
-export type SeedDependencies = Pick<Dependencies, 'db' | 'clock' | 'secrets' | 'hashingTurns'>;
+export type SeedDependencies = Pick<Dependencies, 'db' | 'clock' | 'secrets' | 'hashLimiter'>;
 
 /** The actor in the audit log. */
 const actor = 'dev';

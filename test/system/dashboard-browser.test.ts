@@ -68,7 +68,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const complaints = noteComplaints(page);
     await page.goto(`${base}/refunds`);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    await page.getByLabel('E-mail address').fill(operator.email);
+    await page.getByLabel('Email address').fill(operator.email);
     await page.getByLabel('Password').fill(operator.password);
     await press(page, 'Sign in');
     await page.waitForURL(`**${base}/refunds`);
@@ -85,9 +85,9 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
   releaseTest('creates a key that works until it is revoked', async () => {
     const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await press(page, 'Create a test key');
-    await page.getByRole('heading', { name: 'Copy the new key now' }).waitFor();
-    await page.getByRole('button', { name: 'Copy the key' }).click();
+    await press(page, 'Create test key');
+    await page.getByRole('heading', { name: 'API key created' }).waitFor();
+    await page.getByRole('button', { name: 'Copy API key' }).click();
     const key = await page.evaluate(() => navigator.clipboard.readText());
     expect(key).toMatch(/^svc_test_\w+$/);
     const use = () =>
@@ -97,31 +97,31 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(await page.content()).not.toContain(key);
     const row = page.getByRole('row', { name: `...${key.slice(-4)}` });
     await row.getByRole('button', { name: 'Revoke' }).first().click();
-    await page.getByRole('heading', { name: `Revoke the key ...${key.slice(-4)}?` }).waitFor();
-    await confirm(page, 'Not now');
+    await page.getByRole('heading', { name: `Revoke API key ...${key.slice(-4)}?` }).waitFor();
+    await confirm(page, 'Cancel');
     expect((await use()).status).toBe(200);
     await row.getByRole('button', { name: 'Revoke' }).first().click();
     await confirm(page, 'Revoke');
-    await page.getByText('The key is revoked.').waitFor();
+    await page.getByText('API key revoked.').waitFor();
     expect((await use()).status).toBe(401);
   });
 
   releaseTest('copies a secret repeatedly, and by hand where a page may not copy', async () => {
     const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await press(page, 'Create a test key');
-    const copy = page.getByRole('button', { name: 'Copy the key' });
+    await press(page, 'Create test key');
+    const copy = page.getByRole('button', { name: 'Copy API key' });
     const secret = page.locator('.secret').filter({ has: copy });
     await copy.click();
     await copy.click();
     await secret.getByRole('status').getByText('Copied', { exact: true }).waitFor();
-    expect(await copy.textContent()).toBe('Copy the key');
+    expect(await copy.textContent()).toBe('Copy API key');
     await page.waitForFunction(() => document.querySelector('.copy [role="status"]')?.textContent === '');
-    expect(await copy.textContent()).toBe('Copy the key');
+    expect(await copy.textContent()).toBe('Copy API key');
     // As over plain HTTP.
     await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
     await copy.click();
-    await secret.getByRole('status').getByText('Selected: copy it by hand').waitFor();
+    await secret.getByRole('status').getByText('Selected. Press Ctrl+C to copy.').waitFor();
     const selected = await page.evaluate(() => getSelection()?.toString());
     expect(selected).toBe(await secret.locator('code').textContent());
   });
@@ -132,7 +132,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const page = await pageOf(operator);
     const complaints = noteComplaints(page);
     await page.getByRole('link', { name: '25.00 USD' }).click();
-    await status(page, 'Waits for approval');
+    await status(page, 'Awaiting approval');
     expect(await page.getByText('Agent, key').count()).toBe(1);
     expect(await timelineOf(service, refund.id)).toEqual(['refund.approval_required']);
     await press(page, 'Approve');
@@ -301,14 +301,14 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
   releaseTest('invites a person, who joins in another browser', async () => {
     const page = await pageOf(await addPerson(service, 'owner'), '/settings/members');
     const email = newEmail();
-    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Email address').fill(email);
     await page.getByLabel('Role', { exact: true }).selectOption('viewer');
-    await press(page, 'Make a link');
+    await press(page, 'Create invite link');
     const link = await page.locator('.secret code').textContent();
     const newcomer = await browser.open();
     await newcomer.goto(link ?? '');
-    await newcomer.getByText('You are invited as viewer').waitFor();
-    await newcomer.getByLabel('Choose a password').fill('correct horse battery');
+    await newcomer.getByText('You are invited to join as viewer').waitFor();
+    await newcomer.getByLabel('Password').fill('correct horse battery');
     await press(newcomer, 'Join Test organization');
     await newcomer.getByRole('heading', { name: 'Overview' }).waitFor();
     await newcomer.getByRole('link', { name: 'Refunds', exact: true }).click();
@@ -318,7 +318,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await page.getByRole('row', { name: email }).getByLabel(`Role of ${email}`).waitFor();
     const third = await browser.open();
     await third.goto(link ?? '');
-    await third.getByText('This invitation is over').waitFor();
+    await third.getByText('Invitation no longer valid').waitFor();
   });
 
   releaseTest('opens, searches and approves refunds with the keyboard', async () => {

@@ -1,4 +1,4 @@
-import { nameActors } from '../../people/name-actors.ts';
+import { nameActors } from '../../people/actors.ts';
 import type { Database, Reads, Refund } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';

@@ -23,7 +23,7 @@ const service = madeBeforeTests(
   (started) => started.close(),
 );
 
-test('nobody is told that nothing was changed when the connection broke while a decision was being committed', async () => {
+test('says that a change may have been saved when the connection breaks during its commit', async () => {
   const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 0 } }] };
   await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
   const { visitor } = await signInMember(service, 'operator');
@@ -34,10 +34,10 @@ test('nobody is told that nothing was changed when the connection broke while a 
   proxy.cutNextCommit();
   const answer = await visitor.post(`${page}/approve`, {});
   expect(answer.status).toBe(503);
-  expect(answer.text).toContain('it is not known whether this was recorded');
-  expect(answer.text).not.toContain('Nothing was changed');
+  expect(answer.text).toContain('your change may or may not have been saved');
+  expect(answer.text).not.toContain('nothing was changed');
   await waitFor(
-    'the approval to arrive',
+    'the approval to be committed',
     async () => (await rowOf(service, refund.id)).status === 'processing',
   );
   await expectInvariants(service);

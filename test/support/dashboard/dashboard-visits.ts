@@ -7,22 +7,22 @@ import { unknownRefundId } from '../refunds/refund-records.ts';
 import type { TestService } from '../service.ts';
 import { type DashboardStage, policies, type Visitor } from './dashboard-stage.ts';
 
-/** A page, and how one comes there. */
+/** A page, and how to get there. */
 export interface Visit {
-  /** Who looks; the owner unless told. */
+  /** The user; the owner by default. */
   as?: Visitor;
-  /** The answer to the page itself; 200 unless told. */
+  /** The status of the page's response; 200 by default. */
   status?: number;
-  /** Brings the page to where it is looked at. */
+  /** Opens the page in the state to look at. */
   arrive: (page: Page) => Promise<unknown>;
 }
 
-/** The latest refund that is like this. */
+/** The latest refund that matches. */
 export async function anyRefund({ deps }: TestService, where: Prisma.RefundWhereInput): Promise<Refund> {
   return await deps.db.refund.findFirstOrThrow({ where, orderBy: { createdAt: 'desc' } });
 }
 
-/** Every page of the dashboard, each in the states that look different. */
+/** Every page of the dashboard, in each state that looks different. */
 export function visitsOf(service: TestService, stage: DashboardStage): Record<string, Visit> {
   async function enterRefund(page: Page, amount: string): Promise<void> {
     const transactionId = await newPayment(service);
@@ -54,7 +54,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       status: 401,
       arrive: async (page) => {
         await page.goto('/dashboard/sign-in');
-        await page.getByLabel('E-mail address').fill('nobody@example.com');
+        await page.getByLabel('Email address').fill('nobody@example.com');
         await page.getByLabel('Password').fill('not the password');
         await page.getByRole('button', { name: 'Sign in' }).click();
         await page.getByRole('alert').waitFor();
@@ -174,16 +174,16 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'settings-api-key-created': {
       arrive: async (page) => {
         await page.goto(`${stage.base}/settings/api-keys`);
-        await page.getByRole('button', { name: 'Create a test key' }).click();
-        await page.getByRole('heading', { name: 'Copy the new key now' }).waitFor();
+        await page.getByRole('button', { name: 'Create test key' }).click();
+        await page.getByRole('heading', { name: 'API key created' }).waitFor();
       },
     },
     'settings-accounts': { arrive: (page) => page.goto(`${stage.base}/settings/accounts`) },
     'settings-accounts-tested': {
       arrive: async (page) => {
         await page.goto(`${stage.base}/settings/accounts`);
-        await page.getByRole('button', { name: 'Test the connection to Stripe' }).click();
-        await page.getByText('Stripe answers').waitFor();
+        await page.getByRole('button', { name: 'Test connection to Stripe' }).click();
+        await page.getByText('Stripe accepts the credentials').waitFor();
       },
     },
     'settings-accounts-empty': {
@@ -196,9 +196,9 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'settings-invited': {
       arrive: async (page) => {
         await page.goto(`${stage.base}/settings/members`);
-        await page.getByLabel('E-mail address').fill('another.new.colleague@example.com');
-        await page.getByRole('button', { name: 'Make a link' }).click();
-        await page.getByRole('heading', { name: 'Copy the link' }).waitFor();
+        await page.getByLabel('Email address').fill('another.new.colleague@example.com');
+        await page.getByRole('button', { name: 'Create invite link' }).click();
+        await page.getByRole('heading', { name: 'Invite link created' }).waitFor();
       },
     },
     'settings-audit-log': { arrive: (page) => page.goto(`${stage.base}/settings/audit-log`) },

@@ -7,7 +7,7 @@ import { countRefunds } from '../../../../shared/refunds/queries/search-refunds.
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
-import { originOf } from '../../http/origin.ts';
+import { originOf } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
 import { FirstCommand } from '../../layout/first-command.tsx';
 import { Frame } from '../../layout/frame.tsx';

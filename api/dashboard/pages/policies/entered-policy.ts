@@ -7,8 +7,8 @@ import {
   type PolicyIssue,
 } from '../../../../shared/policies/policy-file.ts';
 import { readStrictJson } from '../../../http/body.ts';
-import { type EnteredAmount, readAmount } from '../../http/entered-amount.ts';
-import { entered, type FormProblems } from '../../http/forms.ts';
+
+import { type EnteredAmount, entered, type FormProblems, readAmount } from '../../http/forms.ts';
 
 /**
  * The fields with one value and what their text stands for. Each is named by its path in the JSON of a policy, but for

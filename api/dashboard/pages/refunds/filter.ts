@@ -4,8 +4,14 @@ import { processorNames } from '../../../../shared/processors/registry.ts';
 import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
 import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
-import { readAmount } from '../../http/entered-amount.ts';
-import { entered as enteredText, type FormProblems, type FormReading, readForm } from '../../http/forms.ts';
+
+import {
+  entered as enteredText,
+  type FormProblems,
+  type FormReading,
+  readAmount,
+  readForm,
+} from '../../http/forms.ts';
 
 const textFields = [
   'q',

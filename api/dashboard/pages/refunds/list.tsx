@@ -9,7 +9,7 @@ import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered as enteredText, type FormProblems } from '../../http/forms.ts';
-import { originOf } from '../../http/origin.ts';
+import { originOf } from '../../http/paths.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
 import { Badge, StatusBadge } from '../../layout/badge.tsx';
 import { FirstCommand } from '../../layout/first-command.tsx';

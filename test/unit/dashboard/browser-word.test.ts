@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { browserName } from '../../../api/dashboard/http/browser-name.ts';
+import { browserWord } from '../../../api/dashboard/layout/words.ts';
 
 const mozilla = 'Mozilla/5.0';
 const chromium = 'AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0';
@@ -15,13 +15,13 @@ test.each([
     `${mozilla} (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1`,
     'Safari on iOS',
   ],
-])('%s is called %s', (userAgent, name) => {
-  expect(browserName(userAgent)).toBe(name);
+])('names %s as %s', (userAgent, name) => {
+  expect(browserWord(userAgent)).toBe(name);
 });
 
 test.each([['curl/8.5.0'], [''], ['<script>alert(1)</script>'], ['\u{1f600}'.repeat(300)]])(
-  '%s is nothing that people know',
+  'returns null for the unknown user agent %j',
   (userAgent) => {
-    expect(browserName(userAgent)).toBeNull();
+    expect(browserWord(userAgent)).toBeNull();
   },
 );

@@ -10,24 +10,23 @@ test.each([
   '/dashboard/invitation/made-up',
   '/dashboard/you/password',
   '/dashboard/sign-in',
-])('%s takes sixty tries a minute from one address on the network', async (url) => {
+])('%s accepts sixty attempts per minute and IP address', async (url) => {
   const { visitor } = await signInMember(service, 'viewer');
   const statuses: number[] = [];
   for (let count = 0; count <= 60; count += 1) statuses.push((await visitor.post(url)).status);
-  expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
+  expect(statuses).toContain(429);
   expect(statuses.slice(0, 50)).not.toContain(429);
   const refused = await visitor.post(url);
   expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '60' } });
-  expect(refused.text).toContain('Wait a minute and repeat.');
+  expect(refused.text).toContain('Try again in a minute.');
 });
 
-test('the pages and the board of the queues count the requests of a person together', async () => {
+test('counts the requests of a user for pages and the queue board together', async () => {
   const { visitor } = await signInMember(limited, 'viewer');
-  const second = Date.now();
-  const machine = vi.spyOn(Date, 'now').mockReturnValue(second);
-  onTestFinished(() => machine.mockRestore());
-  const left = async (url: string) => Number((await visitor.get(url)).headers['ratelimit-remaining']);
-  const before = await left('/dashboard/you');
-  expect(await left('/dashboard/queues')).toBe(before - 1);
-  expect(await left('/dashboard/you')).toBe(before - 2);
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+  onTestFinished(() => clock.mockRestore());
+  const remaining = async (url: string) => Number((await visitor.get(url)).headers['ratelimit-remaining']);
+  const before = await remaining('/dashboard/you');
+  expect(await remaining('/dashboard/queues')).toBe(before - 1);
+  expect(await remaining('/dashboard/you')).toBe(before - 2);
 });

@@ -1,29 +1,36 @@
 import { type Database, Prisma } from '../platform/database.ts';
 
-const wordsForProcesses: ReadonlyMap<string, string> = new Map([
-  ['worker', 'the worker'],
-  ['service', 'the service'],
+/** Who makes a change: a user of the dashboard, or the command line (`cli:<user of the machine>`), which may do anything. */
+export type Acting = { userId: string } | { administration: string };
+
+/** The actor as stored in timelines and the audit log. */
+export function actorOf(acting: Acting): string {
+  return 'userId' in acting ? `user:${acting.userId}` : acting.administration;
+}
+
+const processNames: ReadonlyMap<string, string> = new Map([
+  ['worker', 'Worker'],
+  ['service', 'System'],
 ]);
 
 /**
- * Says in words who stands behind the actors of a page, in one query at most.
+ * Finds display names for actors with at most one query.
  * @param actors from the organization's own records: `user:<id>`, `key:<id>`, `cli:<user>`, `worker`, `service`.
- * @returns an entry for every one of them: a member's address, a key's last four characters; what is not known stands
- * for itself. Keys of other organizations are not known; people who acted here and have left are named, and said to
- * have left.
+ * @returns an entry for every actor: a user's email address, a key's last four characters. Unknown actors and keys of
+ * other organizations are returned unchanged. Users who are no longer members are marked.
  */
 export async function nameActors(
   db: Database,
   organizationId: string,
   actors: readonly string[],
 ): Promise<Map<string, string>> {
-  const named = new Map(actors.map((actor) => [actor, wordsFor(actor)]));
+  const named = new Map(actors.map((actor) => [actor, nameWithoutLookup(actor)]));
   const userIds = idsAfter('user:', named.keys());
   const keyIds = idsAfter('key:', named.keys());
   if (userIds.length + keyIds.length === 0) return named;
   const found = await db.$queryRaw<{ actor: string; name: string }[]>(Prisma.sql`
     SELECT 'user:' || person.id AS actor,
-      CASE WHEN membership.user_id IS NULL THEN person.email || ' (has left)' ELSE person.email END AS name
+      CASE WHEN membership.user_id IS NULL THEN person.email || ' (former member)' ELSE person.email END AS name
     FROM "user" AS person
       LEFT JOIN membership ON membership.user_id = person.id AND membership.organization_id = ${organizationId}
     WHERE person.id = ANY(${userIds})
@@ -35,9 +42,9 @@ export async function nameActors(
   return named;
 }
 
-function wordsFor(actor: string): string {
-  const [, person] = /^cli:(.+)$/s.exec(actor) ?? [];
-  return person === undefined ? (wordsForProcesses.get(actor) ?? actor) : `${person}, on the command line`;
+function nameWithoutLookup(actor: string): string {
+  const [, user] = /^cli:(.+)$/s.exec(actor) ?? [];
+  return user === undefined ? (processNames.get(actor) ?? actor) : `${user} (command line)`;
 }
 
 function idsAfter(prefix: string, actors: Iterable<string>): string[] {
