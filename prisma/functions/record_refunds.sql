@@ -12,7 +12,7 @@
 --   consecutive_failures   null leaves them
 --   is_known          true once it is known whether the processor has the refund
 --   ends_cancel       true when a request to cancel it is over
---   flag              {reason}: a person has to look at it; {} ends a flag; null leaves it
+--   flag              {reason, facts} flags it; {} ends a flag; null leaves it
 --   unless_resync     true to record nothing when a resync was requested meanwhile
 --
 -- outcome, one row per item: 'recorded', 'lost', 'news' (only with unless_resync) or 'locked'.

@@ -1,4 +1,3 @@
-import { formatAmount } from '../../shared/money/money.ts';
 import type { Settings } from '../../shared/platform/config.ts';
 import type { AttemptOutcome, Prisma, Refund } from '../../shared/platform/database.ts';
 import {
@@ -10,8 +9,15 @@ import type { Claim } from '../../shared/refunds/lifecycle/claim.ts';
 import type { Finding } from '../../shared/refunds/lifecycle/record.ts';
 import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/model/backoff.ts';
 import type { RefundEventType } from '../../shared/refunds/model/event-types.ts';
+import {
+  type Flag,
+  factsOf,
+  flagOf,
+  hasOwnFlag,
+  isFlaggedForExtra,
+  isSameFlag,
+} from '../../shared/refunds/model/flags.ts';
 import { lookupConclusiveAt } from '../../shared/refunds/model/lookup-proof.ts';
-import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/model/refund.ts';
 
 // What each answer of a processor does to a refund: pure, so that it can be shown as a table.
 
@@ -177,7 +183,7 @@ export function stepFailed(context: OutcomeContext): Finding {
   }
 }
 
-/** A refund at the processor whose state could not be read: the timeline tells once a person has to look. */
+/** A refund at the processor whose state could not be read. The timeline notes it once it is flagged. */
 export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: Unavailable): Finding {
   const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
   const unread = stillUnknown(context, failure);
@@ -185,7 +191,7 @@ export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: 
     moves:
       unread.flag === undefined
         ? []
-        : [{ to: 'processing', type: 'settlement.flagged', detail: { ...failure } }],
+        : [{ to: 'processing', type: 'settlement.flagged', detail: { flag: unread.flag } }],
     dueInMs: retryPause(context, consecutiveFailures, retryAfterMs),
     consecutiveFailures,
     ...unread,
@@ -222,28 +228,27 @@ export function misconfigured(
   failure: ProcessorFailure,
   more: Partial<Finding> = {},
 ): Finding {
-  return flagged(context, type, `The processor account cannot be used: ${failure.message}`, more);
+  return flagged(context, type, { reason: 'account_unusable', facts: { message: failure.message } }, more);
 }
 
 /**
- * Keeps the refund's status and says why a person has to look; a reason that stands already, or that has to wait for
- * another one, is not told twice, unless there is more. It is tried again slowly, because what a person fixes is often not
- * fixed here.
+ * Flags the refund and keeps its status. The same flag is not noted twice, nor is one beside the flag for an extra refund,
+ * unless there is more to record. It is tried again slowly: the cause is often fixed at the processor.
  */
 export function flagged(
   { claim, settings }: OutcomeContext,
   type: RefundEventType,
-  reason: string,
+  flag: Flag,
   more: Partial<Finding> = {},
 ): Finding {
-  const isCovered = claim.work.flagReason === reason || isFlaggedForExtra(claim.work);
+  const isCovered = isSameFlag(flagOf(claim.work), flag) || isFlaggedForExtra(claim.work);
   const isTold = isCovered && Object.keys(more).length === 0;
   return {
-    moves: isTold ? [] : [{ to: claim.refund.status, type, detail: { reason } }],
+    moves: isTold ? [] : [{ to: claim.refund.status, type, detail: { flag } }],
     ...more,
     dueInMs: settings.MISCONFIGURED_RETRY_MS,
     consecutiveFailures: claim.work.consecutiveFailures + 1,
-    ...(isTold ? {} : { flag: reason }),
+    ...(isTold ? {} : { flag }),
   };
 }
 
@@ -260,25 +265,22 @@ function isPastDeadline({ claim, settings }: OutcomeContext): boolean {
   return claim.now.getTime() - retryingSince.getTime() >= settings.UNAVAILABLE_HORIZON_MS;
 }
 
-/** A try that brought no answer: the trouble goes on and, once it has lasted for too long, a person has to look. */
+/** An attempt without an answer: once this has lasted for too long, the refund is flagged. */
 function stillUnknown(
   { claim, settings }: OutcomeContext,
   failure: ProcessorFailure,
-): { retrying: true; flag?: string } {
+): { retrying: true; flag?: Flag } {
   const { retryingSince, flaggedAt } = claim.work;
   const troubledMs = claim.now.getTime() - (retryingSince ?? claim.now).getTime();
   if (troubledMs < settings.UNKNOWN_HORIZON_MS || flaggedAt !== null) return { retrying: true };
-  const trouble =
-    claim.refund.externalRefundId === null
-      ? 'Its outcome at the processor is unknown'
-      : 'The processor has it and has not answered for too long';
-  return { retrying: true, flag: `${trouble}; the processor last said: ${failure.message}` };
+  const reason = claim.refund.externalRefundId === null ? 'outcome_unknown' : 'no_answer';
+  return { retrying: true, flag: { reason, facts: { message: failure.message } } };
 }
 
-/** Why what the processor has is not what was asked; null when it is. */
-export function mismatchOf(refund: Refund, found: ProcessorRefund): string | null {
+/** The flag for a refund whose amount or currency is not what was asked; null when it is. */
+export function mismatchOf(refund: Refund, found: ProcessorRefund): Flag | null {
   if (found.amount === refund.amount && found.currency === refund.currency) return null;
-  return `The processor has ${formatAmount(found.amount, found.currency)} under ${found.id}, asked were ${formatAmount(refund.amount, refund.currency)}.`;
+  return { reason: 'amount_differs', facts: factsOf(refund, found) };
 }
 
 /** The pause before the same is tried again, in milliseconds. */

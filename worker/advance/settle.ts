@@ -1,4 +1,5 @@
 import { referenceTo } from '../../shared/refunds/lifecycle/reference.ts';
+import { factsOf } from '../../shared/refunds/model/flags.ts';
 import { flagged, misconfigured, stateRead, stateUnread } from './outcomes.ts';
 import { record, type StepContext, type StepResult } from './step.ts';
 
@@ -12,8 +13,8 @@ export async function checkSettlement(context: StepContext): Promise<StepResult>
     case 'found':
       return await record(context, stateRead(context, answer.value));
     case 'not-found': {
-      const reason = `The processor no longer knows ${refund.externalRefundId}, which it had accepted.`;
-      return await record(context, flagged(context, 'settlement.flagged', reason));
+      const flag = { reason: 'missing_there', facts: factsOf(refund, null) } as const;
+      return await record(context, flagged(context, 'settlement.flagged', flag));
     }
     case 'misconfigured':
       return await record(context, misconfigured(context, 'settlement.flagged', answer.failure));

@@ -1,5 +1,5 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { scheduleActor } from '../../shared/reconciliation/schedule.ts';
+import { scheduleActor } from '../../shared/reconciliation/runs.ts';
 import { batchSize, inBatches } from './in-batches.ts';
 
 /** How long runs and what they found are kept: whoever audits a year finds all of it a month later. */

@@ -1,8 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dependencies } from '../../shared/dependencies.ts';
 import { reconcileAccount } from '../../shared/reconciliation/reconcile-account.ts';
-import { RunLostError } from '../../shared/reconciliation/run-record.ts';
-import { findDueAccounts, nextWindow, scheduleActor } from '../../shared/reconciliation/schedule.ts';
+import {
+  findDueAccounts,
+  nextWindow,
+  RunLostError,
+  scheduleActor,
+} from '../../shared/reconciliation/runs.ts';
 
 /** How often it is looked whether an account is due, at most; where the interval is short, more often. */
 const longestCheckMs = 60_000;

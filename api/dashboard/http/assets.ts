@@ -41,7 +41,7 @@ function readAsset(name: AssetName, mediaType: string): Asset {
 /** What an asset is made of: the styles are a file for each subject, and one for the browser. */
 function filesOf(name: AssetName): string[] {
   if (name === 'htmx.min.js') return [createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js')];
-  const folder = join(import.meta.dirname, 'assets');
+  const folder = join(import.meta.dirname, '..', 'assets');
   if (name !== 'dashboard.css') return [join(folder, name)];
   return styles.map((subject) => join(folder, 'styles', `${subject}.css`));
 }

@@ -1,6 +1,7 @@
 import type { AttemptOutcome, Prisma } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RefundEventType } from '../model/event-types.ts';
+import type { Flag } from '../model/flags.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
 import type { Claim } from './claim.ts';
 import type { RefundDependencies } from './dependencies.ts';
@@ -23,8 +24,8 @@ export interface Finding {
   isKnown?: boolean;
   /** True when a request to cancel it is over. */
   endsCancel?: boolean;
-  /** Why a person has to look at it; null ends a flag. */
-  flag?: string | null;
+  /** Flags it; null ends a flag. */
+  flag?: Flag | null;
   /** True to record nothing when something says meanwhile that the processor has news. */
   unlessNews?: boolean;
 }
@@ -61,7 +62,7 @@ export async function recordFinding(
     consecutive_failures: finding.consecutiveFailures,
     is_known: finding.isKnown,
     ends_cancel: finding.endsCancel,
-    flag: flag === undefined ? undefined : flag === null ? {} : { reason: flag },
+    flag: flag === null ? {} : flag,
     unless_resync: finding.unlessNews,
   });
   if (outcome === 'recorded') logFinding(deps, refund, finding);
@@ -86,7 +87,7 @@ function logFinding(
   { id: refundId, processor }: Claim['refund'],
   { moves, retrying, flag }: Finding,
 ): void {
-  const isTrouble = retrying === true || typeof flag === 'string' || moves.some(({ to }) => to === 'failed');
+  const isTrouble = retrying === true || flag != null || moves.some(({ to }) => to === 'failed');
   for (const { type, detail = {} } of moves) {
     if (isTrouble) log.warn({ refundId, processor, detail }, type);
     else log.info({ refundId, processor, detail }, type);

@@ -5,7 +5,7 @@ import type { AxeResults, RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const screenshots = join(import.meta.dirname, '../output/screenshots');
+const screenshots = join(import.meta.dirname, '../../output/screenshots');
 
 /** What keeps people from using the page as it is shown now, one line each: serious and critical violations only. */
 export async function accessibilityProblems(page: Page, options: RunOptions = {}): Promise<string[]> {

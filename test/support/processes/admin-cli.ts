@@ -14,7 +14,7 @@ export interface CliResult {
 /** Runs one administration command to its end. */
 export type AdminCli = (args: readonly string[], input?: string) => Promise<CliResult>;
 
-const root = resolve(import.meta.dirname, '..', '..');
+const root = resolve(import.meta.dirname, '..', '..', '..');
 
 /**
  * The administration as an operator runs it, compiled: a process of its own for each command. One that does not end by itself

@@ -103,7 +103,7 @@ export function startProcess(
   };
 }
 
-const root = resolve(import.meta.dirname, '..', '..');
+const root = resolve(import.meta.dirname, '..', '..', '..');
 
 interface Watch {
   entry: string;

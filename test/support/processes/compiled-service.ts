@@ -19,7 +19,7 @@ export type Trouble = (typeof troubles)[number];
 /** What pages are made of and the compiler leaves where it is. */
 const assets = join('api', 'dashboard', 'assets');
 
-const root = resolve(import.meta.dirname, '..', '..');
+const root = resolve(import.meta.dirname, '..', '..', '..');
 
 /**
  * Compiles the service into a folder of its own; whoever called removes it in the end.

@@ -8,7 +8,7 @@ const words: Readonly<Record<AuditAction, string>> = {
   'refund.approved': 'approved a refund',
   'refund.rejected': 'rejected a refund',
   'refund.resolved': 'corrected a refund',
-  'refund.kept': 'let a refund stand as it is',
+  'refund.flag_dismissed': "dismissed a refund's flag",
   'refund.rechecked': 'had a refund read again from the processor',
   'refunds.export_started': 'began to export refunds',
   'refunds.exported': 'exported refunds',
