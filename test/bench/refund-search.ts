@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { migrate } from '../../prisma/migrate.ts';
-import { readNeedsPerson } from '../../shared/insights/needs-person.ts';
+import { readNeedsAttention } from '../../shared/insights/needs-attention.ts';
 import { readOverview } from '../../shared/insights/overview.ts';
 import { type Database, openDatabase } from '../../shared/platform/database.ts';
 import { runMain } from '../../shared/platform/run-main.ts';
@@ -92,7 +92,7 @@ async function worksOf(db: Database): Promise<Record<string, Work>> {
     'overview of 7 days': () => readOverview(db, owner, { now, days: 7, currency: null }),
     'overview of 30 days': () => readOverview(db, owner, { now, days: 30, currency: null }),
     'overview of 90 days': () => readOverview(db, owner, { now, days: 90, currency: null }),
-    'what a person has to see': () => readNeedsPerson(db, owner),
+    'what a person has to see': () => readNeedsAttention(db, owner),
   };
 }
 

@@ -81,7 +81,10 @@ describe.skipIf(inject('chromiumPath') === null)('each page, in a browser', () =
       where: { id: failedId },
       data: { failureCode: hostile, failureMessage: hostile },
     });
-    await deps.db.refundWork.update({ where: { refundId: flaggedId }, data: { flagReason: hostile } });
+    await deps.db.refundWork.update({
+      where: { refundId: flaggedId },
+      data: { flagFacts: { message: hostile } },
+    });
     const told = { message: hostile, code: hostile };
     const event = {
       seq: 99,

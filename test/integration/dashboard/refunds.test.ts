@@ -82,7 +82,7 @@ describe('the list', () => {
     expect(await find(`${named}&amountFrom=${more}`)).toEqual([]);
     expect(await find(`${named}&amountTo=${less}`)).toEqual([]);
     expect(await find(`needsPerson=true&q=${refund.id}`)).toEqual([]);
-    await flagByHand(service, refund.id, 'Look');
+    await flagByHand(service, refund.id);
     expect(await find(`needsPerson=true&q=${refund.id}`)).toEqual([refund.id]);
     const isOpen = /<details class="more" open/;
     expect((await person.visitor.get(`${base}/refunds?needsPerson=true`)).text).toMatch(isOpen);
@@ -167,7 +167,7 @@ describe('the page of a refund', () => {
       '25.00 USD',
       '100.00 USD',
       '75.00 USD',
-      'Asked for',
+      'Created',
     ]) {
       expect(text).toContain(words);
     }
@@ -176,24 +176,27 @@ describe('the page of a refund', () => {
     expect(text).toContain('&lt;script>alert(1)');
   });
 
-  test('says why it failed or is flagged, in words, and what to do', async () => {
+  test('says why a refund failed or is flagged, and what to do', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const page = async () => (await person.visitor.get(`${base}/refunds/${id}`)).text;
     const failure = { status: 'failed', failureCode: 'reversed', failureMessage: hostile } as const;
     await service.deps.db.refund.update({ where: { id }, data: failure });
     await endWork(service, id);
-    expect(await page()).toContain('The money came back. Ask the customer');
-    await flagByHand(service, id, hostile);
+    expect(await page()).toContain('The money came back. Pay the customer');
+    await flagByHand(service, id, {
+      reason: 'moved_after_end',
+      facts: { status: 'failed', processorStatus: hostile },
+    });
     const flagged = await page();
-    expect(flagged).toContain('It needs a person');
-    expect(flagged).toContain('let it stand as it is');
+    expect(flagged).toContain('Flagged (moved after it ended)');
+    expect(flagged).toContain('or dismiss');
     expect(flagged).not.toMatch(/<script>alert|<img src=x/);
-    // Whoever believed that the customer has no money would pay twice.
-    expect(flagged).toContain('do not refund it again');
-    expect(flagged).not.toContain('Ask the customer');
+    // Another refund could pay the customer twice.
+    expect(flagged).toContain('Do not refund it again before you are sure');
+    expect(flagged).not.toContain('Pay the customer');
   });
 
-  test.each(['review.flagged', 'review.kept', 'reconciliation.flagged'])(
+  test.each(['review.flagged', 'flag.dismissed', 'reconciliation.flagged'])(
     'warns after %s that money may have moved, until the processor agrees',
     async (type) => {
       const body = { transactionId: await newPayment(service), amount: 2_500, reason: 'other' };
@@ -222,11 +225,11 @@ describe('the page of a refund', () => {
       expect(await page()).toContain('Refund more of it');
       await tell(97, type);
       const doubted = await page();
-      expect(doubted).toContain('do not refund it again');
+      expect(doubted).toContain('Do not refund it again before you are sure');
       expect(doubted).not.toContain('Refund more of it');
       await tell(98, 'review.agreed');
       const agreed = await page();
-      expect(agreed).toContain('Ask the customer');
+      expect(agreed).toContain('Pay the customer');
       expect(agreed).toContain('Refund more of it');
     },
   );

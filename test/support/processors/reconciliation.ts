@@ -4,7 +4,7 @@ import type { Environment } from '../../../shared/platform/environment.ts';
 import { type AccountName, loadAccount } from '../../../shared/processors/accounts/connections.ts';
 import type { RefundWindow } from '../../../shared/processors/contract/processor.ts';
 import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
-import { nextWindow } from '../../../shared/reconciliation/schedule.ts';
+import { nextWindow } from '../../../shared/reconciliation/runs.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { type RefundRecord, rowOf } from '../refunds/refund-records.ts';

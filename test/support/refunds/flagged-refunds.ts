@@ -43,7 +43,7 @@ export async function flaggedUnknown(
   const { id } = await createdRefund(service, processor);
   await advanceRefund(service.deps, id);
   const refund = await rowOf(service, id);
-  expect(refund).toMatchObject({ status: 'processing', flagReason: expect.stringContaining('unknown') });
+  expect(refund).toMatchObject({ status: 'processing', flagReason: 'outcome_unknown' });
   return refund;
 }
 
