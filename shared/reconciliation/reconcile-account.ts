@@ -47,8 +47,6 @@ export async function reconcileAccount(
     comparedCount: 0,
     matchedIds: new Set(),
     remaining: new Map(),
-    unrecordedCount: 0,
-    firstUnrecorded: null,
   };
   try {
     // The caller may have loaded the account long ago; its credentials may have changed.
@@ -72,9 +70,6 @@ interface Progress {
   matchedIds: Set<string>;
   /** What is left of each payment that was read again, in minor units; null for one that the processor does not have. */
   remaining: Map<string, bigint | null>;
-  /** Refunds made elsewhere of payments that are not on record. */
-  unrecordedCount: number;
-  firstUnrecorded: ListedRefund | null;
 }
 
 async function connect(deps: AccountDependencies, account: AccountName): Promise<Processor> {
@@ -112,7 +107,6 @@ async function compareAll(context: RunContext, window: RefundWindow, progress: P
       if (discrepancy !== null) await recordDiscrepancy(context, ours, discrepancy);
     }
   }
-  await recordUnrecorded(context, progress);
 }
 
 async function* listPages(
@@ -187,7 +181,7 @@ async function confirm(
 
 /**
  * Reads the payments of refunds again that were made elsewhere, so that what can still be refunded is up to date. A payment
- * that is not on record needs nothing: it is read when a refund of it is first requested.
+ * that is not on record is read when a refund of it is first requested.
  */
 async function recordMadeElsewhere(
   context: RunContext,
@@ -199,29 +193,13 @@ async function recordMadeElsewhere(
   const ids = refunds.flatMap(({ transactionIds }) => transactionIds);
   const recorded = await findRecordedPayments(deps.db, account, ids);
   for (const refund of refunds) {
-    const payments = refund.transactionIds.filter((id) => recorded.has(id));
-    if (payments.length === 0) {
-      progress.unrecordedCount += 1;
-      progress.firstUnrecorded ??= refund;
-    }
-    for (const transactionId of payments) {
+    for (const transactionId of refund.transactionIds.filter((id) => recorded.has(id))) {
       const left = await readPaymentOnce(context, transactionId, progress);
       const facts = { ...processorFacts(refund), ...(left === null ? {} : { remaining: Number(left) }) };
       const finding = { kind: 'made_elsewhere', refundId: null, transactionId, facts } as const;
       await recordFinding(context, finding, left === null ? 'nothing' : 'payment_read');
     }
   }
-}
-
-/** One finding for all refunds of payments that are not on record. */
-async function recordUnrecorded(
-  context: RunContext,
-  { unrecordedCount: count, firstUnrecorded: first }: Progress,
-): Promise<void> {
-  if (first === null) return;
-  const facts = { count, externalRefundId: first.id, transactionId: first.transactionIds[0] ?? '' };
-  const kind = 'made_elsewhere_unrecorded';
-  await recordFinding(context, { kind, refundId: null, transactionId: null, facts }, 'nothing');
 }
 
 /** Reads a payment again, once per run. @returns what is left of it; null when the processor does not have it. */

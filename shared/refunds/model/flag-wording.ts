@@ -85,13 +85,6 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
     advice:
       facts.remaining === undefined ? "Check the account's credentials: the payment cannot be found." : null,
   }),
-  made_elsewhere_unrecorded: ({ count, externalRefundId, transactionId }, processor) => ({
-    title: 'Made elsewhere',
-    summary:
-      `${processor} has ${count} ${count === 1 ? 'refund' : 'refunds'} of payments that are not on record, ` +
-      `such as ${externalRefundId} of payment ${transactionId}.`,
-    advice: null,
-  }),
 };
 
 function lastAnswer({ message }: Facts): string {

@@ -23,9 +23,7 @@ export type DiscrepancyKind =
 export type FindingKind =
   | DiscrepancyKind
   /** The processor has a refund that was not made here, of a payment that is on record. */
-  | 'made_elsewhere'
-  /** The same for payments that are not on record, all in one finding. */
-  | 'made_elsewhere_unrecorded';
+  | 'made_elsewhere';
 
 /** Why a refund is flagged. */
 export type FlagReason =
@@ -50,10 +48,8 @@ export type Facts = {
   currency?: string;
   /** The processor's own words. */
   message?: string;
-  /** For refunds made elsewhere: the payment, what is left of it, and how many refunds there are. */
-  transactionId?: string;
+  /** What is left of the payment of a refund made elsewhere; missing when the processor does not have the payment. */
   remaining?: number;
-  count?: number;
 };
 
 /** A flag as it is stored; flag-wording.ts has the words. */

@@ -11,9 +11,7 @@ const facts: Facts = {
   amount: 2_501,
   currency: 'jpy',
   message: 'No answer.',
-  transactionId: 'ch_1',
   remaining: 900,
-  count: 2,
 };
 
 test.each<[FlagReason | FindingKind, string]>([
@@ -36,10 +34,6 @@ test.each<[FlagReason | FindingKind, string]>([
   [
     'made_elsewhere',
     'Stripe has refund re_1 of 2501 JPY (succeeded), which was not made here. 900 JPY can still be refunded.',
-  ],
-  [
-    'made_elsewhere_unrecorded',
-    'Stripe has 2 refunds of payments that are not on record, such as re_1 of payment ch_1.',
   ],
 ])('renders %s from its facts, without commands', (code, summary) => {
   const words = wordsFor(code, facts, 'Stripe');
