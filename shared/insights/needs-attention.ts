@@ -32,10 +32,10 @@ export interface NeedsAttention {
   failedReconciliations: FailedReconciliation[];
 }
 
-/** Where counting ends. */
-const countCap = 1_000;
+/** Where counting ends: beyond it, a page shows "100+". */
+const countCap = 100;
 
-/** Reads what needs attention. The cost does not depend on how many refunds there are. */
+/** Reads what needs attention, at a cost that does not depend on how many refunds there are. */
 export async function readNeedsAttention(db: Database, owner: RefundOwner): Promise<NeedsAttention> {
   const [approvals, flagged, refusedAccounts, failedReconciliations] = await Promise.all([
     countAttention(
@@ -48,7 +48,8 @@ export async function readNeedsAttention(db: Database, owner: RefundOwner): Prom
       Prisma.sql`SELECT currency, amount, flagged_at AS since FROM (
           SELECT refund_id, flagged_at FROM refund_work WHERE ${ownerSql(owner)} AND flagged_at IS NOT NULL
           ORDER BY flagged_at LIMIT ${countCap + 1}) AS work
-        JOIN refund ON refund.id = work.refund_id`,
+        -- One by one: the planner would otherwise read the whole table.
+        CROSS JOIN LATERAL (SELECT currency, amount FROM refund WHERE id = work.refund_id OFFSET 0) AS refund`,
     ),
     findRefusedAccounts(db, owner),
     readFailedReconciliations(db, owner),

@@ -82,8 +82,7 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
     summary:
       `${processor} has refund ${facts.externalRefundId} of ${theirAmount(facts)} (${facts.processorStatus}), which was not ` +
       `made here. ${remaining(facts)}`,
-    advice:
-      facts.remaining === undefined ? "Check the account's credentials: the payment cannot be found." : null,
+    advice: null,
   }),
 };
 

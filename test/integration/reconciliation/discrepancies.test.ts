@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { readAttention } from '../../../api/cli/reports/refund-attention.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
 import { needsAttention } from '../../../shared/reconciliation/findings.ts';
-import { dismissFlag } from '../../../shared/refunds/decisions/resolve.ts';
+import { dismissFlag, resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
 import {
   completedRefund,
@@ -231,6 +231,19 @@ describe.each(['stripe', 'braintree'] as const)('an extra refund at %s', (proces
     const findings = await findingsAbout(service, processor, { refundId: accepted.id });
     expect(findings).toMatchObject([dismissed]);
     expect(findings.some(needsAttention)).toBe(false);
+    expect((await rowOf(service, accepted.id)).flaggedAt).toBeNull();
+  });
+
+  test('is not flagged again once our refund was resolved under its flag', async () => {
+    const { accepted } = await withExtra();
+    await letFail(service, accepted);
+    const { kind } = await resolveRefund(service.deps, await rowOf(service, accepted.id), 'cli:ada', {
+      ...{ status: 'failed', reason: 'The other one stands.', externalRefundId: null, force: false },
+    });
+    expect(kind).toBe('done');
+    expect(await findTwice(processor, accepted.id)).toMatchObject([
+      { kind: 'extra_refund', action: 'dismissed' },
+    ]);
     expect((await rowOf(service, accepted.id)).flaggedAt).toBeNull();
   });
 

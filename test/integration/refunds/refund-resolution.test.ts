@@ -8,7 +8,7 @@ import {
 } from '../../../shared/refunds/decisions/evidence.ts';
 import { dismissFlag, type Resolution, resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
 import { flagExtraRefund } from '../../../shared/refunds/lifecycle/flag.ts';
-import { flagOf } from '../../../shared/refunds/model/flags.ts';
+import { type Flag, flagOf } from '../../../shared/refunds/model/flags.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { stripeClient } from '../../sandbox/clients.ts';
 import { auditOf } from '../../support/audit-log.ts';
@@ -22,7 +22,7 @@ import {
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { type RefundRecord, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
-import { flagByHand, leaseByHand } from '../../support/refunds/refund-work.ts';
+import { endWork, flagByHand, leaseByHand } from '../../support/refunds/refund-work.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { waitForLock } from '../../support/stores/wait-for-lock.ts';
 import { useService } from '../../support/use-service.ts';
@@ -374,6 +374,65 @@ describe('evidence about a refund of 25.00 USD', () => {
     expect(resolvedStatuses.filter((status) => contradictionOf(refund, status, evidence) === null)).toEqual(
       allowed,
     );
+  });
+});
+
+describe('a dismissal', () => {
+  const extra: Flag = { reason: 'extra_refund', facts: { externalRefundId: 're_other' } };
+  const dismiss = async ({ id }: RefundRecord) =>
+    await dismissFlag(service.deps, await rowOf(service, id), 'cli:ada', 'Known');
+
+  test('is refused for a flag that says that a refund in processing does not continue', async () => {
+    const flagged = await flaggedUnknown(service, 'stripe', 'reset');
+    expect((await dismiss(flagged)).kind).toBe('not-allowed');
+    expect(await rowOf(service, flagged.id)).toEqual(flagged);
+    expect(await auditOf(service, flagged.id)).toEqual([]);
+  });
+
+  test('leaves the lease and the due time of a refund in processing as they are', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    await flagByHand(service, id, extra);
+    await leaseByHand(service, id, 60_000);
+    const before = await rowOf(service, id);
+    expect((await dismiss(before)).kind).toBe('done');
+    const { leasedUntil, leaseToken, dueAt, status } = before;
+    expect(await rowOf(service, id)).toMatchObject({
+      ...{ leasedUntil, leaseToken, dueAt, status },
+      ...{ flaggedAt: null, flagReason: null, flagFacts: {} },
+    });
+    expect(await lastEventOf(before)).toMatchObject({ type: 'flag.dismissed', detail: { settled: extra } });
+  });
+
+  test('sends nothing: a refund that awaits approval still does', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    await endWork(service, id);
+    await service.deps.db.refund.update({ where: { id }, data: { status: 'pending' } });
+    await flagByHand(service, id, extra);
+    expect((await dismiss(await rowOf(service, id))).kind).toBe('done');
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'pending', work: null, attempts: [] });
+  });
+
+  test('of several people at once is made once', async () => {
+    const refund = await completedRefund(service, 'stripe');
+    await flagByHand(service, refund.id, extra);
+    const flagged = await rowOf(service, refund.id);
+    const outcomes = await Promise.all(
+      ['a', 'b', 'c'].map((name) => dismissFlag(service.deps, flagged, `cli:${name}`, 'Known')),
+    );
+    const kinds = outcomes.map(({ kind }) => kind).toSorted();
+    expect(kinds).toEqual(['done', 'not-flagged', 'not-flagged']);
+    expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.flag_dismissed' }]);
+  });
+
+  test('is refused for a flag that was raised after the person looked', async () => {
+    const refund = await completedRefund(service, 'stripe');
+    await flagByHand(service, refund.id, { reason: 'missing_there', facts: { externalRefundId: 're_1' } });
+    const seen = await rowOf(service, refund.id);
+    const { db } = service.deps;
+    await db.refundWork.update({ where: { refundId: refund.id }, data: { flaggedAt: new Date(0) } });
+    expect((await dismissFlag(service.deps, seen, 'cli:ada', 'Known')).kind).toBe('changed');
+    expect((await rowOf(service, refund.id)).flaggedAt).not.toBeNull();
   });
 });
 
