@@ -43,7 +43,7 @@ function mayBeVoid(theirs: ListedRefund, ours: OurRefund): boolean {
 
 /**
  * Compares a refund of ours with the processor's record of it.
- * @param theirs null when the processor surely does not have it.
+ * @param theirs null when the processor does not have it.
  * @returns null when they agree, and while a worker holds the refund.
  */
 export function compare(theirs: ProcessorRefund | null, ours: OurRefund, now: Date): Discrepancy | null {

@@ -278,7 +278,7 @@ function stillUnknown(
 }
 
 /** The flag for a refund whose amount or currency is not what was asked; null when it is. */
-export function mismatchOf(refund: Refund, found: ProcessorRefund): Flag | null {
+function mismatchOf(refund: Refund, found: ProcessorRefund): Flag | null {
   if (found.amount === refund.amount && found.currency === refund.currency) return null;
   return { reason: 'amount_differs', facts: factsOf(refund, found) };
 }

@@ -15,7 +15,7 @@ import { lookupConclusiveAt } from '../model/lookup-proof.ts';
 /**
  * What is known about a refund at its processor.
  * - `found`: the processor has it.
- * - `absent`: the processor surely does not have it.
+ * - `absent`: it is proven that the processor does not have it.
  * - `unclear`: the processor could not be read, or its answer proves nothing yet.
  */
 export type Evidence =
@@ -40,7 +40,7 @@ export async function gatherEvidence(
 ): Promise<Evidence> {
   const { refund } = claim;
   const { externalRefundId } = refund;
-  if (named === null && isSurelyUnsent(claim)) {
+  if (named === null && isUnsent(claim)) {
     return { kind: 'absent', message: 'It was never sent to the processor.' };
   }
   try {
@@ -77,7 +77,7 @@ async function readNamed(
   if (another !== undefined) {
     return { kind: 'unclear', message: `The processor has ${another.id} for this refund besides ${named}.` };
   }
-  if (theirs.refundId === refund.id || isSurelyUnsent(claim)) return { kind: 'found', refund: theirs };
+  if (theirs.refundId === refund.id || isUnsent(claim)) return { kind: 'found', refund: theirs };
   return (await inconclusive(deps, claim)) ?? { kind: 'found', refund: theirs };
 }
 
@@ -121,7 +121,7 @@ async function inconclusive(
 }
 
 /** True when no attempt was accepted or has an unknown outcome, and no resync is requested. */
-function isSurelyUnsent({ refund, work }: Pick<FlaggedClaim, 'refund' | 'work'>): boolean {
+function isUnsent({ refund, work }: Pick<FlaggedClaim, 'refund' | 'work'>): boolean {
   return refund.externalRefundId === null && work.unknownSince === null && work.resyncRequestedAt === null;
 }
 

@@ -70,7 +70,7 @@ export async function countRefunds(
 }
 
 /** What a count that stopped one beyond the cap says. */
-export function capped(counted: number, cap: number): CappedCount {
+function capped(counted: number, cap: number): CappedCount {
   return { count: Math.min(counted, cap), atLeast: counted > cap };
 }
 

@@ -68,7 +68,7 @@ async function reopen({ externalRefundId, processor }: RefundRecord): Promise<vo
   await service.sandbox.driveRefund(externalRefundId ?? '', { status });
 }
 
-/** Changes the amount on record, as if another one had been asked for. */
+/** Changes the amount on record, as if another one had been requested. */
 async function setAmount({ id, transactionId }: RefundRecord, amount: bigint): Promise<void> {
   await service.deps.db.payment.updateMany({ where: { transactionId }, data: { reserved: amount } });
   await service.deps.db.refund.update({ where: { id }, data: { amount } });
@@ -94,7 +94,7 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
     await expectInvariants(service);
   });
 
-  test('does not flag a dismissed discrepancy again, whoever finds it and in whatever state', async () => {
+  test('does not flag a dismissed discrepancy again by any reader or in any state', async () => {
     const refund = await completedRefund(service, processor);
     const { id: refundId, externalRefundId } = refund;
     await letFail(service, refund);

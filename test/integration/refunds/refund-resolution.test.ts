@@ -267,9 +267,9 @@ describe('a forced decision', () => {
     expect(payment).toMatchObject({ reserved: 0n, refundedOutside: 2_500n });
     expect(await remainingFor(flagged)).toBe(7_500);
 
-    const told = await reviewed(service, flagged.id);
-    expect(told).toMatchObject({ status: 'failed', flagReason: 'moved_after_end' });
-    expect((await dismissFlag(service.deps, told, 'cli:ada', 'He may keep it')).kind).toBe('done');
+    const flaggedAgain = await reviewed(service, flagged.id);
+    expect(flaggedAgain).toMatchObject({ status: 'failed', flagReason: 'moved_after_end' });
+    expect((await dismissFlag(service.deps, flaggedAgain, 'cli:ada', 'He may keep it')).kind).toBe('done');
     const [moved] = await service.sandbox.refunds({ transactionId });
     expect(await lastEventOf(flagged)).toMatchObject({
       type: 'flag.dismissed',
@@ -297,8 +297,8 @@ describe('a forced decision', () => {
     await service.sandbox.driveRefund(externalRefundId, { status: 'failed' });
     const forced = await resolve(flagged, 'completed', { externalRefundId, force: true });
     expect(forced.kind).toBe('done');
-    const told = await reviewed(service, flagged.id);
-    expect(told).toMatchObject({
+    const flaggedAgain = await reviewed(service, flagged.id);
+    expect(flaggedAgain).toMatchObject({
       status: 'completed',
       flagReason: 'reversed_there',
     });

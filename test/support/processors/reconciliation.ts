@@ -17,7 +17,7 @@ export interface WhichAccount {
   environment?: Environment;
 }
 
-/** The organization's test account, unless told. */
+/** The organization's test account by default. */
 export async function accountOf(
   { deps, organization }: TestService,
   processor: ProcessorName,
@@ -62,7 +62,7 @@ async function findingsOf({ deps }: TestService, runId: string): Promise<Reconci
   return await deps.db.reconciliationFinding.findMany({ where: { runId }, orderBy: { id: 'asc' } });
 }
 
-/** Creates a refund of 25.00 of a new payment of 100.00 USD; nobody works on it yet. */
+/** Creates a refund of 25.00 of a new payment of 100.00 USD, before any worker takes it up. */
 export async function createRefund(
   service: TestService,
   processor: ProcessorName,
