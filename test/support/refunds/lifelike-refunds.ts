@@ -104,7 +104,7 @@ const drawRefunds = `
     case story when 'unknown' then 'outcome_unknown' when 'extra' then 'extra_refund' end,
     case story when 'unknown' then jsonb_build_object('message', 'No answer within 10 seconds.')
       when 'extra' then jsonb_build_object('externalRefundId', 're_3' || md5(digest), 'processorStatus', 'succeeded',
-        'amount', amount, 'currency', currency) end,
+        'amount', paid / 2, 'currency', currency) end,
     n, story, case initiated_by when 'dashboard' then coalesce(person, 'cli:seed')
       else coalesce('key:' || key_id, 'cli:seed') end,
     coalesce(person, 'cli:seed'), took, paid
