@@ -9,7 +9,7 @@ export type AuditAction =
   | 'refund.approved'
   | 'refund.rejected'
   | 'refund.resolved'
-  | 'refund.kept'
+  | 'refund.flag_dismissed'
   | 'refund.rechecked'
   | 'refunds.export_started'
   | 'refunds.exported'

@@ -181,7 +181,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
       const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
       await makeStale();
       await words.filter({ hasText: 'Braintree has it already' }).waitFor({ state: 'attached' });
-      await press(page, 'Cancel the refund');
+      await press(page, 'Cancel refund');
       await makeStale();
       await refreshed();
       await refreshed();
@@ -245,8 +245,8 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const { id } = await createdRefund(service, 'braintree', { transactionId });
     const page = await pageOf(operator, `/refunds/${id}`);
     await page.getByText('The processor accepted it').waitFor();
-    await press(page, 'Cancel the refund');
-    await confirm(page, 'Cancel the refund');
+    await press(page, 'Cancel refund');
+    await confirm(page, 'Cancel refund');
     await status(page, 'Cancelled');
     expect((await untilStatus(service, id, 'cancelled')).status).toBe('cancelled');
   });

@@ -102,7 +102,10 @@ describe.skipIf(inject('chromiumPath') === null)('pages of the dashboard in a br
       where: { id: failedId },
       data: { failureCode: hostile, failureMessage: hostile },
     });
-    await deps.db.refundWork.update({ where: { refundId: flaggedId }, data: { flagReason: hostile } });
+    await deps.db.refundWork.update({
+      where: { refundId: flaggedId },
+      data: { flagFacts: { message: hostile } },
+    });
     const told = { message: hostile, code: hostile };
     const event = {
       seq: 99,

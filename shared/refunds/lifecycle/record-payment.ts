@@ -175,8 +175,8 @@ async function endUnsent(
     await tx.$executeRaw`
       WITH flagged AS (
         UPDATE refund_work SET due_at = NULL, leased_until = NULL, lease_token = NULL
-        WHERE refund_id = ${refund.id} AND extra_refund_id IS NOT NULL)
-      DELETE FROM refund_work WHERE refund_id = ${refund.id} AND extra_refund_id IS NULL`;
+        WHERE refund_id = ${refund.id} AND flag_reason = 'extra_refund')
+      DELETE FROM refund_work WHERE refund_id = ${refund.id} AND flag_reason IS DISTINCT FROM 'extra_refund'`;
   }
 }
 

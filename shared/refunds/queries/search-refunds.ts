@@ -69,8 +69,8 @@ export async function countRefunds(
   return capped(row?.count ?? 0, cap);
 }
 
-/** @param counted up to one more than the cap. */
-export function capped(counted: number, cap: number): CappedCount {
+/** What a count that stopped one beyond the cap says. */
+function capped(counted: number, cap: number): CappedCount {
   return { count: Math.min(counted, cap), atLeast: counted > cap };
 }
 

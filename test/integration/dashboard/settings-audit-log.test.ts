@@ -72,11 +72,11 @@ describe('the audit log', () => {
 
   test('filters by actor and action', async () => {
     await note({ actor: 'cli:grace', action: 'policies.set' });
-    await note({ actor: 'cli:grace', action: 'refund.resolved' });
+    await note({ actor: 'cli:grace', action: 'refund.flag_dismissed' });
     const count = async (query: string) =>
       (await admin.visitor.get(`${auditLog}?${query}`)).text.split('<th scope="row"><time').length - 1;
     expect(await count('actor=cli%3Agrace&action=')).toBe(2);
-    expect(await count('actor=cli%3Agrace&action=refund.resolved')).toBe(1);
+    expect(await count('actor=cli%3Agrace&action=refund.flag_dismissed')).toBe(1);
     expect(await count('actor=&action=policies.set')).toBe(1);
     expect(await count('actor=cli%3Anobody')).toBe(0);
     expect((await admin.visitor.get(`${auditLog}?actor=cli%3Agrace`)).text).toContain(

@@ -50,7 +50,7 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
   async function completeByHand({ id }: Refund, made: string | null): Promise<void> {
     await service.deps.db.refundWork.update({
       where: { refundId: id },
-      data: { flaggedAt: new Date(), flagReason: 'Look' },
+      data: { flaggedAt: new Date(), flagReason: 'outcome_unknown' },
     });
     const outcome = await resolveRefund(service.deps, await rowOf(service, id), 'cli:ada', {
       status: 'completed',

@@ -97,7 +97,13 @@ test('a backlog that is longer than one sweep does not delay a resync that is du
     data: backlog.map((each) => ({ ...refund, id: each, apiKeyId: null, metadata: Prisma.DbNull })),
   });
   await db.refundWork.createMany({
-    data: backlog.map((refundId) => ({ ...work, refundId, dueAt: ago(60_000), enqueuedAt: null })),
+    data: backlog.map((refundId) => ({
+      ...work,
+      refundId,
+      dueAt: ago(60_000),
+      enqueuedAt: null,
+      flagFacts: {},
+    })),
   });
   await db.refund.update({ where: { id }, data: { status: 'cancelled' } });
   await requestResync(db, { id });

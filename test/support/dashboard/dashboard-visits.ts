@@ -103,7 +103,9 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       arrive: (page) => openDialog(page, { status: 'pending', initiatedBy: { not: 'dashboard' } }, 'Approve'),
     },
     'refund-reject': { arrive: (page) => openDialog(page, { status: 'pending' }, 'Reject') },
-    'refund-decide': { arrive: (page) => openDialog(page, { work: { flaggedAt: { not: null } } }, 'Decide') },
+    'refund-decide': {
+      arrive: (page) => openDialog(page, { work: { flaggedAt: { not: null } } }, 'Resolve'),
+    },
     'refund-reject-unfinished': {
       status: 400,
       arrive: async (page) => {

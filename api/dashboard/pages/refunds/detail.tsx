@@ -15,12 +15,12 @@ import { Frame } from '../../layout/frame.tsx';
 import { Live } from '../../layout/live.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { inMoney } from '../../layout/numbers.ts';
+import { processorWord } from '../../layout/words.ts';
 import { Decisions } from './decision-dialogs.tsx';
-import { doneSentence } from './done-words.ts';
+import { doneSentence, type UnfinishedDecision } from './decision-result.ts';
 import { Alerts, Metadata, PaymentFacts, RefundFacts } from './facts.tsx';
 import { type RefundDetail, readDetail } from './read-detail.ts';
 import { Timeline } from './timeline.tsx';
-import type { UnfinishedDecision } from './unfinished-decision.tsx';
 
 const viewer = { config: { role: 'viewer' as const } };
 const paramsSchema = z.object({ id: z.string() });
@@ -63,18 +63,18 @@ export function Detail({ context, detail, notice = null, unfinished = null }: De
   );
 }
 
-/** After these it is not certain any more what has moved for a refund, until the processor agrees. */
-const doubtingEvents: ReadonlySet<string> = new Set<RefundEventType>([
+/** After these it is uncertain what has moved for a refund, until the processor agrees. */
+const uncertainEvents: ReadonlySet<string> = new Set<RefundEventType>([
   'review.flagged',
-  'review.kept',
+  'flag.dismissed',
   'reconciliation.flagged',
 ]);
 
 /** @param events in their order. */
-function isDoubtedIn(events: RefundDetail['events']): boolean {
+function isUncertainAfter(events: RefundDetail['events']): boolean {
   const agreement: RefundEventType = 'review.agreed';
   const agreedAt = events.findLastIndex(({ type }) => type === agreement);
-  return events.slice(agreedAt + 1).some(({ type }) => doubtingEvents.has(type));
+  return events.slice(agreedAt + 1).some(({ type }) => uncertainEvents.has(type));
 }
 
 interface StateProps {
@@ -87,13 +87,13 @@ function State({ context, detail, unfinished }: StateProps) {
   const { refund, payment, events, names } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
-  const isDoubted = refund.work?.flaggedAt != null || isDoubtedIn(events);
+  const isUncertain = refund.work?.flaggedAt != null || isUncertainAfter(events);
   // One that has ended moves again when it is to be read once more.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
-        <Alerts refund={refund} isDoubted={isDoubted} />
+        <Alerts refund={refund} isUncertain={isUncertain} />
         <Decisions
           context={context}
           refund={refund}
@@ -104,11 +104,11 @@ function State({ context, detail, unfinished }: StateProps) {
           <RefundFacts refund={refund} who={who} />
           <PaymentFacts payment={payment}>
             {/* While it is not known what has moved, it is not known what is left either. */}
-            {isDoubted ? null : <RefundMore context={context} payment={payment} />}
+            {isUncertain ? null : <RefundMore context={context} payment={payment} />}
           </PaymentFacts>
         </div>
         <Metadata metadata={refund.metadata} />
-        <Timeline events={events} names={names} />
+        <Timeline events={events} names={names} processor={processorWord(refund.processor)} />
       </div>
     </Live>
   );

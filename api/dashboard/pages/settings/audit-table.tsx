@@ -11,7 +11,7 @@ const labels: Readonly<Record<AuditAction, string>> = {
   'refund.approved': 'Approved refund',
   'refund.rejected': 'Rejected refund',
   'refund.resolved': 'Resolved refund',
-  'refund.kept': 'Dismissed flag of refund',
+  'refund.flag_dismissed': 'Dismissed flag of refund',
   'refund.rechecked': 'Rechecked refund',
   'refunds.export_started': 'Started export of refunds',
   'refunds.exported': 'Exported refunds',

@@ -1,5 +1,4 @@
-import type { Prisma, ProcessorAccount, Refund } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
+import type { Database, Prisma, ProcessorAccount, Refund } from '../platform/database.ts';
 import type { ListedRefund, RefundWindow } from '../processors/contract/processor.ts';
 import type { RefundWithWork } from '../refunds/model/refund.ts';
 
@@ -9,7 +8,7 @@ const batchSize = 200;
 
 /** Refunds of the account that may be the listed ones: by the processor's id, by our name, or by a voided payment. */
 export async function findCandidates(
-  { db }: Pick<PlatformDependencies, 'db'>,
+  db: Database,
   account: Account,
   theirs: readonly ListedRefund[],
 ): Promise<RefundWithWork[]> {
@@ -29,7 +28,7 @@ export async function findCandidates(
 
 /** Which of the payments are on record for the account. */
 export async function findRecordedPayments(
-  { db }: Pick<PlatformDependencies, 'db'>,
+  db: Database,
   account: Account,
   transactionIds: readonly string[],
 ): Promise<Set<string>> {
@@ -40,9 +39,9 @@ export async function findRecordedPayments(
   return new Set(rows.map(({ transactionId }) => transactionId));
 }
 
-/** The account's refunds that the processor accepted in a window and should still have, a few at a time. */
+/** The account's refunds that the processor accepted in a window and should still have, in batches. */
 export async function* acceptedWithin(
-  { db }: Pick<PlatformDependencies, 'db'>,
+  db: Database,
   account: Account,
   { from, to }: RefundWindow,
 ): AsyncGenerator<Refund[]> {
@@ -65,7 +64,7 @@ export async function* acceptedWithin(
   }
 }
 
-/** What comes behind a refund in the order of its names, whatever has become of that refund meanwhile. */
+/** What follows a refund in the order of the index, even if that refund has left the list meanwhile. */
 function after({ externalRefundId, id }: Refund): Prisma.RefundWhereInput {
   return { OR: [{ externalRefundId: { gt: externalRefundId ?? '' } }, { externalRefundId, id: { gt: id } }] };
 }

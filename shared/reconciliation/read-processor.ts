@@ -8,7 +8,7 @@ import type {
   ReadResult,
 } from '../processors/contract/processor.ts';
 import { retryDelayMs } from '../refunds/model/backoff.ts';
-import { keepRun, longestPauseMs } from './run-record.ts';
+import { keepRun, longestPauseMs } from './runs.ts';
 
 /** What every part of a run works with. */
 export interface RunContext {
@@ -16,24 +16,24 @@ export interface RunContext {
   account: AccountName;
   processor: Processor;
   run: ReconciliationRun;
-  /** Aborted when the process is asked to end. */
+  /** Aborted when the process is shutting down. */
   signal: AbortSignal;
 }
 
-/** The run cannot be brought to its end now; the message says why, and the run is repeated later. */
+/** The run cannot be finished now; the message says why. It is repeated later. */
 export class RunStoppedError extends Error {
   override readonly name = 'RunStoppedError';
 }
 
-/** How often one read is tried. */
-const mostAttempts = 5;
+/** Attempts of one read. */
+const maxAttempts = 5;
 
 /**
- * Makes a read of the processor, again after growing pauses while it cannot be asked. It waits for as long as the account
- * is throttled, so that refunds and reconciliation share what the processor allows.
- * @throws RunStoppedError when the processor cannot be asked, RunLostError when the lease was lost.
+ * Reads from the processor, and retries with growing pauses while it does not answer. It waits while the account is
+ * throttled: refunds and reconciliation share the processor's rate limit.
+ * @throws RunStoppedError when the processor cannot be read, RunLostError when the lease was lost.
  */
-export async function askPatiently<T>(
+export async function readWithRetries<T>(
   context: RunContext,
   read: (options: CallOptions) => Promise<ReadResult<T>>,
 ): Promise<Extract<ReadResult<T>, { kind: 'found' | 'not-found' }>> {
@@ -45,8 +45,7 @@ export async function askPatiently<T>(
     const answer = await read(options);
     if (answer.kind === 'found' || answer.kind === 'not-found') return answer;
     if (answer.kind === 'misconfigured') throw stopped(answer.failure, 'refuses the credentials');
-    if (attempt === mostAttempts)
-      throw stopped(answer.failure, `could not be asked in ${mostAttempts} attempts`);
+    if (attempt === maxAttempts) throw stopped(answer.failure, `did not answer ${maxAttempts} attempts`);
     await pause(context, pauseMs(deps, attempt, answer.retryAfterMs), answer.failure);
   }
 }
@@ -65,13 +64,12 @@ async function waitForThrottle(context: RunContext): Promise<void> {
   });
   const waitMs = (throttledUntil?.getTime() ?? 0) - deps.clock.now().getTime();
   if (waitMs <= 0) return;
-  const message = 'It asks for fewer requests.';
-  await pause(context, waitMs, { code: 'throttled', message });
+  await pause(context, waitMs, { code: 'throttled', message: 'Too many requests.' });
 }
 
 /**
- * Rests with a lease that lasts for the whole pause, however long the call before it took.
- * @throws RunStoppedError for a pause that is too long, and when the process is asked to end, RunLostError when the lease
+ * Pauses under a lease that lasts for the whole pause, however long the call before it took.
+ * @throws RunStoppedError for a pause that is too long and when the process is shutting down, RunLostError when the lease
  * was lost.
  */
 async function pause(
@@ -79,17 +77,17 @@ async function pause(
   ms: number,
   failure: ProcessorFailure,
 ): Promise<void> {
-  if (ms > longestPauseMs) throw stopped(failure, `wants ${Math.ceil(ms / 1000)} seconds of rest`);
+  if (ms > longestPauseMs) throw stopped(failure, `asks for a pause of ${Math.ceil(ms / 1000)} seconds`);
   await keepRun(deps.db, deps.settings, run);
   await sleep(ms, undefined, { signal }).catch(() => {});
-  stopIfAsked(signal);
+  stopIfAborted(signal);
 }
 
-/** @throws RunStoppedError when the process is asked to end. */
-export function stopIfAsked(signal: AbortSignal): void {
-  if (signal.aborted) throw new RunStoppedError('Its process was asked to end.');
+/** @throws RunStoppedError when the process is shutting down. */
+export function stopIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new RunStoppedError('The process was shut down.');
 }
 
 function stopped({ message }: ProcessorFailure, what: string): RunStoppedError {
-  return new RunStoppedError(`The processor ${what}. It said: ${message}`);
+  return new RunStoppedError(`The processor ${what}. Last answer: ${message}`);
 }
