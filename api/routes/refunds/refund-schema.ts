@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { isCurrency } from '../../../shared/money/money.ts';
 import { isClientSecret } from '../../../shared/processors/contract/credentials.ts';
 import { initiators, refundReasons } from '../../../shared/refunds/model/reasons.ts';
-import { metadataLimits } from '../../../shared/refunds/model/refund.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 
 const exampleRefund = {
