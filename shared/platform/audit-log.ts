@@ -34,23 +34,23 @@ export type AuditAction =
   | 'queue.promotion_requested'
   | 'organization.created';
 
-/** An entry of the audit log. It is kept forever, so it holds no secrets. */
+/** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */
 export interface AuditEntry {
   organizationId: string;
-  /** `cli:<user of the machine>` or `user:<id>`. */
+  /** Who did it: `cli:<user of the machine>`, `user:<id>`. */
   actor: string;
   action: AuditAction;
-  /** The id of the changed object. */
+  /** The id of what was changed. */
   target: string;
   detail?: Prisma.InputJsonObject;
 }
 
-/** Adds an entry in the database transaction of the change, so that neither exists without the other. */
+/** Writes an act down in the database transaction that carries it out, so that neither exists without the other. */
 export async function writeAudit(tx: DatabaseTransaction, entry: AuditEntry, now: Date): Promise<void> {
   await tx.auditLog.create({ data: rowOf(entry, now) });
 }
 
-/** Adds several entries in one statement. */
+/** Writes several acts down, in one statement. */
 export async function writeAudits(
   tx: DatabaseTransaction,
   entries: readonly AuditEntry[],
@@ -63,7 +63,10 @@ function rowOf(entry: AuditEntry, now: Date): Prisma.AuditLogCreateManyInput {
   return { detail: {}, ...entry, id: newId('aud'), createdAt: now };
 }
 
-/** Adds an entry in every organization of a user, for actions that concern all of them: sessions, passwords and queues. */
+/**
+ * Writes down in each organization of a person what concerns all of them: a session and a password open every one, and the
+ * queues are those of all. For who belongs to none there is no log to write to.
+ */
 export async function auditEverywhere(
   tx: DatabaseTransaction,
   { userId, ...entry }: Omit<AuditEntry, 'organizationId'> & { userId: string },
@@ -74,22 +77,23 @@ export async function auditEverywhere(
   await writeAudits(tx, entries, now);
 }
 
+/** Which entries are meant; what is left out does not matter. */
 export interface AuditFilter {
   actor?: string | undefined;
   action?: string | undefined;
 }
 
-/** A page of entries, newest first. */
+/** Some entries in a row, the newest first. */
 export interface AuditPage {
   entries: AuditLog[];
-  /** `before` of the next page; null on the last one. */
+  /** The last of them, if older ones follow: `before` of the next page. */
   next: string | null;
 }
 
 /**
- * Reads a page of an organization's audit log, newest first.
- * @param request.before the id of the entry that precedes the page; the page begins with the newest entry by default.
- * @throws ServiceError not_found for a `before` that is not an entry of the organization.
+ * Reads a page of an organization's audit log, the newest entries first.
+ * @param request.before the id of the entry after which the page begins; the newest one unless given.
+ * @throws ServiceError not_found for a `before` that is no entry of the organization.
  */
 export async function readAuditLog(
   db: Database,
@@ -110,7 +114,7 @@ export async function readAuditLog(
   return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null };
 }
 
-/** Entries of the same time are ordered by id. The condition on the time alone lets the index find the start. */
+/** The index finds where the page begins by the time alone; entries of one moment are told apart by their ids. */
 async function olderThan(
   db: Database,
   organizationId: string,

@@ -3,8 +3,6 @@ export interface Clock {
   now(): Date;
 }
 
-export const systemClock: Clock = { now: () => new Date() };
-
 /** The time sources of a database clock; tests replace them. */
 export interface TimeSources {
   /** The database's time. */

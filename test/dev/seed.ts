@@ -34,7 +34,7 @@ export async function seed(options: SeedOptions): Promise<Seed> {
   const db = openDatabase(databaseUrl, { poolSize: 2 });
   const deps = {
     db,
-    clock: systemClock,
+    clock: { now: () => new Date() },
     secrets: new SecretBox([encryptionKey]),
     hashLimiter: openHashLimiter(),
   };

@@ -1,11 +1,9 @@
-import type { Clock } from '../../platform/clock.ts';
 import type { Database, ProcessorAccount } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import type { Logger } from '../../platform/log.ts';
-import { type SecretBox, SecretUnreadableError } from '../../platform/secrets.ts';
+import { SecretUnreadableError } from '../../platform/secrets.ts';
 import { aroundCalls, maskSecrets } from '../contract/calls.ts';
 import { processorFailure } from '../contract/outcome.ts';
 import type { ProcessorFailure } from '../contract/processor.ts';
@@ -48,10 +46,10 @@ interface Connection {
  * made for a throttled account.
  */
 export class ProcessorConnections {
-  readonly #deps: { db: Database; clock: Clock; log: Logger; secrets: SecretBox };
+  readonly #deps: Pick<PlatformDependencies, 'db' | 'clock' | 'log' | 'secrets'>;
   readonly #connected = new Map<string, Connection>();
 
-  constructor(deps: { db: Database; clock: Clock; log: Logger; secrets: SecretBox }) {
+  constructor(deps: Pick<PlatformDependencies, 'db' | 'clock' | 'log' | 'secrets'>) {
     this.#deps = deps;
   }
 
@@ -86,10 +84,8 @@ export class ProcessorConnections {
       return maskSecrets(kind.connect(credentials), kind.secretsOf(credentials));
     } catch (error) {
       if (isUnusableCredentials(error)) {
-        await markMisconfigured(this.#deps, account, {
-          code: 'credentials_unusable',
-          message: error.message,
-        });
+        const failure = { code: 'credentials_unusable', message: error.message };
+        await markMisconfigured(this.#deps, account, failure);
       }
       throw error;
     }
@@ -154,7 +150,7 @@ const defaultThrottleMs = 1_000;
  * @returns until when no call is made for the account.
  */
 async function throttleAccount(
-  { db, clock }: { db: Database; clock: Clock },
+  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   account: Pick<ProcessorAccount, 'id'>,
   retryAfterMs: number | null,
 ): Promise<Date> {
@@ -169,7 +165,7 @@ async function throttleAccount(
 
 /** Marks the account's credentials as refused, unless they have been replaced since. */
 export async function markMisconfigured(
-  { db, clock, log }: { db: Database; clock: Clock; log: Logger },
+  { db, clock, log }: Pick<PlatformDependencies, 'db' | 'clock' | 'log'>,
   account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
   failure: ProcessorFailure,
 ): Promise<void> {
@@ -182,7 +178,7 @@ export async function markMisconfigured(
 
 /** Clears the mark once the processor accepts the credentials. */
 async function clearMisconfigured(
-  { db }: { db: Database },
+  { db }: Pick<PlatformDependencies, 'db'>,
   account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
 ): Promise<void> {
   await db.processorAccount.updateMany({

@@ -16,7 +16,7 @@ export interface PolicyQuestion {
   organizationId: string;
   environment: Environment;
   transactionId: string;
-  /** Undefined to detect it. */
+  /** Undefined to have it found out. */
   processor?: string | undefined;
   request: PolicyRequest;
 }

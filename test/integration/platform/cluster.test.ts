@@ -41,7 +41,7 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes'
     });
   });
 
-  test('limits the rate of a key', async () => {
+  test('the rate of a key is limited', async () => {
     const answers = await Promise.all(
       Array.from({ length: 3 * limit }, () => service.call('GET', '/v1/refunds')),
     );
@@ -51,7 +51,7 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes'
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(2 * limit);
   });
 
-  test('keeps each queue on one node', async () => {
+  test('the queues are spread over the nodes by their names, each on one node', async () => {
     const keys = await Promise.all(cluster.nodes.map(({ url }) => keysOf(url)));
     const queueOf = (key: string) => /^\{([^}]+)\}/.exec(key)?.[1];
     const places = keys.map((names) => new Set(names.map(queueOf)));

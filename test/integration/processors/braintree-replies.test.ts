@@ -7,7 +7,7 @@ import {
   connect,
 } from '../../support/processors/processor-variants.ts';
 import { useScriptedServers, xml } from '../../support/processors/scripted-server.ts';
-import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-records.ts';
 
 const options = { timeoutMs: 5_000 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { connect, processorVariants, useProcessor } from '../../support/processors/processor-variants.ts';
-import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-records.ts';
 
 const options = { timeoutMs: 5_000 };
 

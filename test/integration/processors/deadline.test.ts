@@ -12,7 +12,7 @@ import {
   stripeCredentials,
 } from '../../support/processors/processor-variants.ts';
 import { json, useScriptedServers, xml } from '../../support/processors/scripted-server.ts';
-import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-records.ts';
 
 const serve = useScriptedServers();
 

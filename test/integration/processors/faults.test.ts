@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../sandbox/server.ts';
 import { connect, processorVariants, useProcessor } from '../../support/processors/processor-variants.ts';
-import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-records.ts';
 
 const options = { timeoutMs: 5_000 };
 /** For calls that are to run out of time; the sandbox holds them longer than that. */

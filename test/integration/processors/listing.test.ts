@@ -1,8 +1,30 @@
 import { describe, expect, test } from 'vitest';
 import { listRefunds } from '../../../shared/processors/braintree/list-refunds.ts';
+import type { ListedRefund, Processor, RefundWindow } from '../../../shared/processors/contract/processor.ts';
 import { connect, processorVariants, useProcessor } from '../../support/processors/processor-variants.ts';
-import { listAll, windowAroundNow } from '../../support/refunds/refund-list.ts';
-import { submissionFor } from '../../support/refunds/refund-submissions.ts';
+import { submissionFor } from '../../support/refunds/refund-records.ts';
+
+/** All refunds that a processor lists for a window, and the number of pages. */
+async function listAll(
+  processor: Pick<Processor, 'listRefunds'>,
+  window: RefundWindow,
+): Promise<{ refunds: ListedRefund[]; pageCount: number }> {
+  const options = { timeoutMs: 5_000 };
+  const refunds: ListedRefund[] = [];
+  let answer = await processor.listRefunds(window, options);
+  for (let pageCount = 1; ; pageCount += 1) {
+    if (answer.kind !== 'found') throw new Error(`${answer.kind}: ${answer.failure.message}`);
+    refunds.push(...answer.value.refunds);
+    if (answer.value.next === null) return { refunds, pageCount };
+    answer = await answer.value.next(options);
+  }
+}
+
+/** From so many minutes ago to so many minutes from now. */
+function windowAroundNow(minutes: number): RefundWindow {
+  const now = Date.now();
+  return { from: new Date(now - minutes * 60_000), to: new Date(now + minutes * 60_000) };
+}
 
 const options = { timeoutMs: 5_000 };
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { chargeJson, refundJson } from '../../support/processors/processor-replies.ts';
 import { connect, stripeCredentials } from '../../support/processors/processor-variants.ts';
 import { json, useScriptedServers } from '../../support/processors/scripted-server.ts';
-import { referenceOf, submissionFor } from '../../support/refunds/refund-submissions.ts';
+import { referenceOf, submissionFor } from '../../support/refunds/refund-records.ts';
 
 const options = { timeoutMs: 5_000 };
 

@@ -16,8 +16,7 @@ import {
   reviewed,
 } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
-import { readPayment } from '../../support/refunds/read-payment.ts';
+import { newPayment, readPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, type RefundRecord, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
 import { askToCancel } from '../../support/refunds/refund-work.ts';

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../../shared/platform/clock.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { newsOf, useWebhooks } from '../../support/processors/webhooks.ts';
@@ -24,7 +23,7 @@ const hour = 3_600_000;
 const service = useService({
   workers: 0,
   settings: { SETTLEMENT_BASE_MS: hour, SETTLEMENT_CAP_MS: hour },
-  overrides: { clock: systemClock },
+  overrides: { clock: { now: () => new Date() } },
 });
 const webhooks = useWebhooks(service);
 

@@ -1,3 +1,8 @@
+import type { Dependencies } from '../../../shared/dependencies.ts';
+import type { KnownPayment, PaymentKey } from '../../../shared/payments/payment.ts';
+import { type PaymentFacts, readFacts } from '../../../shared/payments/read-payment.ts';
+import { loadAccount } from '../../../shared/processors/accounts/connections.ts';
+import { recordKnown } from '../../../shared/refunds/lifecycle/record-payment.ts';
 import type { TestService } from '../service.ts';
 
 /** A new payment of 100.00 USD at Stripe, unless the options say otherwise; answers its id. */
@@ -6,4 +11,17 @@ export async function newPayment(
   options: Record<string, unknown> = {},
 ): Promise<string> {
   return await sandbox.transaction({ processor: 'stripe', amount: 10_000, currency: 'usd', ...options });
+}
+
+type PaymentReading =
+  | { kind: 'known'; payment: KnownPayment }
+  | Exclude<PaymentFacts, { kind: 'stored' } | { kind: 'read' }>;
+
+/** Reads a payment as a creation does, and records what the processor says. */
+export async function readPayment(deps: Dependencies, key: PaymentKey): Promise<PaymentReading> {
+  const account = await loadAccount(deps.db, key);
+  const found = await readFacts(deps, account, key.transactionId, await deps.lookups.payment(key));
+  if (found.kind === 'stored') return { kind: 'known', payment: found.payment };
+  if (found.kind !== 'read') return found;
+  return { kind: 'known', payment: await recordKnown(deps, key, found) };
 }

@@ -1,4 +1,6 @@
 import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '../../../shared/platform/database.ts';
+import { newId } from '../../../shared/platform/ids.ts';
+import type { RefundReference, RefundSubmission } from '../../../shared/processors/contract/processor.ts';
 import type { TestService } from '../service.ts';
 import { waitFor } from '../wait-for.ts';
 
@@ -86,4 +88,30 @@ export async function untilStatus(
 export async function timelineOf({ deps }: TestService, refundId: string): Promise<string[]> {
   const events = await deps.db.refundEvent.findMany({ where: { refundId }, orderBy: { seq: 'asc' } });
   return events.map(({ type }) => type);
+}
+
+/** What a processor is asked for a new refund of 15.00 USD, unless changed. */
+export function submissionFor(
+  transactionId: string,
+  changes: Partial<RefundSubmission> = {},
+): RefundSubmission {
+  const refundId = newId('ref');
+  return {
+    refundId,
+    transactionId,
+    amount: 1_500n,
+    currency: 'usd',
+    reason: 'customer_request',
+    idempotencyKey: `${refundId}-0`,
+    ...changes,
+  };
+}
+
+export function referenceOf({
+  refundId,
+  transactionId,
+  amount,
+  currency,
+}: RefundSubmission): RefundReference {
+  return { refundId, transactionId, amount, currency };
 }

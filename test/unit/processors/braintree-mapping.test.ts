@@ -11,7 +11,7 @@ import {
   toRefund,
 } from '../../../shared/processors/braintree/replies.ts';
 import { UnexpectedAnswerError } from '../../../shared/processors/contract/outcome.ts';
-import { submissionFor } from '../../support/refunds/refund-submissions.ts';
+import { submissionFor } from '../../support/refunds/refund-records.ts';
 
 /** The SDK's exceptions are plain errors with a type. */
 const sdkError = (type: string, message = 'Words') => Object.assign(new Error(message), { type, name: type });
