@@ -305,7 +305,7 @@ describe('the hash limiter', () => {
     );
     await setImmediate();
     expect(running).toBe(4);
-    for (let done = 0; done < 54; done += 1) {
+    for (let done = 0; done < flood.length; done += 1) {
       release.shift()?.();
       await setImmediate();
     }
