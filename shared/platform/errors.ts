@@ -43,7 +43,7 @@ export const errorCatalogue = {
     retryable: false,
     meaning: 'A refund policy that the organization enforces does not allow this refund.',
     action: 'Call `POST /v1/policies/check` to see what is allowed, or change the policy.',
-    example: 'The refund window of 30 days has closed.',
+    example: 'The refund window of 30 days under the policy "Returns" closed on 2026-11-19T09:30:00.000Z.',
   },
   insufficient_scope: {
     status: 403,
@@ -52,7 +52,7 @@ export const errorCatalogue = {
     meaning:
       "The member's role does not allow the action, or the session has ended. Only the dashboard sends this: API keys have no scopes.",
     action: 'Sign in again, or ask an owner or admin to change your role.',
-    example: 'This takes the role operator; yours is viewer. An owner or admin of Acme can change it.',
+    example: 'This requires the role operator; yours is viewer. An admin or owner of Acme can change it.',
   },
   not_found: {
     status: 404,
@@ -103,7 +103,7 @@ export const errorCatalogue = {
     retryable: false,
     meaning: 'The `Idempotency-Key` was used before with a different request.',
     action: 'Use a new key for each new request. A key stays bound to the refund of its first request.',
-    example: 'Idempotency-Key: already used with a different request. Use a new key.',
+    example: 'This Idempotency-Key was used with another request. Use a new key.',
   },
   rate_limited: {
     status: 429,
@@ -127,7 +127,7 @@ export const errorCatalogue = {
       "The payment processor rejected the request or the account's credentials. The message carries the processor's reason.",
     action:
       'Resolve the reason. A refund that was recorded before the rejection stays on record as `failed`.',
-    example: 'The processor does not know the payment ch_3QfX2eLkdIwHu7ix.',
+    example: 'No processor account has the transaction ch_3QfX2eLkdIwHu7ix.',
   },
   service_unavailable: {
     status: 503,

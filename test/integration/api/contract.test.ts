@@ -436,7 +436,11 @@ const rows: Row[] = [
   ],
 ];
 
-test.each(rows)('%s, when %s, returns %s', async (_endpoint, _condition, outcome, ask, expected) => {
+const titled = rows.map(([endpoint, condition, outcome, ask, expected]) => {
+  return { title: `${endpoint} returns ${outcome} when ${condition}`, outcome, ask, expected };
+});
+
+test.each(titled)('$title', async ({ outcome, ask, expected }) => {
   const answer = await ask();
   const { error } = answer.body;
   expect([answer.status, error?.code].filter(Boolean).join(' ')).toBe(outcome);
