@@ -31,7 +31,10 @@ const releaseProjects = [
       name: 'release',
       globalSetup,
       include: ['test/system/**/*.test.ts'],
-      env: { MATRIX: process.env.MATRIX ?? 'full' },
+      env: {
+        MATRIX: process.env.MATRIX ?? 'full',
+        STORM_REQUESTS: process.env.STORM_REQUESTS ?? '1500',
+      },
     },
   },
 ];

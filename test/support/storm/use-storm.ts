@@ -14,7 +14,7 @@ export interface Storm {
   close(): Promise<void>;
 }
 
-/** Operations that change refunds; they have a suite of their own, so that two cores share the work. */
+/** Operations that change refunds. */
 export const changingOperations: readonly string[] = ['createRefund', 'cancelRefund'];
 
 /** Gives a test file the service behind a socket, payments to refund and refunds to ask for. */

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { changingOperations, useStorm } from '../../support/storm/use-storm.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { expectInvariants } from '../support/refunds/invariants.ts';
+import { changingOperations, useStorm } from '../support/storm/use-storm.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
 
