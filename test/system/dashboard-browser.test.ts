@@ -156,7 +156,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await press(other, 'Reject');
     await other.getByLabel('Reason').fill('The parcel has arrived.');
     await confirm(other, 'Reject');
-    await other.getByText('It is cancelled and was never sent.').waitFor();
+    await other.getByText('It was never sent.').waitFor();
     await status(page, 'Cancelled');
     expect(await isMarked(page)).toBe(true);
     await page.getByText('The parcel has arrived.').waitFor();
@@ -204,7 +204,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
     // Two clicks must create one refund.
     await page.getByRole('button', { name: 'Refund 12.34 USD' }).dblclick();
-    await page.getByText('The refund is on record').waitFor();
+    await page.getByText('Refund created.').waitFor();
     await mark(page);
     await status(page, 'Completed');
     expect(await isMarked(page)).toBe(true);
@@ -230,7 +230,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await press(page, 'Reject');
     await page.getByLabel('Reason').fill('   ');
     await confirm(page, 'Reject');
-    await page.getByText('Has to be 1 to 500 printable characters.').waitFor();
+    await page.getByText('Must be 1 to 500 printable characters.').waitFor();
     await page.getByLabel('Reason').fill('Asked for twice.');
     await confirm(page, 'Reject');
     await status(page, 'Cancelled');
@@ -244,7 +244,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
     const { id } = await createdRefund(service, 'braintree', { transactionId });
     const page = await pageOf(operator, `/refunds/${id}`);
-    await page.getByText('The processor accepted it').waitFor();
+    await page.getByText('Accepted by the processor').waitFor();
     await press(page, 'Cancel refund');
     await confirm(page, 'Cancel refund');
     await status(page, 'Cancelled');
