@@ -5,7 +5,6 @@ import { createApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { openHashLimiter } from '../../shared/people/passwords.ts';
 import { createUser } from '../../shared/people/users.ts';
-import { systemClock } from '../../shared/platform/clock.ts';
 import { openDatabase, type ProcessorAccount } from '../../shared/platform/database.ts';
 import type { Environment } from '../../shared/platform/environment.ts';
 import { SecretBox } from '../../shared/platform/secrets.ts';

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { examinePayment } from '../../../shared/refunds/lifecycle/check-policy.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { amountSchema, objectError, transactionIdSchema } from '../refunds/refund-schema.ts';

@@ -60,7 +60,7 @@ function withoutLease(text: string): string {
     .replace(' SKIP LOCKED', '');
 }
 
-function withoutDoubt(text: string): string {
+function ignoringUnknown(text: string): string {
   return text.replace('w.unknown_since IS NOT NULL OR', '');
 }
 
