@@ -3,8 +3,8 @@ import { checkedOrganizationName, insertOrganization } from '../organizations/cr
 import type { Database } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { actorOf } from './actors.ts';
+import type { PasswordDependencies } from './hash-limiter.ts';
 import { attempt, lockedError, type RefusalLog } from './lockout.ts';
-import type { PasswordDependencies } from './passwords.ts';
 import type { Proof } from './sessions.ts';
 import { insertUser, prepareUser } from './users.ts';
 

@@ -1,38 +1,11 @@
 import { hash, verify } from '@node-rs/argon2';
-import pLimit from 'p-limit';
 import { auditEverywhere } from '../platform/audit-log.ts';
 import type { User } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { actorOf } from './actors.ts';
+import type { PasswordDependencies } from './hash-limiter.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
 import { endSessionsOf, holdSession, type Proof } from './sessions.ts';
-
-/** Dependencies of everything that hashes passwords. */
-export interface PasswordDependencies extends PlatformDependencies {
-  hashLimiter: HashLimiter;
-}
-
-/**
- * Runs work that hashes a password, a few at a time, first come, first served. Do not nest calls.
- * @throws ServiceError service_unavailable at once when the queue is full; the work is not started.
- */
-export type HashLimiter = <T>(work: () => Promise<T>) => Promise<T>;
-
-/**
- * Limits how many passwords a process hashes at once, so that many sign-ins cannot exhaust it: a hash occupies a core
- * and 19 MiB for about 20 ms.
- */
-export function openHashLimiter({ concurrency = 4, queueLimit = 50 } = {}): HashLimiter {
-  const limit = pLimit(concurrency);
-  return async (work) => {
-    if (limit.activeCount >= concurrency && limit.pendingCount >= queueLimit) {
-      const message = 'Too many people are signing in right now. Try again in a few seconds.';
-      throw new ServiceError('service_unavailable', message, { retryAfterSeconds: 2 });
-    }
-    return await limit(work);
-  };
-}
 
 /** argon2id, the library's default, at the cost that OWASP recommends: 19 MiB and two passes. */
 const hashing = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };

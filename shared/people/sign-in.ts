@@ -1,7 +1,8 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isEmail, normalizeEmail } from './email.ts';
+import type { PasswordDependencies } from './hash-limiter.ts';
 import { attempt, type RefusalLog } from './lockout.ts';
-import { type PasswordDependencies, verifyPassword } from './passwords.ts';
+import { verifyPassword } from './passwords.ts';
 import type { Proof } from './sessions.ts';
 
 /** The result of a sign-in. None of them reveals whether the address has a user. */

@@ -9,8 +9,9 @@ import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { lockOrganization } from '../platform/organization.ts';
 import { checkedEmail, normalizeEmail } from './email.ts';
+import type { PasswordDependencies } from './hash-limiter.ts';
 import { revokeOpenInvitations } from './invitations.ts';
-import { checkNewPassword, hashPassword, type PasswordDependencies } from './passwords.ts';
+import { checkNewPassword, hashPassword } from './passwords.ts';
 
 /** A user to be stored, with a normalized email address. */
 export interface NewUser {

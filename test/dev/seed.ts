@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Dependencies } from '../../shared/dependencies.ts';
 import { createApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
-import { openHashLimiter } from '../../shared/people/passwords.ts';
+import { openHashLimiter } from '../../shared/people/hash-limiter.ts';
 import { createUser } from '../../shared/people/users.ts';
 import { openDatabase, type ProcessorAccount } from '../../shared/platform/database.ts';
 import type { Environment } from '../../shared/platform/environment.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
-import { type HashLimiter, openHashLimiter } from '../../shared/people/passwords.ts';
+import { type HashLimiter, openHashLimiter } from '../../shared/people/hash-limiter.ts';
 import type { Proof } from '../../shared/people/sessions.ts';
 import { createUser } from '../../shared/people/users.ts';
 import type { Clock } from '../../shared/platform/clock.ts';

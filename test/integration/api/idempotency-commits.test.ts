@@ -32,7 +32,7 @@ const statementEnd = () => waitFor('the statement to end', () => proxy.underWay 
 
 function expectUnknown({ status, body: { error } }: ApiAnswer): void {
   expect([status, error.code]).toEqual([500, 'internal_error']);
-  expect(error.message).toMatch(/^It is not known whether/);
+  expect(error.message).toMatch(/^It is unknown whether/);
 }
 
 describe.each([

@@ -9,7 +9,7 @@ import { useService } from '../../support/use-service.ts';
 const logged: string[] = [];
 const log = openLog('info', 'test', { write: (line) => logged.push(line) });
 const service = useService({ workers: 0, overrides: { log } });
-const promoteUrl = '/dashboard/queues/api/queues/maintenance/promote';
+const promoteUrl = '/dashboard/queues/api/queues/refunds-braintree/promote';
 
 /** The audit entries of a user in one organization, oldest first. */
 async function entriesOf({ userId }: DashboardMember, organizationId = service.organization.id) {
@@ -82,7 +82,7 @@ describe('the audit log records', () => {
         url: `/dashboard/queues/api/queues/${path}`,
         headers: { cookie: person.visitor.cookie, 'sec-fetch-site': 'same-origin' },
       });
-    expect((await put('maintenance/promote')).statusCode).toBe(200);
+    expect((await put('refunds-braintree/promote')).statusCode).toBe(200);
     await put('refunds-stripe/4242424242424242%07x/retry');
     expect((await put('no-such-queue/promote')).statusCode).toBe(404);
     for (const organizationId of organizationIds) {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openHashLimiter, resetPassword } from '../../../shared/people/passwords.ts';
+import { openHashLimiter } from '../../../shared/people/hash-limiter.ts';
+import { resetPassword } from '../../../shared/people/passwords.ts';
 import { addKnownBrowser, signIn } from '../../../shared/people/sign-in.ts';
 import { createUser } from '../../../shared/people/users.ts';
 import { fullLimiter, newEmail, proofOf, type TestPerson, usePeople } from '../../support/people.ts';
