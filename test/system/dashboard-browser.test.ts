@@ -131,7 +131,8 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(refund.status).toBe('pending');
     const page = await pageOf(operator);
     const complaints = noteComplaints(page);
-    await page.getByRole('link', { name: '25.00 USD' }).click();
+    await page.getByRole('link', { name: 'Review' }).click();
+    await page.getByRole('link', { name: refund.id }).click();
     await status(page, 'Awaiting approval');
     expect(await page.getByText('Agent, key').count()).toBe(1);
     expect(await timelineOf(service, refund.id)).toEqual(['refund.approval_required']);

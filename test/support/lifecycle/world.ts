@@ -149,11 +149,18 @@ export class LifecycleWorld {
   /** Runs a job whose worker dies before its first call, or when that has been answered. */
   async crash(index: number, when: 'before' | 'after'): Promise<void> {
     const { deps } = this.#service;
+    const worker = { isDead: false };
     const connections = Object.assign(Object.create(deps.connections), {
       connect: async (...given: Parameters<typeof deps.connections.connect>) =>
-        mortal(await deps.connections.connect(...given), when),
+        mortal(await deps.connections.connect(...given), when, worker),
     });
-    await advanceRefund({ ...deps, connections }, this.#idOf(index)).catch((error: unknown) => {
+    // A dead worker records nothing, not even that its step failed.
+    const record: typeof deps.statements.record = async (item) => {
+      if (worker.isDead) throw new WorkerDiedError('The worker has died.');
+      return await deps.statements.record(item);
+    };
+    const statements = { ...deps.statements, record };
+    await advanceRefund({ ...deps, connections, statements }, this.#idOf(index)).catch((error: unknown) => {
       if (!(error instanceof WorkerDiedError)) throw error;
     });
   }
@@ -300,9 +307,10 @@ class WorkerDiedError extends Error {
 }
 
 /** A processor around whose first call the worker dies. */
-function mortal(processor: Processor, when: 'before' | 'after'): Processor {
+function mortal(processor: Processor, when: 'before' | 'after', worker: { isDead: boolean }): Processor {
   const die = async <Given extends unknown[]>(call: (...given: Given) => Promise<unknown>, given: Given) => {
     if (when === 'after') await call(...given);
+    worker.isDead = true;
     throw new WorkerDiedError('The worker has died.');
   };
   const deadly: Partial<Processor> = {
