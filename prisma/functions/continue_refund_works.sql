@@ -12,7 +12,10 @@ DECLARE
 BEGIN
   WITH next AS MATERIALIZED (
     SELECT i.*, keeps_flag, needs_resync,
-      CASE WHEN keeps_flag THEN w.flagged_at WHEN i.flag ? 'reason' THEN moment END AS flagged_at,
+      CASE
+        WHEN keeps_flag OR is_same_flag THEN w.flagged_at
+        WHEN i.flag ? 'reason' THEN moment
+      END AS flagged_at,
       CASE
         -- A request to cancel that arrived during the lease has set enqueued_at.
         WHEN needs_resync OR (r.status = 'processing' AND w.enqueued_at IS NOT NULL) THEN moment
@@ -25,6 +28,8 @@ BEGIN
     JOIN refund AS r ON r.id = i.refund_id
     CROSS JOIN LATERAL (
       SELECT i.flag IS NULL OR w.flag_reason IS NOT DISTINCT FROM 'extra_refund' AS keeps_flag,
+        w.flag_reason = i.flag->>'reason' AND w.flag_facts->>'externalRefundId'
+          IS NOT DISTINCT FROM i.flag->'facts'->>'externalRefundId' AS is_same_flag,
         -- What was read in this lease may be older than the report, unless the record says the same by now.
         w.resync_requested_at IS NOT NULL
           AND w.reported_state IS DISTINCT FROM concat_ws(' ', r.external_refund_id, r.processor_status) AS needs_resync

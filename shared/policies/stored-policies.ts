@@ -46,7 +46,7 @@ export async function setPolicies(
 interface PolicyChange extends Author {
   /** The digest of the policies that the change is based on. */
   basedOn: string;
-  /** Makes the new file of policies from the stored ones. */
+  /** Makes the new file of policies from the stored ones; null when what it changes is no longer there. */
   change: (stored: readonly Policy[]) => unknown;
 }
 
@@ -64,6 +64,7 @@ export async function changePolicies(
     const stored = await loadPolicies(tx, author.organizationId);
     const digest = digestPolicies(stored);
     const file = change(stored);
+    if (file === null) return 'conflict';
     const reading = checkPolicyFile(file);
     if (reading.kind === 'valid' && digestPolicies(reading.policies) === digest) return 'saved';
     if (digest !== basedOn) return 'conflict';

@@ -176,8 +176,10 @@ async function record(
   const detail = detailOf(work, decision);
   await lockPayment(tx, refund);
   if (status === 'completed') await refuseTaken(tx, refund, decision);
+  // Reconciliation may have replaced the flag, and another person may have dismissed it, in spite of the lease.
   const [ended] = await tx.$queryRaw<{ isResyncRequested: boolean }[]>`
-    DELETE FROM refund_work WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken}
+    DELETE FROM refund_work
+    WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken} AND flagged_at = ${work.flaggedAt}
     RETURNING resync_requested_at IS NOT NULL AS "isResyncRequested"`;
   if (ended === undefined) return null;
   const moved = await moveRefund(tx, {

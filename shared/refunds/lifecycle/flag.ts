@@ -33,8 +33,8 @@ export async function flagExtraRefund(
 }
 
 /**
- * True when a person has resolved or dismissed a flag of this kind about the same refund at the processor: it is not raised
- * again. What people settled is read from the refund's timeline, which cannot be changed.
+ * True when a person has dismissed a flag of this kind about the same refund at the processor, or resolved it against the
+ * evidence: it is not raised again. Read from the refund's timeline, which cannot be changed.
  */
 export async function wasSettled(
   tx: DatabaseTransaction,
@@ -43,9 +43,12 @@ export async function wasSettled(
 ): Promise<boolean> {
   const { externalRefundId } = facts;
   if (externalRefundId === undefined) return false;
+  // A resolution that agreed with the processor settles nothing if the processor changes its mind.
+  const deliberately = [{ type: 'flag.dismissed' }, { detail: { path: ['forced'], equals: true } }];
   const settled = await tx.refundEvent.count({
     where: {
       refundId,
+      ...(reason === 'extra_refund' ? {} : { OR: deliberately }),
       AND: [
         { detail: { path: ['settled', 'reason'], equals: reason } },
         { detail: { path: ['settled', 'facts', 'externalRefundId'], equals: externalRefundId } },

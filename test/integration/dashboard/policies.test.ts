@@ -259,6 +259,13 @@ describe('deleting a policy', () => {
     expect(text).toContain('Someone else changed the policies. Reload and try again.');
     expect(await storedNames()).toEqual([full.name, empty.name]);
   });
+
+  test('is refused when the policy was renamed meanwhile', async () => {
+    const form = await deleteForm();
+    await store({ ...full, name: 'Renamed' }, empty);
+    expect((await send('/delete', form)).status).toBe(409);
+    expect(await storedNames()).toEqual(['Renamed', empty.name]);
+  });
 });
 
 describe('a concurrent change', () => {

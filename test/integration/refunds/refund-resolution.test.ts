@@ -458,3 +458,71 @@ test('a flag for an extra refund waits for a move of the refund, and is left out
   expect(await rowOf(service, refund.id)).toMatchObject({ status: 'cancelled', work: null });
   expect(await timelineOf(service, refund.id)).toEqual(['refund.created', 'refund.cancelled']);
 });
+
+describe('a flag that changes while its resolution asks the processor', () => {
+  async function acceptedAndSettled(): Promise<string> {
+    const { id } = await createdRefund(service, 'stripe');
+    await advanceRefund(service.deps, id);
+    const { externalRefundId } = await rowOf(service, id);
+    await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'succeeded' });
+    return id;
+  }
+
+  /** Runs `meanwhile` between the resolution's lease and its decision. */
+  async function resolveWhile(flagged: RefundRecord, meanwhile: () => Promise<unknown>) {
+    await service.sandbox.settings({ latencyMs: 400 });
+    const deciding = resolve(flagged, 'completed');
+    await waitFor(
+      'the lease',
+      async () => (await rowOf(service, flagged.id)).leaseToken !== flagged.leaseToken,
+    );
+    await meanwhile();
+    return await deciding;
+  }
+
+  test('stays when reconciliation has found an extra refund', async () => {
+    const id = await acceptedAndSettled();
+    const flagged = await flagByHand(service, id, { reason: 'no_answer', facts: { message: 'None' } });
+    const facts = { externalRefundId: 're_extra' };
+    const outcome = await resolveWhile(flagged, () =>
+      service.deps.db.$transaction((tx) => flagExtraRefund(tx, flagged, facts, 'worker')),
+    );
+    expect(outcome.kind).toBe('changed');
+    expect(await rowOf(service, id)).toMatchObject({ status: 'processing', flagReason: 'extra_refund' });
+  });
+
+  test('is not resolved once another person has dismissed it', async () => {
+    const id = await acceptedAndSettled();
+    const facts = { externalRefundId: 're_extra' };
+    const flagged = await flagByHand(service, id, { reason: 'extra_refund', facts });
+    const outcome = await resolveWhile(flagged, () => dismissFlag(service.deps, flagged, 'cli:bob', 'Known'));
+    expect(outcome.kind).toBe('changed');
+    expect((await rowOf(service, id)).status).toBe('processing');
+  });
+});
+
+test('flags a refund again that the processor loses after a resolution it agreed with', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await advanceRefund(service.deps, id);
+  const { externalRefundId } = await rowOf(service, id);
+  await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'succeeded' });
+  const flag = { reason: 'missing_there', facts: { externalRefundId: 're_gone' } } as const;
+  const flagged = await flagByHand(service, id, flag);
+  expect((await resolve(flagged, 'completed')).kind).toBe('done');
+  await service.deps.db.refund.update({ where: { id }, data: { externalRefundId: 're_gone' } });
+  expect((await reviewed(service, id)).flagReason).toBe('missing_there');
+});
+
+test('keeps the time of a flag that a retry raises again', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  const refuse = () =>
+    service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'error-403' });
+  await refuse();
+  await advanceRefund(service.deps, id);
+  const { flaggedAt } = await rowOf(service, id);
+  await refuse();
+  await service.deps.db.$executeRaw`UPDATE refund_work SET due_at = service_time() WHERE refund_id = ${id}`;
+  await advanceRefund(service.deps, id);
+  expect(flaggedAt).not.toBeNull();
+  expect((await rowOf(service, id)).flaggedAt).toEqual(flaggedAt);
+});

@@ -99,6 +99,8 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
       basedOn: entered(request.body, 'basedOn'),
       change: (policies) => {
         const kept = policies.filter(({ name }) => name !== deleted);
+        // Renamed or deleted since the page was opened.
+        if (kept.length === policies.length) return null;
         return { policies: kept.map((each) => policySchema.encode(each)) };
       },
     });
