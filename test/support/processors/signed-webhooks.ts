@@ -122,7 +122,7 @@ export function braintreeKeys(environment: Environment) {
   return sandboxCredentials(environment, '').braintree;
 }
 
-/** News of a refund, signed for the account that the test organization has at its processor. */
+/** A webhook about a refund, signed for the test organization's account. */
 export function webhookAbout(processor: ProcessorName, news: RefundNews, signer: Signer = {}): SignedWebhook {
   if (processor === 'braintree') return signBraintree(braintreeNotification(news), signer);
   const livemode = signer.environment === 'live';

@@ -24,7 +24,11 @@ export function NeedsAttentionCard({ context, needsAttention }: CardProps) {
   const accounts = `${context.base}/settings/accounts`;
   const rows = [
     ...refundRow('Awaiting approval', approvals, action(`${context.base}/refunds?status=pending`, 'Review')),
-    ...refundRow('Flagged refunds', flagged, action(`${context.base}/refunds?needsPerson=true`, 'Resolve')),
+    ...refundRow(
+      'Flagged refunds',
+      flagged,
+      action(`${context.base}/refunds?needsAttention=true`, 'Resolve'),
+    ),
     ...refusedAccounts.map(({ id, processor, misconfiguredAt }) =>
       accountRow(
         id,

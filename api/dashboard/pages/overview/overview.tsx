@@ -26,8 +26,8 @@ const querySchema = z.object({
 });
 
 /** The first page of an organization: what needs attention, and recent refunds in numbers. */
-export function overviewPages(room: Api, deps: ApiDependencies): void {
-  room.get('', { config: { role: 'viewer' } }, async (request, reply) => {
+export function overviewPages(scope: Api, deps: ApiDependencies): void {
+  scope.get('', { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
     const { days, currency = null } = querySchema.parse(request.query);
     const owner = { organizationId: context.organization.id, environment: context.environment };
@@ -64,7 +64,7 @@ function OverviewPage(props: OverviewPageProps) {
     <Frame
       context={context}
       title="Overview"
-      room="overview"
+      section="overview"
       actions={<WindowSwitch {...{ context, days, currency }} />}
     >
       <div class="stack">

@@ -26,8 +26,8 @@ const viewer = { config: { role: 'viewer' as const } };
 const paramsSchema = z.object({ id: z.string() });
 
 /** `/refunds/:id`: one refund with its payment and timeline. */
-export function detailPages(room: Api, deps: ApiDependencies): void {
-  room.get('/refunds/:id', viewer, async (request, reply) => {
+export function detailPages(scope: Api, deps: ApiDependencies): void {
+  scope.get('/refunds/:id', viewer, async (request, reply) => {
     const context = contextOf(request);
     const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
     const done = doneSentence(entered(request.query, 'done'));
@@ -35,7 +35,7 @@ export function detailPages(room: Api, deps: ApiDependencies): void {
     return sendPage(reply, <Detail context={context} detail={detail} notice={notice} />);
   });
 
-  room.get('/refunds/:id/state', viewer, async (request, reply) => {
+  scope.get('/refunds/:id/state', viewer, async (request, reply) => {
     const context = contextOf(request);
     const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
     return sendPart(reply, <State context={context} detail={detail} unfinished={null} />);
@@ -54,7 +54,7 @@ interface DetailProps {
 export function Detail({ context, detail, notice = null, unfinished = null }: DetailProps) {
   const { amount, currency } = detail.refund;
   return (
-    <Frame context={context} title={`Refund of ${inMoney(amount, currency)}`} room="refunds">
+    <Frame context={context} title={`Refund of ${inMoney(amount, currency)}`} section="refunds">
       <div class="stack">
         {notice}
         <State context={context} detail={detail} unfinished={unfinished} />
