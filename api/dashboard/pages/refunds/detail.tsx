@@ -63,7 +63,7 @@ export function Detail({ context, detail, notice = null, unfinished = null }: De
   );
 }
 
-/** After these it is uncertain what has moved for a refund, until the processor agrees. */
+/** After these events it is uncertain whether money moved, until a review agrees. */
 const uncertainEvents: ReadonlySet<string> = new Set<RefundEventType>([
   'review.flagged',
   'flag.dismissed',
@@ -88,7 +88,7 @@ function State({ context, detail, unfinished }: StateProps) {
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
   const isUncertain = refund.work?.flaggedAt != null || isUncertainAfter(events);
-  // One that has ended moves again when it is to be read once more.
+  // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
@@ -103,7 +103,7 @@ function State({ context, detail, unfinished }: StateProps) {
         <div class="columns">
           <RefundFacts refund={refund} who={who} />
           <PaymentFacts payment={payment}>
-            {/* While it is not known what has moved, it is not known what is left either. */}
+            {/* The remaining amount is unknown while the outcome is uncertain. */}
             {isUncertain ? null : <RefundMore context={context} payment={payment} />}
           </PaymentFacts>
         </div>

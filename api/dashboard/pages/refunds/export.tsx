@@ -73,7 +73,7 @@ function deliveriesUntilClose(scope: Api, { settings, closing }: ApiDependencies
   return deliveries;
 }
 
-/** Includes the user, so that nobody can read the progress of another user's export. */
+/** Includes the user, so that users cannot read the progress of each other's exports. */
 function nameOf({ user, organization, environment }: Context, run: string): string {
   return `${user.id}/${organization.id}/${environment}/${run.slice(0, 36)}`;
 }
