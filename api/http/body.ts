@@ -26,7 +26,7 @@ function parseBody(body: Buffer, contentEncoding = 'identity'): unknown {
   if (contentEncoding.toLowerCase() !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'Send the body without Content-Encoding.');
   }
-  if (!isUtf8(body)) throw new ServiceError('validation_error', 'body: not valid UTF-8.');
+  if (!isUtf8(body)) throw new ServiceError('validation_error', 'body: must be valid UTF-8.');
   const text = body.toString();
   if (text.trim() === '') return undefined;
   const reading = readStrictJson(text);
@@ -122,7 +122,7 @@ export const rawBody = fp<{ mediaType: string; limitKiB: number }>(
     // Errors thrown here go to the error handler of the surrounding instance.
     app.setErrorHandler<FastifyError>((cause) => {
       if (cause.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-        throw new ServiceError('payload_too_large', `body: larger than ${limitKiB} KiB.`, { cause });
+        throw new ServiceError('payload_too_large', `body: must be at most ${limitKiB} KiB.`, { cause });
       }
       if (cause.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
         throw new ServiceError('unsupported_media_type', `Send the body as ${mediaType}.`, { cause });

@@ -138,7 +138,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await press(page, 'Approve');
     await page.getByRole('heading', { name: 'Approve this refund?' }).waitFor();
     await confirm(page, 'Approve');
-    await page.getByText('Approved. It is sent now.').waitFor();
+    await page.getByText('Refund approved. It is being sent.').waitFor();
     await mark(page);
     await status(page, 'Completed');
     expect(await isMarked(page)).toBe(true);

@@ -290,7 +290,7 @@ async function findByKey(
 export function notKnown(cause: unknown): ServiceError {
   return new ServiceError(
     'internal_error',
-    'It is not known whether this was recorded. Retry with the same Idempotency-Key, or get or list refunds first.',
+    'The request may or may not have been recorded. Retry with the same Idempotency-Key, or list refunds before you retry.',
     { cause },
   );
 }

@@ -96,7 +96,7 @@ const latestDate = Date.UTC(9999, 11, 31);
 
 function check({ processor, currency, createdFrom, createdTo, amountFrom, amountTo }: RefundFilter): void {
   if (processor !== undefined && !processorNames.includes(processor)) {
-    throw invalid('processor', `unknown; use one of ${processorNames.join(', ')}.`);
+    throw invalid('processor', `must be one of: ${processorNames.join(', ')}.`);
   }
   if (currency !== undefined && !isCurrency(currency)) {
     throw invalid('currency', 'must be a lowercase currency code of ISO 4217, such as usd.');

@@ -174,7 +174,7 @@ test.each(named(ofOrganization.filter(({ access }) => access !== 'viewer')))(
     for (const role of roles.slice(0, roles.indexOf(row.access as Role))) {
       const page = await send(as(role), row);
       expect(page.status, role).toBe(403);
-      expect(page.text, role).toContain(`This requires the role ${row.access}`);
+      expect(page.text, role).toContain(`This requires the ${row.access} role.`);
     }
   },
 );
@@ -212,6 +212,6 @@ test.each(named(ofOrganization.filter(({ url }) => !url.endsWith('/leave'))))(
     const page = await send(as(row.access as Role), row);
     expect([200, 303, 400, 404, 409]).toContain(page.status);
     expect(String(page.headers.location)).not.toContain('/sign-in');
-    expect(page.text).not.toContain('This requires the role');
+    expect(page.text).not.toContain('This requires the');
   },
 );

@@ -76,7 +76,7 @@ function onRefund(
     (model) => `refund ${find(model)?.[0]}: ${words}`,
     async ({ model, world }) => {
       const found = find(model);
-      if (found === undefined) throw new RangeError('The model has no such refund');
+      if (found === undefined) throw new RangeError('Refund not found in the model');
       const [index, refund] = found;
       await act({ model, world, refund, index });
     },

@@ -60,7 +60,7 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     const { name } = querySchema.parse(request.query);
     const policies = await stored(context);
     const policy = policies.find((each) => each.name === name);
-    if (policy === undefined) throw new ServiceError('not_found', 'This policy does not exist.');
+    if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
     const basedOn = digestPolicies(policies);
     return sendForm(reply, { context, basedOn, replaces: policy.name, policy: enteredPolicyOf(policy) });
   });

@@ -102,7 +102,7 @@ function ofDecision({ kind, refund }: DecisionOutcome, word: DoneWord): Decision
   const status = statusWords[refund.status].toLowerCase();
   return {
     kind: 'too-late',
-    message: `The refund no longer awaits approval: it is ${status}. See the timeline.`,
+    message: `The refund is no longer awaiting approval: it is ${status}. See the timeline.`,
   };
 }
 
