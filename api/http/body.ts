@@ -26,7 +26,7 @@ function parseBody(body: Buffer, contentEncoding = 'identity'): unknown {
   if (contentEncoding.toLowerCase() !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'Send the body without Content-Encoding.');
   }
-  if (!isUtf8(body)) throw new ServiceError('validation_error', 'body: must be valid UTF-8.');
+  if (!isUtf8(body)) throw new ServiceError('validation_error', 'body: not valid UTF-8.');
   const text = body.toString();
   if (text.trim() === '') return undefined;
   const reading = readStrictJson(text);

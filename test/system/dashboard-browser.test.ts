@@ -156,7 +156,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await press(other, 'Reject');
     await other.getByLabel('Reason').fill('The parcel has arrived.');
     await confirm(other, 'Reject');
-    await other.getByText('It was never sent.').waitFor();
+    await other.getByText('Refund rejected. It was not sent.').waitFor();
     await status(page, 'Cancelled');
     expect(await isMarked(page)).toBe(true);
     await page.getByText('The parcel has arrived.').waitFor();

@@ -220,7 +220,7 @@ describe('a decision', () => {
     const { id } = await createdRefund(service, 'stripe', { transactionId: other.transactionId });
     await expect(
       resolve(await flag(id), 'completed', { externalRefundId: other.externalRefundId, force: true }),
-    ).rejects.toThrow(`is already ${other.id}`);
+    ).rejects.toThrow(`already belongs to ${other.id}`);
     expect((await rowOf(service, id)).leasedUntil).toBeNull();
   });
 
