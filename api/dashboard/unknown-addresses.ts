@@ -24,7 +24,7 @@ function pageErrorOf(refusal: ServiceError): ServiceError {
   if (refusal.code !== 'method_not_allowed') return refusal;
   return new ServiceError(
     'method_not_allowed',
-    'This address only accepts a form. Start from the dashboard.',
+    'This URL only accepts form submissions. Start from the dashboard.',
   );
 }
 

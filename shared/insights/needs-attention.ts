@@ -87,7 +87,7 @@ async function readFailedReconciliations(db: Database, owner: RefundOwner): Prom
     ORDER BY account.processor`;
 }
 
-/** Where to look; what is left out does not restrict. */
+/** Limits what is read. A missing field does not limit. */
 export interface AttentionScope {
   organizationId?: string;
   environment?: Environment;

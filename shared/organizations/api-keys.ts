@@ -86,7 +86,7 @@ export async function revokeApiKey(
   return await deps.db.$transaction(async (tx) => {
     const key = await tx.apiKey.findUnique({ where: { id: keyId } });
     if (key === null || !isAmong(key, request)) {
-      throw new ServiceError('not_found', `No such key: ${keyId}`);
+      throw new ServiceError('not_found', `API key not found: ${keyId}`);
     }
     const { organizationId, environment, lastFour } = key;
     const { count } = await tx.apiKey.updateMany({

@@ -64,7 +64,7 @@ async function requireCode(
   );
   if (result.kind === 'locked') throw lockedError(result);
   if (result.kind === 'wrong') {
-    throw new ServiceError('validation_error', 'code: is incorrect. Copy it from the log of the API.');
+    throw new ServiceError('validation_error', 'code: is incorrect. Copy it from the API log.');
   }
 }
 

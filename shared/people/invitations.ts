@@ -97,7 +97,7 @@ export async function revokeInvitation(
   await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
     const invitation = await tx.invitation.findFirst({ where: { id, organizationId } });
-    if (invitation === null) throw new ServiceError('not_found', 'No such invitation of this organization.');
+    if (invitation === null) throw new ServiceError('not_found', 'Invitation not found.');
     const { email, role, acceptedAt, revokedAt } = invitation;
     await requireManaging(tx, organizationId, acting, [role]);
     if (revokedAt !== null) return;

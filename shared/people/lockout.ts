@@ -107,7 +107,7 @@ export async function forgetFailures(db: DatabaseTransaction, subject: LockoutSu
 
 /** The error for a locked subject. */
 export function lockedError({ retryAfterSeconds }: { retryAfterSeconds: number }): ServiceError {
-  const message = `Too many wrong attempts. Try again in ${retryAfterSeconds} seconds.`;
+  const message = `Too many failed attempts. Try again in ${retryAfterSeconds} seconds.`;
   return new ServiceError('rate_limited', message, { retryAfterSeconds });
 }
 

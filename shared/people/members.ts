@@ -87,7 +87,7 @@ export async function findMember(
 }
 
 function memberNotFound(): ServiceError {
-  return new ServiceError('not_found', 'No such member of this organization.');
+  return new ServiceError('not_found', 'Member not found.');
 }
 
 /** Stores a membership of an existing user, with the audit entry. */

@@ -15,8 +15,8 @@ export type SignInDependencies = Pick<PasswordDependencies, 'db' | 'clock' | 'ha
   RefusalLog & { settings: { ENCRYPTION_KEY: string } };
 
 /**
- * Checks an email address and a password. Five consecutive failures lock the address for 30 s, each further one doubles
- * that up to an hour; meanwhile the correct password is refused too. Known browsers are counted separately.
+ * Checks an email address and a password. Five consecutive failures lock the address for 30 s, and each further failure
+ * doubles that, up to an hour. While locked, the correct password is refused too. Known browsers are counted separately.
  * @param request.browser the known-browser cookie.
  * @throws ServiceError service_unavailable when too many people sign in at once; the attempt is not counted.
  */
@@ -53,7 +53,7 @@ const separator = '~';
  * Adds a user to a known-browser cookie. Each user has a token `tag.name.expiry.signature`: a hash of the user id, a
  * random name, and a signature that binds both to the user and the current password. It grants no access; it only keeps
  * other people's wrong passwords from locking this browser out.
- * @param cookie the present value, which may be anything.
+ * @param cookie the current cookie, which may contain anything.
  */
 export function addKnownBrowser(deps: SigningDependencies, cookie: string, proof: Proof): string {
   const tag = tagOf(deps, proof.userId);
@@ -75,7 +75,7 @@ function findKnownBrowser(deps: SigningDependencies, cookie: string, proof: Proo
   return Number(expiry) > deps.clock.now().getTime() ? name : null;
 }
 
-/** The well-formed tokens: a cookie may contain anything, and is sent back. */
+/** The well-formed tokens of a cookie, which may contain anything. */
 function tokensIn(cookie: string): string[] {
   const tokens = cookie.split(separator, maxUsers);
   return tokens.filter((token) => /^[\w-]{16}\.[\w-]{22}\.\d{1,16}\.[\w-]{43}$/.test(token));
@@ -96,7 +96,7 @@ function signatureOf(
   return createHmac('sha256', keyOf(deps)).update(bound).digest('base64url');
 }
 
-/** A separate key, so that no other signature is valid here. */
+/** A key of its own, so that signatures made for other purposes are invalid here. */
 function keyOf({ settings }: SigningDependencies): Buffer {
   const encryptionKey = Buffer.from(settings.ENCRYPTION_KEY, 'base64');
   return Buffer.from(hkdfSync('sha256', encryptionKey, '', 'dashboard known browsers', 32));

@@ -37,8 +37,8 @@ interface Evaluation {
 }
 
 /**
- * Decides about a refund by the first policy that matches, in order of priority and then of name. Without such a policy,
- * whatever remains of the payment can be refunded. Pure: the same facts give the same verdict.
+ * Decides about a refund by the first matching policy, ordered by priority, then name. If none matches, the remaining
+ * amount of the payment can be refunded. Pure: the same facts give the same verdict.
  * @throws RangeError when the transaction's currency is not in ISO 4217.
  */
 export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts): PolicyVerdict {
@@ -103,7 +103,7 @@ export function unknownTransaction(transactionId: string, initiatedBy: Initiated
   return ineligible(reason, initiatedBy);
 }
 
-/** The verdict on a payment that cannot be refunded whatever the policies say, such as one that was charged back. */
+/** The verdict on a payment that no policy can make refundable, such as one that was charged back. */
 export function ineligible(reason: string, initiatedBy: InitiatedBy): PolicyVerdict {
   return {
     eligible: false,

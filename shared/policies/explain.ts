@@ -68,7 +68,7 @@ export function allowedReason(
   approvalRequired: boolean,
 ): string {
   const by = deadline === null ? '' : ` by ${deadline.toISOString()}`;
-  const approval = approvalRequired ? ' It then awaits approval.' : '';
+  const approval = approvalRequired ? ' It will require approval.' : '';
   if (amount === null) {
     const upTo = formatAmount(maximum, balance.currency);
     return `This payment can be refunded. Create a refund of at most ${upTo}${by}.${approval}`;
@@ -82,7 +82,7 @@ export function fullyRefundedReason(balance: Balance): string {
   return `This payment of ${original} is already fully refunded, or its refunds are in progress. No further refund is needed.`;
 }
 
-const askForException = 'Ask an administrator of the organization if this payment deserves an exception.';
+const askForException = 'Ask an administrator of the organization for an exception.';
 
 /** Why a final sale is not refunded. */
 export function finalSaleReason(policy: Policy): string {
@@ -130,5 +130,5 @@ export function limitReason(
   const whole = describeCap(policy, cap.kind, currency);
   if (amount === null || cap.left === 0n) return `Nothing is left of ${whole}. ${askForException}`;
   const left = formatAmount(cap.left, currency);
-  return `${formatAmount(amount, currency)} is more than the ${left} left of ${whole}. Ask for at most ${left}.`;
+  return `${formatAmount(amount, currency)} is more than the ${left} left of ${whole}. Request at most ${left}.`;
 }

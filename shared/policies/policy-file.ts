@@ -51,7 +51,7 @@ const uploadSchema = z
   .superRefine((file, context) => {
     const policies = policiesIn(file);
     if (policies.length > maxPolicies) {
-      const message = `must have ${maxPolicies} policies at most: join or remove some`;
+      const message = `must have at most ${maxPolicies} policies: combine or remove some`;
       context.addIssue({ code: 'custom', path: ['policies'], message });
       return;
     }

@@ -138,7 +138,7 @@ export const policySchema = policyRulesSchema.extend({
     .trim()
     .refine(isStorable, { error: unstorableMessage })
     .min(1, { error: 'must not be empty' })
-    .max(100, { error: 'must have 100 characters at most' }),
+    .max(100, { error: 'must have at most 100 characters' }),
   /** The lowest number is checked first. */
   priority: z
     .int({ error: priorityMessage })

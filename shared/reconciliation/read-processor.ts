@@ -44,7 +44,7 @@ export async function readWithRetries<T>(
     await keepRun(deps.db, deps.settings, run);
     const answer = await read(options);
     if (answer.kind === 'found' || answer.kind === 'not-found') return answer;
-    if (answer.kind === 'misconfigured') throw stopped(answer.failure, 'refuses the credentials');
+    if (answer.kind === 'misconfigured') throw stopped(answer.failure, 'rejected the credentials');
     if (attempt === maxAttempts) throw stopped(answer.failure, `did not answer ${maxAttempts} attempts`);
     await pause(context, pauseMs(deps, attempt, answer.retryAfterMs), answer.failure);
   }

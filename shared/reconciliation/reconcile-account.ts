@@ -174,7 +174,7 @@ async function confirm(
     processor.getRefund(externalRefundId, referenceTo(ours), options),
   );
   const theirs = answer.kind === 'found' ? answer.value : null;
-  // That an extra refund is gone says nothing about ours.
+  // A missing extra refund says nothing about ours.
   if (theirs === null && ours.externalRefundId !== externalRefundId) return null;
   return compare(theirs, ours, await serviceTime(deps.db));
 }
@@ -202,7 +202,7 @@ async function recordMadeElsewhere(
   }
 }
 
-/** Reads a payment again, once per run. @returns what is left of it; null when the processor does not have it. */
+/** Reads a payment again, once per run. @returns the remaining amount; null when the processor does not have it. */
 async function readPaymentOnce(
   context: RunContext,
   transactionId: string,

@@ -54,7 +54,7 @@ export async function beginRun(
     await tx.$executeRaw`SELECT id FROM processor_account WHERE id = ${account.id} FOR NO KEY UPDATE`;
     if (actor === scheduleActor && !(await isAccountDue(tx, account, now, settings))) return null;
     await tx.$executeRaw`
-      UPDATE reconciliation_run SET finished_at = ${now}, claimed_until = NULL, failure = 'The process died.'
+      UPDATE reconciliation_run SET finished_at = ${now}, claimed_until = NULL, failure = 'The process was killed.'
       WHERE account_id = ${account.id} AND finished_at IS NULL
         AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
     await tx.$executeRaw`

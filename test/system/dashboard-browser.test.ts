@@ -139,7 +139,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await press(page, 'Approve');
     await page.getByRole('heading', { name: 'Approve this refund?' }).waitFor();
     await confirm(page, 'Approve');
-    await page.getByText('Approved. It is sent now.').waitFor();
+    await page.getByText('Refund approved. It is being sent.').waitFor();
     await mark(page);
     await status(page, 'Completed');
     expect(await isMarked(page)).toBe(true);
@@ -157,7 +157,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await press(other, 'Reject');
     await other.getByLabel('Reason').fill('The parcel has arrived.');
     await confirm(other, 'Reject');
-    await other.getByText('It was never sent.').waitFor();
+    await other.getByText('Refund rejected. It was not sent.').waitFor();
     await status(page, 'Cancelled');
     expect(await isMarked(page)).toBe(true);
     await page.getByText('The parcel has arrived.').waitFor();

@@ -142,9 +142,9 @@ export function absent(context: OutcomeContext): StepOutcome {
     const detail = { conclusiveAt: conclusiveAt.toISOString() };
     return { moves: [{ to: 'processing', type: 'lookup.inconclusive', detail }], dueInMs: missingMs };
   }
-  // An attempt whose worker died was not applied.
+  // The attempt of the killed worker was not applied.
   const attempt = { outcome: 'unavailable' } as const;
-  if (isPastDeadline(context)) return { ...givenUp('it has no such refund'), attempt };
+  if (isPastDeadline(context)) return { ...givenUp('refund not found'), attempt };
   return {
     moves: [{ to: 'processing', type: 'lookup.absent' }],
     attempt,
@@ -174,7 +174,7 @@ export function unanswered(
 export function stepFailed(context: OutcomeContext): StepOutcome {
   const failure = {
     code: 'step_failed',
-    message: 'The answer of the processor could not be recorded. See the log of the worker.',
+    message: "The processor's answer could not be recorded. See the worker log.",
   };
   switch (context.claim.step) {
     case 'send':
@@ -204,8 +204,8 @@ export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: 
 }
 
 /**
- * The state of a refund at the processor. A refund of another amount or currency than requested is flagged, never completed;
- * one that moved nothing has ended, whatever its amount.
+ * The outcome of reading a refund from the processor. One with another amount or currency than requested is flagged, never
+ * completed; one that moved no money has ended, with any amount.
  */
 export function stateRead(context: OutcomeContext, found: ProcessorRefund): StepOutcome {
   if (!isLive(found)) return settled(found);
@@ -273,7 +273,7 @@ export function flagged(
 
 /** The refund could not be sent before the retry deadline. */
 function givenUp(lastMessage: string): StepOutcome {
-  const message = `The processor could not be reached in time; it last said: ${lastMessage}`;
+  const message = `The processor could not be reached before the retry deadline. Last error: ${lastMessage}`;
   return failed({ code: 'processor_unavailable', message });
 }
 
@@ -302,7 +302,7 @@ function mismatchOf(refund: Refund, found: ProcessorRefund): Flag | null {
   return { reason: 'amount_differs', facts: factsOf(refund, found) };
 }
 
-/** The payment was read. The refund goes on, unless it does not fit and has failed, so that its lease is lost. */
+/** The payment was read. The refund continues, unless it exceeds the payment and has failed, which ended its lease. */
 export function paymentStored(context: OutcomeContext, { amount }: Pick<Payment, 'amount'>): StepOutcome {
   if (amount !== null) return { moves: [], dueInMs: 0, consecutiveFailures: 0 };
   // The amount could not be stored. The pause keeps the payment from being read in a loop.

@@ -18,8 +18,8 @@ import type { StepContext } from './steps.ts';
 const retryAttempt = 6;
 
 /**
- * Reads a refund that has ended here once more, because something says that its state at the processor has changed. A
- * completed refund whose money came back becomes failed; every other discrepancy is flagged, and nothing goes backwards.
+ * Reads a finished refund from the processor again after a requested resync. A completed refund that was reversed becomes
+ * failed; every other discrepancy is flagged.
  */
 export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
   const { deps, claim, processor, settings } = context;
@@ -96,11 +96,11 @@ async function wasForced(db: Database, { id }: Refund): Promise<boolean> {
   return (lastMove?.detail as { forced?: boolean } | undefined)?.forced === true;
 }
 
-/** The money came back: the refund fails, and its amount can be refunded again. */
+/** The processor reversed the refund: it fails, and its amount can be refunded again. */
 function reversed(found: ProcessorRefund): StepOutcome {
   const { code, message } = found.failure ?? {
     code: 'reversed',
-    message: `The processor reports the refund as ${found.processorStatus}: the money came back.`,
+    message: `The processor reversed the refund (status: ${found.processorStatus}).`,
   };
   return {
     moves: [{ to: 'failed', type: 'refund.failed', detail: { ...describe(found), code, message } }],

@@ -52,7 +52,7 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
 
 /**
  * Sends a refund that is not at the processor. The claim has recorded the attempt and its unknown outcome, so no worker sends
- * again without a lookup, whatever happens from here on.
+ * again without a lookup, even if this one is killed.
  * @param since when the claim was requested, as `performance.now()`: the deadline of the call counts from there, so that a
  * process that was suspended, and may have lost its lease, does not send.
  */

@@ -100,7 +100,7 @@ async function run(options: RunOptions): Promise<void> {
     if (reports.some(({ needsAttentionCount }) => needsAttentionCount > 0))
       process.exitCode = needsAttentionCode;
     if (reports.some(({ run: { failure } }) => failure !== null)) {
-      throw new CommandError('Not every comparison finished. Run it again.');
+      throw new CommandError('Reconciliation is incomplete. Run it again.');
     }
   });
 }
@@ -133,7 +133,7 @@ async function runOne(
   const done = await reconcileAccount(deps, { account, window, actor, signal });
   if (done !== null) return await loadReport(deps.db, done.id);
   throw new CommandError(
-    `The ${account.environment} ${account.processor} account is already being compared. Try again in a minute.`,
+    `The ${account.environment} ${account.processor} account is already being reconciled. Try again in a minute.`,
   );
 }
 

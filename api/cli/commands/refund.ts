@@ -69,7 +69,7 @@ function addReadingCommands(refund: Command): void {
 function reportDecision({ kind, refund }: DecisionOutcome, done: string, consequence: string): void {
   if (kind === 'not-pending') {
     throw new CommandError(
-      `${refund.id} does not await approval: its status is ${refund.status}. Nothing was changed.`,
+      `${refund.id} is not awaiting approval: its status is ${refund.status}. Nothing was changed.`,
     );
   }
   explain(`${done} ${refund.id}: ${consequence}.`);

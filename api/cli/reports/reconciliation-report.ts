@@ -33,7 +33,7 @@ const withReport = {
 /** @throws CommandError for an unknown id. */
 export async function loadReport(db: Database, id: string): Promise<RunReport> {
   const row = await db.reconciliationRun.findUnique({ where: { id }, include: withReport });
-  if (row === null) throw new CommandError(`No such run: ${id}`);
+  if (row === null) throw new CommandError(`Run not found: ${id}`);
   return reportOf(row);
 }
 

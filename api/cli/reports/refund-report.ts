@@ -16,7 +16,7 @@ export async function loadRefund(db: Database, id: string): Promise<RefundInFull
     where: { id },
     include: { work: true, attempts: { orderBy: { number: 'desc' } } },
   });
-  if (refund === null) throw new CommandError(`No such refund: ${id}`);
+  if (refund === null) throw new CommandError(`Refund not found: ${id}`);
   return refund;
 }
 

@@ -118,7 +118,7 @@ async function requireRole(
   if (mayAct(role, required)) return membership;
   throw new ServiceError(
     'insufficient_scope',
-    `This requires the role ${required}; yours is ${role}. An admin or owner of ${organizationName} can change it.`,
+    `This requires the ${required} role. Your role is ${role}. An admin or owner of ${organizationName} can change it.`,
   );
 }
 

@@ -16,8 +16,8 @@ export interface Visitor {
 }
 
 /**
- * Adds sessions to this scope: a random id in a cookie that scripts cannot read, everything else in the database. Nobody
- * gets a session before signing in.
+ * Adds sessions to this scope: a random id in a cookie that scripts cannot read, everything else in the database. There
+ * is no session before sign-in.
  */
 export async function enableSessions(scope: FastifyInstance, deps: Dependencies): Promise<void> {
   await scope.register(cookie);
@@ -83,7 +83,7 @@ export async function beginSession(
   const { 'user-agent': userAgent = 'Unknown browser' } = request.headers;
   Object.assign(request.session, { userId: proof.userId, beginning: { proof }, userAgent, ip: request.ip });
   try {
-    // A new id, so that nobody who knew the old one has access.
+    // A new id prevents session fixation.
     await request.session.regenerate([...userFields]);
   } catch (error) {
     // Without them the library does not store the session.

@@ -18,14 +18,14 @@ const sections: readonly { section: Section; label: string; path: string; key: s
 export interface FrameProps {
   context: Context;
   title: string;
-  room: Section;
+  section: Section;
   /** Shown beside the title. */
   actions?: ComponentChildren;
   children: ComponentChildren;
 }
 
 /** A page of an organization, with the navigation and the switch between test and live. */
-export function Frame({ context, title, room, actions, children }: FrameProps) {
+export function Frame({ context, title, section, actions, children }: FrameProps) {
   const { base, environment, organization } = context;
   return (
     <Document title={`${title} · ${organization.name}`} environment={environment}>
@@ -37,7 +37,7 @@ export function Frame({ context, title, room, actions, children }: FrameProps) {
           <a class="brand" href={base}>
             {organization.name}
           </a>
-          <EnvironmentSwitch context={context} room={room} />
+          <EnvironmentSwitch context={context} section={section} />
           <PersonMenu context={context} />
         </header>
         <nav class="nav" aria-label="Main">
@@ -46,7 +46,7 @@ export function Frame({ context, title, room, actions, children }: FrameProps) {
               <li key={each}>
                 <a
                   href={`${base}${path}`}
-                  aria-current={each === room ? 'page' : undefined}
+                  aria-current={each === section ? 'page' : undefined}
                   data-key={key}
                   title={`${label} (g ${key})`}
                 >
@@ -74,8 +74,8 @@ export function Frame({ context, title, room, actions, children }: FrameProps) {
 }
 
 /** Switches between test data, which never moves money, and live data. */
-function EnvironmentSwitch({ context, room }: { context: Context; room: Section }) {
-  const path = sections.find(({ section }) => section === room)?.path ?? '';
+function EnvironmentSwitch({ context, section }: { context: Context; section: Section }) {
+  const path = sections.find(({ section: each }) => each === section)?.path ?? '';
   return (
     <nav class="switch" aria-label="Environment">
       {(['test', 'live'] as const).map((environment) => (

@@ -103,7 +103,7 @@ function SignIn({ next, done, email, problems }: SignInProps) {
           Sign in
         </button>
       </form>
-      <p class="small muted">Forgot your password? Ask the operator of this installation to reset it.</p>
+      <p class="small muted">Forgot your password? Ask your administrator to reset it.</p>
     </Gate>
   );
 }

@@ -41,8 +41,8 @@ const operable: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The access that a route of the board requires; null for a route that nobody may use: those that empty, pause or change
- * a queue, and any that a later version of the library adds.
+ * The access that a route of the board requires; null for a forbidden route: those that empty, pause or change a queue,
+ * and any that a later version of the library adds.
  * @param path as registered, below the prefix of the board: `/api/queues/:queueName/promote`.
  */
 export function requiredAccess(method: string, path: string): Exclude<BoardAccess, 'none'> | null {
@@ -66,7 +66,7 @@ function accessOf(role: Role | null): BoardAccess {
 
 /** The error for a viewer who retries or promotes a job. */
 export function operatorRequired(): ServiceError {
-  return new ServiceError('insufficient_scope', 'Retrying and promoting jobs requires the role operator.');
+  return new ServiceError('insufficient_scope', 'Retrying and promoting jobs requires the operator role.');
 }
 
 /** A retry or promotion that a user requests. */

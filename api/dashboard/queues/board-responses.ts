@@ -36,7 +36,7 @@ export function boardError(error: Error & { code?: unknown }): Error {
   }
   // The board decodes some parameters twice.
   if (error instanceof URIError) {
-    return new ServiceError('validation_error', 'The address is malformed.', { cause: error });
+    return new ServiceError('validation_error', 'The URL is invalid.', { cause: error });
   }
   return error;
 }

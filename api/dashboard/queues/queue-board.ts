@@ -39,8 +39,8 @@ export interface QueueBoardOptions {
 }
 
 /**
- * Serves the queue board at /dashboard/queues. board-access.ts lists what is allowed; everything else that the board can
- * do is refused, whatever its pages offer.
+ * Serves the queue board at /dashboard/queues. board-access.ts lists what is allowed; all other actions are
+ * refused, even if the board's pages offer them.
  *
  * `app` handles ServiceErrors. It must not require a CSRF token, which the board's pages do not send, nor have
  * `reply.view` or `reply.sendFile`, which the board adds.

@@ -35,7 +35,7 @@ export async function approveRefund(
     where: { refundId_seq: { refundId: refund.id, seq: 1 } },
   });
   if (!mayApprove(request, actor)) {
-    const message = 'You requested this refund, so another person has to approve it. You can reject it.';
+    const message = 'You requested this refund, so someone else must approve it. You can reject it.';
     throw new ServiceError('insufficient_scope', message);
   }
   const move: Decision = {

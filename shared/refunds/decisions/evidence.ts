@@ -75,7 +75,10 @@ async function readNamed(
   const ours = refunds.filter(({ id, refundId }) => refundId === refund.id || id === refund.externalRefundId);
   const another = ours.find((each) => each.id !== named && isLive(each));
   if (another !== undefined) {
-    return { kind: 'unclear', message: `The processor has ${another.id} for this refund besides ${named}.` };
+    return {
+      kind: 'unclear',
+      message: `The processor has a second refund, ${another.id}, besides ${named}.`,
+    };
   }
   if (theirs.refundId === refund.id || isUnsent(claim)) return { kind: 'found', refund: theirs };
   return (await inconclusive(deps, claim)) ?? { kind: 'found', refund: theirs };
@@ -116,7 +119,7 @@ async function inconclusive(
 ): Promise<Evidence | null> {
   const conclusiveAt = lookupConclusiveAt(deps.settings, refund, work, attempt);
   if (conclusiveAt <= (await serviceTime(deps.db))) return null;
-  const message = `The processor does not show it yet. A lookup is proof from ${conclusiveAt.toISOString()} on.`;
+  const message = `The processor does not show the refund yet. A lookup is conclusive from ${conclusiveAt.toISOString()}.`;
   return { kind: 'unclear', message };
 }
 

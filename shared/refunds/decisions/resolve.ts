@@ -137,13 +137,13 @@ function checkResolution(refund: Refund, asked: Resolution): Resolution {
   const { status, externalRefundId } = asked;
   const reason = readGivenReason(asked.reason);
   if (externalRefundId !== null && !/^[\x21-\x7e]{1,255}$/.test(externalRefundId)) {
-    throw new ServiceError('validation_error', "processor refund: must be the processor's own id.");
+    throw new ServiceError('validation_error', 'processor refund: must be the ID at the processor.');
   }
   if (status !== 'completed' && externalRefundId !== null) {
-    throw new ServiceError('validation_error', 'processor refund: only a completed refund has one.');
+    throw new ServiceError('validation_error', 'processor refund: allowed only for a completed refund.');
   }
   if (status === 'completed' && externalRefundId === null && refund.externalRefundId === null) {
-    throw new ServiceError('validation_error', 'processor refund: must name the refund that completed.');
+    throw new ServiceError('validation_error', 'processor refund: enter the ID of the completed refund.');
   }
   return { ...asked, reason };
 }
@@ -224,7 +224,10 @@ async function refuseTaken(
     where: { organizationId, environment, processor, externalRefundId, id: { not: refund.id } },
   });
   if (other === null) return;
-  throw new ServiceError('validation_error', `processor refund: ${externalRefundId} is already ${other.id}.`);
+  throw new ServiceError(
+    'validation_error',
+    `processor refund: ${externalRefundId} already belongs to ${other.id}.`,
+  );
 }
 
 function changeOf({ status, reason, externalRefundId, evidence }: Decision): NonNullable<Move['change']> {

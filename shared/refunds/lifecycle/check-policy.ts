@@ -67,7 +67,7 @@ export async function examinePayment(
     case 'unreachable':
       throw new ServiceError(
         'service_unavailable',
-        `${processor} cannot be reached to read this transaction. Retry in a few seconds. Its last error: ${found.failure.message}`,
+        `${processor} could not be reached to read this transaction. Retry in a few seconds. Last error: ${found.failure.message}`,
         { retryAfterSeconds: 5 },
       );
     case 'misconfigured':

@@ -16,7 +16,7 @@ export async function flagExtraRefund(
   facts: Facts,
   actor: string,
 ): Promise<boolean> {
-  // Every move holds one of these locks, so the status is still the same when the flag is written.
+  // Every status change takes one of these locks, so the status cannot change before the flag is written.
   await lockPayment(tx, refund);
   await tx.$queryRaw`SELECT 1 FROM refund_work WHERE refund_id = ${refund.id} FOR UPDATE`;
   const flag = { reason: 'extra_refund', facts } as const;

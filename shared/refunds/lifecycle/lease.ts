@@ -21,10 +21,10 @@ export async function renewLease(
 export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'attempt' | 'now'>;
 
 /**
- * Claims a flagged refund, whatever its status, for a person's decision: what a worker that is late learns is refused
- * from then on, and none begins before the decision is made or the lease is over. When it is due does not change.
- * @param flaggedAt of the flag that the person has seen.
- * @returns null when another lease lives, or it is not flagged so any more.
+ * Claims a flagged refund in any status for a person's decision. From then on, results of earlier claims are rejected, and
+ * no worker claims it until the decision is recorded or the lease expires. The due time does not change.
+ * @param flaggedAt the time of the flag that the person has seen.
+ * @returns null when another lease is active or the flag has changed.
  */
 export async function claimFlagged(
   { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,

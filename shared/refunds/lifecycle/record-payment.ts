@@ -152,7 +152,7 @@ function problemOf(
     return { code: 'already_refunded', message: 'The transaction has already been refunded in full.' };
   return {
     code: 'amount_too_large',
-    message: `The transaction has ${formatAmount(left, facts.currency)} left to refund; the amount is more than that.`,
+    message: `The transaction has ${formatAmount(left, facts.currency)} left to refund, less than the requested amount.`,
   };
 }
 

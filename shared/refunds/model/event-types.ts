@@ -1,4 +1,4 @@
-/** Everything that a timeline tells; each has its words in api/dashboard/pages/refunds/timeline.tsx. */
+/** The event types of a timeline. api/dashboard/pages/refunds/timeline.tsx has their texts. */
 export type RefundEventType =
   | 'refund.created'
   | 'refund.approval_required'

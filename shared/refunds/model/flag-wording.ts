@@ -33,7 +33,7 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
   no_answer: (facts, processor) => ({
     title: 'No answer',
     summary: `${processor} has this refund, but its state cannot be read. ${lastAnswer(facts)}`,
-    advice: `Recheck it once ${processor} works again.`,
+    advice: `Recheck it once ${processor} is available again.`,
   }),
   amount_differs: (facts, processor) => ({
     title: 'Amount differs',
@@ -50,7 +50,7 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
     summary:
       `Marked ${facts.status} here, but ${processor} shows ${facts.externalRefundId} as ${facts.processorStatus}. ` +
       `The customer may have received ${theirAmount(facts)}.`,
-    advice: `Do not refund it again before you know who has the money. Recheck after fixing it in ${processor}, or dismiss.`,
+    advice: `Do not refund it again until you know whether the customer has the money. Recheck after fixing it in ${processor}, or dismiss.`,
   }),
   reversed_there: (facts, processor) => ({
     title: 'Reversed at the processor',
@@ -60,7 +60,7 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
   extra_refund: (facts, processor) => ({
     title: 'Second refund',
     summary:
-      `${processor} has another refund under the name of this one: ${facts.externalRefundId}, ${theirAmount(facts)}, ` +
+      `${processor} has a second refund for this one: ${facts.externalRefundId}, ${theirAmount(facts)}, ` +
       `${facts.processorStatus}. The customer may be paid twice.`,
     advice:
       facts.status === 'pending'

@@ -36,7 +36,7 @@ export function openRefundReads(reads: Reads): RefundReads {
 
 /**
  * Reads a refund for a client.
- * @throws ServiceError not_found for an id that is unknown, malformed or another owner's, all alike.
+ * @throws ServiceError not_found for an id that is unknown, malformed or another owner's.
  */
 export async function readRefund(
   { byId }: RefundReads,
@@ -84,7 +84,7 @@ async function readPage(
 
 /**
  * Loads a refund with its open work.
- * @throws ServiceError not_found for an id that is unknown, malformed or another owner's, all alike.
+ * @throws ServiceError not_found for an id that is unknown, malformed or another owner's.
  */
 export async function findOwnRefund(
   db: Database,
@@ -99,7 +99,7 @@ export async function findOwnRefund(
 }
 
 function notFound(): ServiceError {
-  return new ServiceError('not_found', 'No such refund.');
+  return new ServiceError('not_found', 'Refund not found.');
 }
 
 /** The environments of an organization's refunds, by id. Other ids are left out. */

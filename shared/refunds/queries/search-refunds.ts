@@ -69,7 +69,7 @@ export async function countRefunds(
   return capped(row?.count ?? 0, cap);
 }
 
-/** What a count that stopped one beyond the cap says. */
+/** The capped count. `counted` may be up to one more than `cap`. */
 function capped(counted: number, cap: number): CappedCount {
   return { count: Math.min(counted, cap), atLeast: counted > cap };
 }

@@ -114,7 +114,7 @@ describe('errors are reported in one line with exit code 1', () => {
     const results = await Promise.all(commands.map((command) => admin(command)));
     for (const result of results) {
       expect(result).toMatchObject({ code: 1, stdout: '' });
-      expect(onlyLine(result.stderr)).toMatch(/^No such (organization|key|refund): \w+_missing$/);
+      expect(onlyLine(result.stderr)).toMatch(/^(Organization|API key|Refund) not found: \w+_missing$/);
     }
   });
 

@@ -105,7 +105,7 @@ describe('reconciliation run', () => {
     const { code, stdout, stderr } = await run(...stripeTest);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^result +not finished: The processor asks for a pause of \d+ seconds/m);
-    expect(stderr).toMatch(/^Not every comparison finished\. Run it again\.$/m);
+    expect(stderr).toMatch(/^Reconciliation is incomplete\. Run it again\.$/m);
     await throttle(null);
     expect((await rowOf(service, id)).status).toBe('completed');
   });
@@ -126,7 +126,7 @@ describe('reconciliation run', () => {
     await service.deps.db.reconciliationRun.create({ data });
     const { code, stderr } = await run(...stripeTest);
     expect(code).toBe(1);
-    expect(onlyLine(stderr)).toContain('already being compared');
+    expect(onlyLine(stderr)).toContain('already being reconciled');
     await service.deps.db.reconciliationRun.update({
       where: { id: data.id },
       data: { finishedAt: new Date() },
@@ -145,8 +145,8 @@ describe('reconciliation run', () => {
 
   test('rejects unknown organizations and runs', async () => {
     const unknown = await admin(['reconciliation', 'run', '--organization', 'org_unknown']);
-    expect(unknown).toMatchObject({ code: 1, stderr: 'No such organization: org_unknown\n' });
+    expect(unknown).toMatchObject({ code: 1, stderr: 'Organization not found: org_unknown\n' });
     const show = await admin(['reconciliation', 'show', 'rec_unknown']);
-    expect(show).toMatchObject({ code: 1, stderr: 'No such run: rec_unknown\n' });
+    expect(show).toMatchObject({ code: 1, stderr: 'Run not found: rec_unknown\n' });
   });
 });

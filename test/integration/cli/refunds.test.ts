@@ -63,7 +63,7 @@ describe('a refund that awaits approval', () => {
     expect(rejected.code, rejected.stderr).toBe(0);
     const late = await admin(['refund', 'approve', refund.id]);
     expect(late.code).toBe(1);
-    expect(onlyLine(late.stderr)).toContain('does not await approval: its status is cancelled');
+    expect(onlyLine(late.stderr)).toContain('is not awaiting approval: its status is cancelled');
     expect((await rowOf(service, refund.id)).status).toBe('cancelled');
     expect(await movedFor(refund)).toBe(0);
     const [payment] = await service.deps.db.payment.findMany({

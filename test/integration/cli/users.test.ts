@@ -98,7 +98,7 @@ describe('the user commands', () => {
     expect(await user('remove', email)).toMatchObject({ code: 0, stdout: '' });
     const again = await user('remove', email);
     expect(again.code).toBe(1);
-    expect(onlyLine(again.stderr)).toBe('No such member of this organization.');
+    expect(onlyLine(again.stderr)).toBe('Member not found.');
     const { db } = service.deps;
     const where = { organizationId: service.organization.id, role: 'owner' } as const;
     const { user: owner } = await db.membership.findFirstOrThrow({ where, include: { user: true } });
@@ -109,7 +109,7 @@ describe('the user commands', () => {
 
   test('reject an unknown organization, role or option', async () => {
     const missing = ['user', 'list', '--organization', 'org_missing'];
-    expect(onlyLine((await admin(missing)).stderr)).toBe('No such organization: org_missing');
+    expect(onlyLine((await admin(missing)).stderr)).toBe('Organization not found: org_missing');
     expect((await add(newEmail(), 'king')).code).toBe(2);
     expect((await user('add', newEmail(), '--role', 'viewer', '--password', 'secret')).code).toBe(2);
   });

@@ -9,7 +9,7 @@ import { useService } from '../../support/use-service.ts';
 /** Who may use a route: everyone, signed-in users, or members of the organization with at least this role. */
 type Access = 'everyone' | 'signed in' | Role;
 
-const room = '/dashboard/:organizationId/:environment';
+const base = '/dashboard/:organizationId/:environment';
 
 /** Every route except those of the queue board, which has its own table. An unlisted one fails the first test. */
 const table: Record<string, Access> = {
@@ -25,41 +25,41 @@ const table: Record<string, Access> = {
   'POST /dashboard/you/password': 'signed in',
   'POST /dashboard/you/sessions/end-others': 'signed in',
   'POST /dashboard/you/sessions/:id/end': 'signed in',
-  [`GET ${room}`]: 'viewer',
-  [`GET ${room}/policies`]: 'viewer',
-  [`POST ${room}/policies`]: 'admin',
-  [`GET ${room}/policies/new`]: 'admin',
-  [`GET ${room}/policies/edit`]: 'admin',
-  [`POST ${room}/policies/preview`]: 'admin',
-  [`POST ${room}/policies/delete`]: 'admin',
-  [`GET ${room}/refunds`]: 'viewer',
-  [`GET ${room}/refunds/results`]: 'viewer',
-  [`GET ${room}/refunds/export`]: 'viewer',
-  [`GET ${room}/refunds/export/progress`]: 'viewer',
-  [`GET ${room}/refunds/new`]: 'operator',
-  [`POST ${room}/refunds/new`]: 'operator',
-  [`GET ${room}/refunds/:id`]: 'viewer',
-  [`GET ${room}/refunds/:id/state`]: 'viewer',
-  [`POST ${room}/refunds/:id/cancel`]: 'operator',
-  [`POST ${room}/refunds/:id/approve`]: 'operator',
-  [`POST ${room}/refunds/:id/reject`]: 'operator',
-  [`POST ${room}/refunds/:id/recheck`]: 'operator',
-  [`POST ${room}/refunds/:id/resolve`]: 'operator',
-  [`GET ${room}/settings`]: 'viewer',
-  [`GET ${room}/settings/api-keys`]: 'viewer',
-  [`POST ${room}/settings/api-keys`]: 'admin',
-  [`POST ${room}/settings/api-keys/:keyId/revoke`]: 'admin',
-  [`GET ${room}/settings/accounts`]: 'viewer',
-  [`GET ${room}/settings/accounts/:processor`]: 'admin',
-  [`POST ${room}/settings/accounts/:processor`]: 'admin',
-  [`POST ${room}/settings/accounts/:processor/test`]: 'admin',
-  [`GET ${room}/settings/members`]: 'viewer',
-  [`POST ${room}/settings/members/:userId/role`]: 'admin',
-  [`POST ${room}/settings/members/:userId/remove`]: 'admin',
-  [`POST ${room}/settings/members/leave`]: 'viewer',
-  [`POST ${room}/settings/members/invitations`]: 'admin',
-  [`POST ${room}/settings/members/invitations/:invitationId/revoke`]: 'admin',
-  [`GET ${room}/settings/audit-log`]: 'admin',
+  [`GET ${base}`]: 'viewer',
+  [`GET ${base}/policies`]: 'viewer',
+  [`POST ${base}/policies`]: 'admin',
+  [`GET ${base}/policies/new`]: 'admin',
+  [`GET ${base}/policies/edit`]: 'admin',
+  [`POST ${base}/policies/preview`]: 'admin',
+  [`POST ${base}/policies/delete`]: 'admin',
+  [`GET ${base}/refunds`]: 'viewer',
+  [`GET ${base}/refunds/results`]: 'viewer',
+  [`GET ${base}/refunds/export`]: 'viewer',
+  [`GET ${base}/refunds/export/progress`]: 'viewer',
+  [`GET ${base}/refunds/new`]: 'operator',
+  [`POST ${base}/refunds/new`]: 'operator',
+  [`GET ${base}/refunds/:id`]: 'viewer',
+  [`GET ${base}/refunds/:id/state`]: 'viewer',
+  [`POST ${base}/refunds/:id/cancel`]: 'operator',
+  [`POST ${base}/refunds/:id/approve`]: 'operator',
+  [`POST ${base}/refunds/:id/reject`]: 'operator',
+  [`POST ${base}/refunds/:id/recheck`]: 'operator',
+  [`POST ${base}/refunds/:id/resolve`]: 'operator',
+  [`GET ${base}/settings`]: 'viewer',
+  [`GET ${base}/settings/api-keys`]: 'viewer',
+  [`POST ${base}/settings/api-keys`]: 'admin',
+  [`POST ${base}/settings/api-keys/:keyId/revoke`]: 'admin',
+  [`GET ${base}/settings/accounts`]: 'viewer',
+  [`GET ${base}/settings/accounts/:processor`]: 'admin',
+  [`POST ${base}/settings/accounts/:processor`]: 'admin',
+  [`POST ${base}/settings/accounts/:processor/test`]: 'admin',
+  [`GET ${base}/settings/members`]: 'viewer',
+  [`POST ${base}/settings/members/:userId/role`]: 'admin',
+  [`POST ${base}/settings/members/:userId/remove`]: 'admin',
+  [`POST ${base}/settings/members/leave`]: 'viewer',
+  [`POST ${base}/settings/members/invitations`]: 'admin',
+  [`POST ${base}/settings/members/invitations/:invitationId/revoke`]: 'admin',
+  [`GET ${base}/settings/audit-log`]: 'admin',
 };
 
 interface Row {
@@ -174,7 +174,7 @@ test.each(named(ofOrganization.filter(({ access }) => access !== 'viewer')))(
     for (const role of roles.slice(0, roles.indexOf(row.access as Role))) {
       const page = await send(as(role), row);
       expect(page.status, role).toBe(403);
-      expect(page.text, role).toContain(`This requires the role ${row.access}`);
+      expect(page.text, role).toContain(`This requires the ${row.access} role.`);
     }
   },
 );
@@ -212,6 +212,6 @@ test.each(named(ofOrganization.filter(({ url }) => !url.endsWith('/leave'))))(
     const page = await send(as(row.access as Role), row);
     expect([200, 303, 400, 404, 409]).toContain(page.status);
     expect(String(page.headers.location)).not.toContain('/sign-in');
-    expect(page.text).not.toContain('This requires the role');
+    expect(page.text).not.toContain('This requires the');
   },
 );

@@ -11,7 +11,7 @@ const signedIn = async (organizationId?: string) =>
 
 /** The rows of the table of what needs attention, as text. */
 function rowsOf(html: string): { cells: string[] }[] {
-  const [, table = ''] = /<caption[^>]*>What needs attention(.*?)<\/table>/s.exec(html) ?? [];
+  const [, table = ''] = /<caption[^>]*>Items that need attention(.*?)<\/table>/s.exec(html) ?? [];
   return [...table.matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => ({
     cells: [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) =>
       cell.replace(/<[^>]+>/g, ''),
@@ -84,7 +84,7 @@ test('links a refused account to its settings, and to no refunds', async () => {
   });
   const { text } = await (await signedIn(organizationId)).get(`/dashboard/${organizationId}/test`);
   expect(rowsOf(text)).toEqual([
-    { cells: ['Stripe refuses the credentials', '1', expect.any(String), '', 'Set credentials'] },
+    { cells: ['Stripe rejected the credentials', '1', expect.any(String), '', 'Set credentials'] },
   ]);
   expect(text).toContain(`href="/dashboard/${organizationId}/test/settings/accounts"`);
 });

@@ -213,7 +213,7 @@ describe('the form of a policy', () => {
     await store(...hundred);
     const { status, text } = await send('', await opened(null, { name: 'One more' }));
     expect(status).toBe(400);
-    expect(text).toContain('Must have 100 policies at most');
+    expect(text).toContain('Must have at most 100 policies');
     expect(await stored()).toHaveLength(100);
   });
 

@@ -89,7 +89,7 @@ describe('a refund that awaits approval', () => {
     const answer = await decide(refund, 'approve');
     expect(answer).toMatchObject({ status: 303, headers: { location: `${pageOf(refund)}?done=approved` } });
     expect((await person.visitor.get(`${pageOf(refund)}?done=approved`)).text).toContain(
-      'Approved. It is sent now.',
+      'Refund approved. It is being sent.',
     );
     expect((await rowOf(service, refund.id)).status).toBe('processing');
     expect(await lastEventOf(refund)).toMatchObject({
@@ -133,10 +133,10 @@ describe('a refund that awaits approval', () => {
     const refund = await requestedBy(person);
     const own = await person.visitor.get(pageOf(refund));
     expect(new Set(offered(own.text))).toEqual(new Set(['reject']));
-    expect(own.text).toContain('You requested this refund, so another person has to approve it.');
+    expect(own.text).toContain('You requested this refund, so someone else must approve it.');
     const refused = await decide(refund, 'approve');
     expect(refused.status).toBe(403);
-    expect(refused.text).toContain('another person has to approve it. You can reject it.');
+    expect(refused.text).toContain('someone else must approve it. You can reject it.');
     expect((await rowOf(service, refund.id)).status).toBe('pending');
     expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.created' }]);
     const other = await signInMember(service, 'operator');
@@ -160,7 +160,7 @@ describe('a refund that awaits approval', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 409, 409]);
     const late = answers.find(({ status }) => status === 409);
     expect(late?.text).toContain('Nothing was changed.');
-    expect(late?.text).toContain('no longer awaits approval');
+    expect(late?.text).toContain('no longer awaiting approval');
     expect(await auditOf(service, refund.id)).toHaveLength(1);
   });
 });
@@ -262,10 +262,13 @@ describe('a flagged refund', () => {
   test.each([
     [{ end: '', resolveReason: 'Yes' }, 'Choose one.'],
     [{ end: 'failed', resolveReason: ' ' }, 'id="resolveReason-problem">Must be 1 to 500'],
-    [{ end: 'completed', resolveReason: 'Yes' }, 'id="processorRefund-problem">Must name the refund'],
+    [
+      { end: 'completed', resolveReason: 'Yes' },
+      'id="processorRefund-problem">Enter the ID of the completed refund',
+    ],
     [
       { end: 'failed', resolveReason: 'Yes', processorRefund: 're_1' },
-      'id="processorRefund-problem">Only a completed refund',
+      'id="processorRefund-problem">Allowed only for a completed refund',
     ],
   ])('is not resolved by %j', async (fields, problem) => {
     const refund = await flaggedUnknown(service, 'stripe', 'reset');

@@ -77,8 +77,8 @@ describe('the list', () => {
       [`${own}&currency=usd&amountFrom=${exactly}&amountTo=${exactly}`, [refund.id]],
       [`${own}&currency=usd&amountFrom=${more}`, []],
       [`${own}&currency=usd&amountTo=${less}`, []],
-      [`${own}&needsPerson=true`, [refund.id]],
-      [`q=${other.id}&needsPerson=true`, []],
+      [`${own}&needsAttention=true`, [refund.id]],
+      [`q=${other.id}&needsAttention=true`, []],
     ] as const) {
       expect(listed((await get(`?${query}`)).text), query).toEqual(expected);
     }
@@ -86,7 +86,7 @@ describe('the list', () => {
 
   test('opens further filters in use and offers to clear filters without a result', async () => {
     const isOpen = /<details class="more" open/;
-    expect((await get('?needsPerson=true')).text).toMatch(isOpen);
+    expect((await get('?needsAttention=true')).text).toMatch(isOpen);
     const { text } = await get('?q=nothing');
     expect(text).not.toMatch(isOpen);
     expect(text).toContain('No matching refunds');

@@ -253,7 +253,7 @@ describe('a run', () => {
         actor: 'test',
       });
     await setKey('sk_test_invalid');
-    expect((await reconcile(service, 'stripe')).run.failure).toContain('refuses the credentials');
+    expect((await reconcile(service, 'stripe')).run.failure).toContain('rejected the credentials');
     expect((await accountOf(service, 'stripe')).misconfiguredAt).not.toBeNull();
 
     await setKey(stripe.secretKey);

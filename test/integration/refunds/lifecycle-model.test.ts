@@ -15,17 +15,16 @@ import { LifecycleWorld } from '../../support/lifecycle/world.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { useService } from '../../support/use-service.ts';
 
-// `MODEL_RUNS=500` for more sequences; a failure tells the MODEL_SEED and the MODEL_PATH that repeat it.
+// `MODEL_RUNS=500` for more sequences; a failure prints the MODEL_SEED and MODEL_PATH that reproduce it.
 const { MODEL_RUNS = '8', MODEL_SEED, MODEL_PATH } = process.env;
 const numRuns = Number(MODEL_RUNS);
-/** For all sequences and the shrinking of one that fails. */
+/** Includes the shrinking of a failing sequence. */
 const limitMs = 120_000 + 4_000 * numRuns;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-// No worker runs but where a command is one, and only commands let time pass: two hours at least, which is longer than any
-// pause or lease.
+// Only commands run jobs and let time pass: at least two hours, longer than any pause or lease.
 const time = new HeldTime();
 const settings = {
   RETRY_BASE_MS: hourMs,
@@ -47,11 +46,11 @@ beforeAll(async () => {
 });
 
 /**
- * Once nobody disturbs any more, the sweep alone brings everything that was approved to its end; and what the processor
- * takes back even after that does not stay completed.
+ * Without further faults, the sweep alone ends every approved refund, and a refund that the processor reverses afterwards
+ * does not stay completed.
  */
 async function becomeQuiet(model: LifecycleModel, run: LifecycleRun): Promise<void> {
-  run.done.push('then nobody disturbs any more:');
+  run.done.push('then without further faults:');
   for (let round = 0; round < 4; round += 1) {
     for (const [index, refund] of model.refunds.entries()) {
       if (refund.there !== 'open') continue;

@@ -93,7 +93,7 @@ describe.each(['stripe', 'braintree'])('a flagged refund of unknown outcome at %
     const flagged = await flaggedUnknown(service, processor, 'reset-after-apply');
     const [moved] = await service.sandbox.refunds({ transactionId: flagged.transactionId });
     const externalRefundId = moved?.id ?? '';
-    await expect(resolve(flagged, 'completed')).rejects.toThrow('must name the refund');
+    await expect(resolve(flagged, 'completed')).rejects.toThrow('enter the ID of the completed refund');
     const status = processor === 'stripe' ? 'succeeded' : 'settled';
     const wrong = await resolve(flagged, 'completed', { externalRefundId: 'something_else' });
     expect(wrong).toMatchObject({ kind: 'contradicted', evidence: expect.stringContaining('has no refund') });
@@ -137,7 +137,7 @@ describe.each(['stripe', 'braintree'])('a flagged refund of unknown outcome at %
     const outcome = await resolveRefund(patient, flagged, 'cli:ada', { ...asked, status: 'failed' });
     expect(outcome).toMatchObject({
       kind: 'contradicted',
-      evidence: expect.stringContaining('is proof from'),
+      evidence: expect.stringContaining('is conclusive from'),
     });
   });
 });
@@ -220,7 +220,7 @@ describe('a decision', () => {
     const { id } = await createdRefund(service, 'stripe', { transactionId: other.transactionId });
     await expect(
       resolve(await flag(id), 'completed', { externalRefundId: other.externalRefundId, force: true }),
-    ).rejects.toThrow(`is already ${other.id}`);
+    ).rejects.toThrow(`already belongs to ${other.id}`);
     expect((await rowOf(service, id)).leasedUntil).toBeNull();
   });
 

@@ -67,19 +67,19 @@ const common: [string, RefundFilter][] = [
   ['rare status', { statuses: ['pending'] }],
   ['statuses', { statuses: ['failed', 'cancelled'] }],
   ['processor', { processor: 'braintree' }],
-  ['door', { initiatedBy: 'dashboard' }],
+  ['source', { initiatedBy: 'dashboard' }],
   ['reason', { reason: 'other' }],
   ['currency', { currency: 'kwd' }],
   ['amounts', { currency: 'usd', amountFrom: 5_000n, amountTo: 15_000n }],
   ['times', { createdFrom: day(60), createdTo: day(30) }],
-  ['person', { needsPerson: true }],
-  ['person, and more', { needsPerson: true, processor: 'stripe', statuses: ['processing'] }],
+  ['needs attention', { needsAttention: true }],
+  ['needs attention and others', { needsAttention: true, processor: 'stripe', statuses: ['processing'] }],
   ['status and processor', { statuses: ['failed'], processor: 'stripe' }],
 ];
 
-/** What needs a person is looked up one by one before it is sorted: few refunds at any time, however many there are. */
-async function pagesOf({ needsPerson = false }: RefundFilter): Promise<number> {
-  if (!needsPerson) return pagesOfOneList;
+/** Refunds that need attention are read one by one and then sorted. Their number does not grow with the table. */
+async function pagesOf({ needsAttention = false }: RefundFilter): Promise<number> {
+  if (!needsAttention) return pagesOfOneList;
   const [{ count }] = await query(
     databaseUrl(),
     `select count(*)::int from refund left join refund_work on refund_id = id where refund.organization_id = 'org_large'

@@ -5,19 +5,19 @@ import type { LifecycleModel, ModelRefund } from './model.ts';
 import * as lifecycle from './model.ts';
 import type { LifecycleWorld } from './world.ts';
 
-/** The real thing under a sequence of commands, and what has been done to it, in words. */
+/** A run of the real service, and the commands run so far, in words. */
 export interface LifecycleRun {
   world: LifecycleWorld;
   done: string[];
 }
 
 export interface LifecycleCommand {
-  /** False where it would make no sense; it is left out then. */
+  /** False in a state in which the command is skipped. */
   applies(model: LifecycleModel): boolean;
   run(model: LifecycleModel, run: LifecycleRun): Promise<void>;
 }
 
-/** What a command is about. */
+/** What a command acts on. */
 interface Scene {
   model: LifecycleModel;
   world: LifecycleWorld;
@@ -28,7 +28,7 @@ interface RefundScene extends Scene {
   index: number;
 }
 
-/** A command after which everything has to look as the model says. */
+/** A command after which the service must match the model. */
 function command(
   words: (model: LifecycleModel) => string,
   act: (scene: Scene) => Promise<void>,
@@ -51,15 +51,15 @@ function expectLike(seen: string[], expected: string[]): void {
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
 }
 
-/** Which refunds a command is about. */
+/** The refunds that a command may choose from. */
 interface Candidates {
-  /** The only ones that it makes sense for; all unless told. */
+  /** Limits the command to these refunds; all by default. */
   only?: (refund: ModelRefund, model: LifecycleModel) => boolean;
-  /** The ones that it is about where there are any. */
+  /** Preferred where any match. */
   rather?: (refund: ModelRefund) => boolean;
 }
 
-/** A command about one of the refunds that there are. */
+/** A command on one of the existing refunds. */
 function onRefund(
   choice: number,
   words: string,
@@ -76,7 +76,7 @@ function onRefund(
     (model) => `refund ${find(model)?.[0]}: ${words}`,
     async ({ model, world }) => {
       const found = find(model);
-      if (found === undefined) throw new RangeError('The model has no such refund');
+      if (found === undefined) throw new RangeError('Refund not found in the model');
       const [index, refund] = found;
       await act({ model, world, refund, index });
     },
@@ -136,7 +136,7 @@ const decision = fc.record({ choice, approves: fc.boolean() }).map(({ choice, ap
     `a person ${approves ? 'approves' : 'rejects'} it`,
     async ({ model, refund, world, index }) => {
       const expected = lifecycle.decide(model, refund, approves);
-      expect(await world.decide(index, approves), 'what the decision comes to').toBe(expected);
+      expect(await world.decide(index, approves), 'the outcome of the decision').toBe(expected);
     },
     { rather: ({ status }) => status === 'pending' },
   ),
@@ -150,7 +150,7 @@ const resolution = fc
       `a person calls it ${status}`,
       async ({ model, refund, world, index }) => {
         const expected = lifecycle.resolve(model, refund, status);
-        expect(await world.resolve(index, status), 'what the decision comes to').toBe(expected);
+        expect(await world.resolve(index, status), 'the outcome of the decision').toBe(expected);
       },
       { rather: ({ flagged }) => flagged },
     ),
@@ -211,15 +211,15 @@ const settlement = fc
     ),
   );
 
-/** Money that had moved comes back: of the chosen one among those that succeeded. */
+/** The processor reverses a refund that had succeeded. */
 export function lateFailureOf(chosen: number): LifecycleCommand {
   return onRefund(
     chosen,
-    'its money comes back, and its processor sends a webhook',
+    'its processor reverses it and sends a webhook',
     async ({ refund, world, index }) => {
       refund.there = 'failed';
       await world.drive(index, 'failed');
-      lifecycle.tellNews(refund);
+      lifecycle.requestResync(refund);
       expect(await world.sendWebhook(index), 'the answer to the webhook').toBe(200);
     },
     { only: ({ there }) => there === 'succeeded' },
@@ -237,27 +237,27 @@ function canBeCarriedOutLate(refund: ModelRefund, model: LifecycleModel): boolea
 const lateEffect = choice.map((chosen) =>
   onRefund(
     chosen,
-    'its processor carries it out after all, and sends a webhook',
+    'its processor applies it late and sends a webhook',
     async ({ refund, world, index }) => {
       refund.there = 'open';
       await world.carryOutLate(index, refund.amount);
-      lifecycle.tellNews(refund);
+      lifecycle.requestResync(refund);
       expect(await world.sendWebhook(index), 'the answer to the webhook').toBe(200);
     },
     { only: canBeCarriedOutLate },
   ),
 );
 
-const news = choice.map((chosen) =>
-  onRefund(chosen, 'somebody says that there is news of it', async ({ refund, world, index }) => {
-    expect(await world.tellNews(index)).toBe(lifecycle.tellNews(refund));
+const resync = choice.map((chosen) =>
+  onRefund(chosen, 'a resync is requested', async ({ refund, world, index }) => {
+    expect(await world.requestResync(index)).toBe(lifecycle.requestResync(refund));
   }),
 );
 
 const repetition = choice.map((chosen) =>
   onRefund(
     chosen,
-    'its processor sends a webhook that says what is on record',
+    'its processor repeats a webhook',
     async ({ world, index }) => {
       // The model does not change: nothing follows from it.
       expect(await world.repeatWebhook(index), 'the answer to the webhook').toBe(200);
@@ -266,16 +266,16 @@ const repetition = choice.map((chosen) =>
   ),
 );
 
-/** All jobs were lost: the sweep alone knows what there is to do, and a job follows for each. */
+/** All jobs were lost: the sweep enqueues every refund that is due, and each gets a job. */
 export const sweepEverything: LifecycleCommand = command(
-  () => '2 hours later every job has been lost, and the sweep makes new ones',
+  () => '2 hours later all jobs are lost, and the sweep enqueues new ones',
   async ({ model, world }) => {
     await passHours({ model, world }, 2);
     const due = [...model.refunds.keys()].filter((index) => {
       const refund = model.refunds[index];
       return refund !== undefined && needsWork(refund);
     });
-    expect(await world.sweep(), 'what the sweep wakes').toEqual(due);
+    expect(await world.sweep(), 'the refunds that the sweep enqueues').toEqual(due);
     for (const index of due) {
       const refund = model.refunds[index];
       if (refund === undefined) continue;
@@ -298,9 +298,9 @@ async function passHours({ model, world }: Scene, hours: number): Promise<void> 
   await world.passHours(hours);
 }
 
-/** Everything that clients, people, processors, workers and time do to refunds, in any order. */
+/** Any sequence of what clients, people, processors, workers and time can do to refunds. */
 export function lifecycleCommands(maxLength: number): fc.Arbitrary<LifecycleCommand[]> {
-  // Named as often as they are to be chosen.
+  // Listed once per unit of weight.
   const everything = [
     ...[creation, creation, creationAroundTheRest, job, job, job, job, job, death],
     ...[
@@ -311,11 +311,11 @@ export function lifecycleCommands(maxLength: number): fc.Arbitrary<LifecycleComm
       lateFailure,
       lateFailure,
       lateEffect,
-      news,
+      resync,
       repetition,
     ],
     ...[cancellation, decision, resolution, fc.constant(sweepEverything), time],
   ];
-  // Without its bias towards what is short.
+  // Without the bias towards short sequences.
   return fc.noBias(fc.array(fc.oneof(...everything), { maxLength, size: 'max' }));
 }

@@ -9,7 +9,7 @@ import {
   paymentAt,
 } from './model.ts';
 
-/** What a call to the processor can meet: nothing, a refusal without effect, or a lost answer with or without one. */
+/** Faults of a call to the processor: none, a refusal without effect, or a lost answer with or without effect. */
 export const troubles = ['none', 'rate-limit', 'error-503', 'reset', 'reset-after-apply'] as const;
 
 export type Trouble = (typeof troubles)[number];
@@ -20,12 +20,12 @@ export type JobCall = 'send' | 'find' | 'check' | 'ask-cancellation' | 'review';
 const unknownHorizonHours = 24;
 const unavailableHorizonHours = 72;
 
-/** True when the sweep has to wake it, once all pauses are over. */
-export function needsWork({ status, hasNews }: ModelRefund): boolean {
-  return status === 'processing' || hasNews;
+/** True when the sweep has to enqueue it once all pauses are over. */
+export function needsWork({ status, resyncRequested }: ModelRefund): boolean {
+  return status === 'processing' || resyncRequested;
 }
 
-/** The first call that a job about the refund makes now; null when it makes none. */
+/** The first call that a job for the refund would make now; null when it makes none. */
 export function firstCall(model: LifecycleModel, refund: ModelRefund): JobCall | null {
   const { processor } = payment(model, refund);
   if (refund.resting || refund.leased || model.throttled.has(processor) || !needsWork(refund)) return null;
@@ -34,11 +34,11 @@ export function firstCall(model: LifecycleModel, refund: ModelRefund): JobCall |
   return isSurelyUnsent(refund) ? 'send' : 'find';
 }
 
-/** A job, whose first call to the processor meets this trouble. */
+/** A job whose first call to the processor has this fault. */
 export function work(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
   const call = firstCall(model, refund);
   if (call === null) {
-    // One that comes to an account at rest is put off.
+    // A job for a throttled account is delayed.
     if (needsWork(refund) && model.throttled.has(payment(model, refund).processor)) refund.resting = true;
     return;
   }
@@ -47,7 +47,7 @@ export function work(model: LifecycleModel, refund: ModelRefund, trouble: Troubl
   answers[call](model, refund, trouble);
 }
 
-/** A worker that dies around its call: of what it did, only what it wrote before and what the processor did remain. */
+/** A worker is killed before or after its call: what it wrote before the call and what the processor did remain. */
 export function crash(model: LifecycleModel, refund: ModelRefund, when: 'before' | 'after'): void {
   const call = firstCall(model, refund);
   if (call === null) {
@@ -64,9 +64,9 @@ export function crash(model: LifecycleModel, refund: ModelRefund, when: 'before'
 function beginCall(refund: ModelRefund, call: JobCall): void {
   refund.resting = true;
   if (call === 'review') return;
-  // It has been seen there since: until the settle delay has passed again, a lookup that finds nothing proves nothing.
-  if (call === 'find' && refund.hasNews) refund.fresh = true;
-  refund.hasNews = false;
+  // The resync restarts the settle delay, during which "not found" is no proof.
+  if (call === 'find' && refund.resyncRequested) refund.fresh = true;
+  refund.resyncRequested = false;
   if (call === 'find') refund.unknown = true;
   if (call !== 'send') return;
   refund.attempts += 1;
@@ -113,7 +113,7 @@ function check(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): vo
   else suffer(model, refund);
 }
 
-/** Whatever is answered, the refund is read again, unless the account is to be left alone: only one still open waits on. */
+/** After any answer the refund is read again, unless the account is throttled. An open refund stays as it is. */
 function askCancellation(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
   if (isApplied(trouble)) apply(model, refund, 'ask-cancellation');
   if (trouble === 'rate-limit') {
@@ -128,14 +128,14 @@ function askCancellation(model: LifecycleModel, refund: ModelRefund, trouble: Tr
   }
 }
 
-/** News of a refund that has ended here: that the money came back is believed. */
+/** Reads a finished refund again. A completed one fails if the processor reversed it. */
 function review(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
   if (trouble !== 'none') return;
-  refund.hasNews = false;
+  refund.resyncRequested = false;
   if (refund.status === 'completed' && !isLive(refund)) end(model, refund, 'failed');
 }
 
-/** It surely is not there: sent again, unless it is not wanted any more or time is up. */
+/** Proven not to be at the processor: sent again, unless it was cancelled or the retry deadline has passed. */
 function missing(model: LifecycleModel, refund: ModelRefund): void {
   refund.unknown = false;
   refund.flagged = false;
@@ -149,7 +149,7 @@ function missing(model: LifecycleModel, refund: ModelRefund): void {
   }
 }
 
-/** Surely not applied: tried again until time is up. */
+/** Certainly not applied: retried until the retry deadline. */
 function delay(model: LifecycleModel, refund: ModelRefund): void {
   if (isTroubledFor(model, refund, unavailableHorizonHours)) {
     end(model, refund, 'failed');
@@ -164,7 +164,7 @@ function accept(model: LifecycleModel, refund: ModelRefund): void {
   settle(model, refund);
 }
 
-/** As far as what the processor has allows; open there, it stays as it is. */
+/** Takes over the processor's final status. An open refund stays as it is. */
 function settle(model: LifecycleModel, refund: ModelRefund): void {
   refund.troubledSince = null;
   refund.flagged = false;
@@ -173,7 +173,7 @@ function settle(model: LifecycleModel, refund: ModelRefund): void {
   else if (refund.there === 'canceled') end(model, refund, 'cancelled');
 }
 
-/** No answer: nothing is concluded from it, and after a while a person is asked. */
+/** No answer: the outcome stays unknown, and the refund is flagged after a day. */
 function suffer(model: LifecycleModel, refund: ModelRefund): void {
   refund.troubledSince ??= model.hours;
   if (isTroubledFor(model, refund, unknownHorizonHours)) refund.flagged = true;

@@ -1,7 +1,7 @@
 import type { RefundStatus } from '../../../shared/refunds/model/states.ts';
 
-// The lifecycle of refunds as it is promised, and nothing of how it is done: what clients, people, processors and time do
-// to it. What a job does is in `lifecycle-job-model.ts`.
+// A model of the documented refund lifecycle, independent of its implementation: what clients, people, processors and
+// time do to a refund. `job-model.ts` models what a job does.
 
 export type ProcessorName = 'stripe' | 'braintree';
 
@@ -10,11 +10,11 @@ export interface ModelPayment {
   /** Minor units, like `reserved`. */
   amount: number;
   reserved: number;
-  /** True when the processor takes refunds back that are still open. */
+  /** True when the processor can cancel open refunds. */
   cancellable: boolean;
-  /** True when the issuer turns every refund down. */
+  /** True when the issuer declines every refund. */
   declines: boolean;
-  /** True once what its processor says of it is on record, which it is with its first refund. */
+  /** True once the payment has been read from its processor. */
   read: boolean;
 }
 
@@ -22,23 +22,23 @@ export interface ModelRefund {
   payment: number;
   amount: number;
   status: RefundStatus;
-  /** What the processor really has, in one word for both. */
+  /** The refund's actual state at the processor. */
   there: 'none' | 'open' | 'succeeded' | 'failed' | 'canceled';
   /** How often it was sent. */
   attempts: number;
   /** True once its processor's id is on record. */
   known: boolean;
-  /** True while the fate of an attempt is open. */
+  /** True while the outcome of an attempt is unknown. */
   unknown: boolean;
-  /** True while finding nothing proves nothing, because the last attempt was just made. */
+  /** True while "not found" is no proof, because the last attempt is too recent. */
   fresh: boolean;
-  /** True while it belongs to a worker that died. */
+  /** True while a killed worker has its lease. */
   leased: boolean;
-  /** True when nothing is due before its pause is over. */
+  /** True until its pause is over. */
   resting: boolean;
   cancelWanted: boolean;
-  /** True when somebody has said that the processor has news, and nobody has read it since. */
-  hasNews: boolean;
+  /** True while a requested resync is outstanding. */
+  resyncRequested: boolean;
   flagged: boolean;
   /** In the model's hours; null while there is no trouble. */
   troubledSince: number | null;
@@ -49,17 +49,17 @@ export interface LifecycleModel {
   refunds: ModelRefund[];
   /** Hours since the beginning. */
   hours: number;
-  /** Processors whose account rests after a 429. */
+  /** Processors whose account is paused after a 429. */
   throttled: Set<ProcessorName>;
 }
 
-/** What can be seen of refunds and payments from outside, amounts in minor units. */
+/** The observable state of refunds and payments. Amounts are in minor units. */
 export interface Sight {
   refunds: { status: string; flagged: boolean; there: string }[];
   payments: { reserved: number; outside: number }[];
 }
 
-/** Minor units above which a refund waits for approval. */
+/** Refunds above this amount, in minor units, require approval. */
 export const approvalAbove = 4_000;
 
 export function newModel(): LifecycleModel {
@@ -91,8 +91,8 @@ export function remaining(model: LifecycleModel, payment: number): number {
 
 /**
  * A creation.
- * @param answers false while the processor does not answer: a policy that binds needs the payment on record. A
- * processor that asked for fewer requests is not asked.
+ * @param answers false while the processor does not answer. An enforced policy then needs a payment that was read before.
+ * A throttled processor is not called.
  * @returns the answer: status, and the refund's status or the error's code.
  */
 export function create(model: LifecycleModel, index: number, amount: number, answers: boolean): string {
@@ -117,7 +117,7 @@ export function create(model: LifecycleModel, index: number, amount: number, ans
     leased: false,
     resting: false,
     cancelWanted: false,
-    hasNews: false,
+    resyncRequested: false,
     flagged: false,
     troubledSince: null,
   });
@@ -137,7 +137,7 @@ export function cancel(model: LifecycleModel, refund: ModelRefund): string {
   return '409 refund_not_cancellable';
 }
 
-/** A person's decision about a refund that waits for approval; answers what it comes to. */
+/** Approves or rejects a refund that awaits approval; returns the outcome. */
 export function decide(model: LifecycleModel, refund: ModelRefund, approves: boolean): string {
   if (refund.status !== 'pending') return 'not-pending';
   if (approves) refund.status = 'processing';
@@ -145,7 +145,7 @@ export function decide(model: LifecycleModel, refund: ModelRefund, approves: boo
   return 'done';
 }
 
-/** A person's decision about a flagged refund, without insisting; answers what it comes to. */
+/** Resolves a flagged refund without `force`; returns the outcome. */
 export function resolve(
   model: LifecycleModel,
   refund: ModelRefund,
@@ -164,22 +164,22 @@ export function resolve(
   return 'done';
 }
 
-/** Whether what can be found out at the processor allows a person's decision. */
+/** True when the processor's state does not contradict the status. */
 function allows(refund: ModelRefund, status: 'completed' | 'failed' | 'cancelled'): boolean {
   if (status === 'completed') return refund.there === 'succeeded';
   if (refund.there === 'none') return isSurelyUnsent(refund) || !refund.fresh;
   return !isLive(refund);
 }
 
-/** Somebody says that the processor has news; false for a refund that has never been there. */
-export function tellNews(refund: ModelRefund): boolean {
+/** Requests a resync; false for a refund that was never sent. */
+export function requestResync(refund: ModelRefund): boolean {
   if (refund.status === 'pending') return false;
-  refund.hasNews = true;
+  refund.resyncRequested = true;
   refund.resting = false;
   return true;
 }
 
-/** Pauses and leases are over, and an attempt has surely ended. */
+/** Ends all pauses and leases; every attempt has ended. */
 export function passHours(model: LifecycleModel, hours: number): void {
   model.hours += hours;
   model.throttled.clear();
@@ -190,17 +190,17 @@ export function passHours(model: LifecycleModel, hours: number): void {
   }
 }
 
-/** True when no attempt may have been applied, and nobody says otherwise. */
-export function isSurelyUnsent({ known, unknown, hasNews }: ModelRefund): boolean {
-  return !known && !unknown && !hasNews;
+/** True when no attempt can have been applied and no resync is requested. */
+export function isSurelyUnsent({ known, unknown, resyncRequested }: ModelRefund): boolean {
+  return !known && !unknown && !resyncRequested;
 }
 
-/** True while money has moved at the processor or may yet move. */
+/** True while the processor has moved the money or still may. */
 export function isLive({ there }: ModelRefund): boolean {
   return there === 'open' || there === 'succeeded';
 }
 
-/** What is to be seen, line by line like `inWords`. */
+/** The expected state, one line each like `inWords`. */
 export function expectedSight({ refunds, payments }: LifecycleModel): string[] {
   return inWords({ refunds, payments: payments.map(({ reserved }) => ({ reserved, outside: 0 })) });
 }
@@ -218,13 +218,13 @@ export function inWords({ refunds, payments }: Sight): string[] {
   ];
 }
 
-/** The end with the money moved. */
+/** Completes a refund. */
 export function complete(refund: ModelRefund): void {
   refund.status = 'completed';
   refund.flagged = false;
 }
 
-/** The end without money gives the reservation back. */
+/** Ends a refund without moving money, and releases its reservation. */
 export function end(model: LifecycleModel, refund: ModelRefund, status: 'failed' | 'cancelled'): void {
   refund.status = status;
   refund.flagged = false;

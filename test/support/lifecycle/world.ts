@@ -23,13 +23,13 @@ import type { LifecycleModel, ModelPayment, ProcessorName, Sight } from './model
 
 const hourMs = 3_600_000;
 
-/** Each processor's word for what the model says of a refund there. */
+/** The processor's status for each status of the model. */
 const statuses = {
   stripe: { succeeded: 'succeeded', failed: 'failed' },
   braintree: { succeeded: 'settled', failed: 'settlement_declined' },
 } as const;
 
-/** The model's word for each processor's. */
+/** The model's status for each status of a processor. */
 const words = new Map([
   ['pending', 'open'],
   ['requires_action', 'open'],
@@ -54,7 +54,7 @@ interface WorldPayment {
   transactionId: string;
 }
 
-/** Where all runs take place. */
+/** The service that all runs share. */
 export interface Stage {
   service: TestService;
   webhooks: Webhooks;
@@ -67,7 +67,7 @@ interface WorldRefund {
   payment: WorldPayment;
 }
 
-/** The real service with payments of its own, for one run of commands; nothing works there but where a command does. */
+/** The real service with its own payments, for one run. No worker runs except for a command. */
 export class LifecycleWorld {
   readonly #service: TestService;
   readonly #webhooks: Webhooks;
@@ -84,14 +84,14 @@ export class LifecycleWorld {
 
   static async open(stage: Stage, model: LifecycleModel): Promise<LifecycleWorld> {
     const { service, time } = stage;
-    // Whatever an earlier run has left to rest is awake.
+    // Ends the pauses that an earlier run left.
     await time.advance(service.deps.db, 2 * hourMs);
     await service.sandbox.clearFaults();
     const payments = await Promise.all(model.payments.map((payment) => placePayment(service, payment)));
     return new LifecycleWorld(stage, payments);
   }
 
-  /** Answers with the status, and what became of the refund or the error's code. */
+  /** Returns the HTTP status, with the refund's status or the error code. */
   async create(index: number, amount: number, reachable: boolean): Promise<string> {
     const payment = this.#payments[index];
     if (payment === undefined) throw new RangeError(`There is no payment ${index}`);
@@ -121,7 +121,7 @@ export class LifecycleWorld {
     return kind;
   }
 
-  /** Answers with the outcome or the error's code; a completed refund is named as the processor names it. */
+  /** Returns the outcome or the error code. */
   async resolve(index: number, status: 'completed' | 'failed' | 'cancelled'): Promise<string> {
     const [moved] = status === 'completed' ? await this.#movedOf(index) : [];
     const asked = { status, reason: 'seen there', externalRefundId: moved?.id ?? null, force: false };
@@ -134,7 +134,7 @@ export class LifecycleWorld {
     }
   }
 
-  /** Runs jobs about one refund at the same time; the first call of that kind meets the trouble. */
+  /** Runs concurrent jobs for one refund; the first call of that kind has the fault. */
   async work(index: number, jobs: number, trouble: Trouble, call: JobCall | null): Promise<void> {
     const { sandbox, deps } = this.#service;
     const { id, payment } = this.#refundAt(index);
@@ -146,7 +146,7 @@ export class LifecycleWorld {
     await sandbox.clearFaults();
   }
 
-  /** Runs a job whose worker dies before its first call, or when that has been answered. */
+  /** Runs a job whose worker is killed before or after its first call. */
   async crash(index: number, when: 'before' | 'after'): Promise<void> {
     const { deps } = this.#service;
     const worker = { isDead: false };
@@ -165,57 +165,57 @@ export class LifecycleWorld {
     });
   }
 
-  /** Has the sweep wake what is due; answers which of the refunds that is, in their order. */
+  /** Runs the sweep; returns the refunds that it enqueues, in order. */
   async sweep(): Promise<number[]> {
-    const woken = new Set<string>();
+    const enqueued = new Set<string>();
     const enqueueAll: RefundQueues['enqueueAll'] = async (_processor, ids) => {
-      for (const id of ids) woken.add(id);
+      for (const id of ids) enqueued.add(id);
     };
     const { deps } = this.#service;
     const queues: RefundQueues = Object.assign(Object.create(deps.queues), { enqueueAll });
     for (const processor of processorNames) await sweep({ ...deps, queues }, processor);
-    return [...this.#refunds.keys()].filter((index) => woken.has(this.#idOf(index)));
+    return [...this.#refunds.keys()].filter((index) => enqueued.has(this.#idOf(index)));
   }
 
-  /** What the processor does to a refund that it has. */
+  /** Moves a refund to a status at the processor. */
   async drive(index: number, to: 'succeeded' | 'failed'): Promise<void> {
     const [moved] = await this.#movedOf(index);
     const { processor } = this.#refundAt(index).payment;
     await this.#service.sandbox.driveRefund(moved?.id ?? '', { status: statuses[processor][to] });
   }
 
-  /** The processor carries out an attempt that was believed to have come to nothing. */
+  /** The processor applies an attempt that was taken for not applied. */
   async carryOutLate(index: number, amount: number): Promise<void> {
     const { id, payment } = this.#refundAt(index);
     await refundDirectly(this.#service, { ...payment, amount, refundId: id });
   }
 
-  /** The processor sends a signed webhook about the refund as it has it; answers with the status. */
+  /** The processor sends a signed webhook with the refund's state; returns the HTTP status. */
   async sendWebhook(index: number): Promise<number> {
     const [moved] = await this.#movedOf(index);
-    return await this.#tell(index, { externalRefundId: moved?.id ?? '', processorStatus: moved?.status });
+    return await this.#send(index, { externalRefundId: moved?.id ?? '', processorStatus: moved?.status });
   }
 
-  /** The processor says once more what is on record of the refund; answers with the status. */
+  /** The processor sends a webhook that matches the record; returns the HTTP status. */
   async repeatWebhook(index: number): Promise<number> {
     const { externalRefundId, processorStatus } = await rowOf(this.#service, this.#idOf(index));
-    return await this.#tell(index, {
+    return await this.#send(index, {
       externalRefundId: externalRefundId ?? '',
       processorStatus: processorStatus ?? undefined,
     });
   }
 
-  async #tell(
+  async #send(
     index: number,
-    told: { externalRefundId: string; processorStatus: string | undefined },
+    state: { externalRefundId: string; processorStatus: string | undefined },
   ): Promise<number> {
     const { id, payment } = this.#refundAt(index);
-    const news = { ...told, refundId: id, transactionId: payment.transactionId };
-    return (await this.#webhooks.send(payment.processor, webhookAbout(payment.processor, news))).status;
+    const reported = { ...state, refundId: id, transactionId: payment.transactionId };
+    return (await this.#webhooks.send(payment.processor, webhookAbout(payment.processor, reported))).status;
   }
 
-  /** Somebody says, past the processor, that there is news; answers whether that can be. */
-  async tellNews(index: number): Promise<boolean> {
+  /** Requests a resync; returns false for a refund that was never sent. */
+  async requestResync(index: number): Promise<boolean> {
     return await requestResync(this.#service.deps.db, { id: this.#idOf(index) });
   }
 
@@ -223,7 +223,7 @@ export class LifecycleWorld {
     await this.#time.advance(this.#service.deps.db, hours * hourMs);
   }
 
-  /** @throws Error that tells what the books of this run do not agree about. */
+  /** @throws Error listing every violated invariant. */
   async expectInvariants(): Promise<void> {
     const ids = new Set(this.#payments.map(({ transactionId }) => transactionId));
     const isOurs = ({ transactionId }: { transactionId: string }) => ids.has(transactionId);
@@ -241,7 +241,7 @@ export class LifecycleWorld {
     if (violations.length > 0) throw new Error(violations.map(({ what }) => what).join('\n'));
   }
 
-  /** Everything that can be seen from outside, in the model's words. */
+  /** The observable state, in the model's terms. */
   async look(): Promise<Sight> {
     const { db } = this.#service.deps;
     const [rows, payments, ledger] = await Promise.all([

@@ -74,5 +74,5 @@ function rejectingUnknown(processor: Processor): Processor {
 
 const notFound: Processor['findRefund'] = async () => ({
   kind: 'not-found',
-  failure: { code: 'not_found', message: 'There is no such refund.' },
+  failure: { code: 'not_found', message: 'Refund not found.' },
 });

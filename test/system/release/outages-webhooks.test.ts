@@ -3,7 +3,7 @@ import { type Deployment, deploy } from '../../support/faults/deployment.ts';
 import type { ServiceProcess } from '../../support/faults/service-process.ts';
 import { OwnPostgres } from '../../support/faults/stores.ts';
 import { type ProcessorName, webhookAbout } from '../../support/processors/signed-webhooks.ts';
-import { newsOf, openWebhooks, type Webhooks } from '../../support/processors/webhooks.ts';
+import { openWebhooks, reportOf, type Webhooks } from '../../support/processors/webhooks.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { type RefundRecord, rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
@@ -16,7 +16,7 @@ const gone = { stripe: 'failed', braintree: 'settlement_declined' };
 
 /** A webhook about money that was returned. */
 function returned(processor: ProcessorName, refund: RefundRecord) {
-  return webhookAbout(processor, { ...newsOf(refund), processorStatus: gone[processor] });
+  return webhookAbout(processor, { ...reportOf(refund), processorStatus: gone[processor] });
 }
 
 /** A refund that is completed on record and whose money the processor has returned since. */

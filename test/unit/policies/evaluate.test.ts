@@ -41,7 +41,7 @@ describe('the verdict', () => {
     const given = asked(8000n, { refunds: [refund(3000n)], transaction: { refundedOutside: 1000n } });
     expect(evaluatePolicies([defaultPolicy], given)).toMatchObject({
       ...{ eligible: false, maxAmount: 6000n, deadline },
-      reason: '80.00 USD is more than the 60.00 USD left of this payment. Ask for at most 60.00 USD.',
+      reason: '80.00 USD is more than the 60.00 USD left of this payment. Request at most 60.00 USD.',
       conditions: [
         'Original amount: 100.00 USD',
         'Previous partial refunds: 40.00 USD ' +

@@ -51,7 +51,7 @@ describe('a file of policies', () => {
   test('has 1 to 100 policies with distinct names', () => {
     const numbered = (count: number) => file(...Array.from({ length: count }, () => ({})));
     expect(readPolicyFile(numbered(100))).toHaveLength(100);
-    expect(() => readPolicyFile(numbered(101))).toThrow('policies: must have 100 policies at most');
+    expect(() => readPolicyFile(numbered(101))).toThrow('policies: must have at most 100 policies');
     expect(() => readPolicyFile(file())).toThrow('policies: must contain at least one policy');
     expect(() => readPolicyFile(file({ name: 'a' }, { name: 'a' }))).toThrow(
       'policies.1.name: two policies are named "a"',

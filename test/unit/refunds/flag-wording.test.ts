@@ -27,7 +27,7 @@ test.each<[FlagReason | FindingKind, string]>([
   ['reversed_there', 'Marked completed here, but Stripe shows re_1 as succeeded.'],
   [
     'extra_refund',
-    'Stripe has another refund under the name of this one: re_1, 2501 JPY, succeeded. The customer may be paid twice.',
+    'Stripe has a second refund for this one: re_1, 2501 JPY, succeeded. The customer may be paid twice.',
   ],
   ['ended_there', 'Processing here, but Stripe shows re_1 as succeeded.'],
   ['found_there', 'Not confirmed here, but Stripe shows re_1 as succeeded.'],

@@ -11,7 +11,7 @@ export function Figures({ overview: { total, counts, outcomes, completion } }: {
       <Figure
         name="Completed"
         value={outcomes.some(({ count }) => count > 0) ? inPercent(completed?.share ?? 0) : '-'}
-        detail="of ended refunds"
+        detail="of finished refunds"
       />
       <Figure
         name="Time to completion"

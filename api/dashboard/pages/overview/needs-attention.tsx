@@ -11,24 +11,28 @@ interface CardProps {
 }
 
 const columns: readonly Column[] = [
-  { title: 'What' },
+  { title: 'Item' },
   { title: 'Count', kind: 'number' },
   { title: 'Oldest' },
   { title: 'Amount', kind: 'number' },
   { title: 'Action', kind: 'actions' },
 ];
 
-/** What needs attention, with the action to take; nothing when there is nothing. */
+/** Lists what needs attention, each with an action; renders nothing if the list is empty. */
 export function NeedsAttentionCard({ context, needsAttention }: CardProps) {
   const { approvals, flagged, refusedAccounts, failedReconciliations } = needsAttention;
   const accounts = `${context.base}/settings/accounts`;
   const rows = [
     ...refundRow('Awaiting approval', approvals, action(`${context.base}/refunds?status=pending`, 'Review')),
-    ...refundRow('Flagged refunds', flagged, action(`${context.base}/refunds?needsPerson=true`, 'Resolve')),
+    ...refundRow(
+      'Flagged refunds',
+      flagged,
+      action(`${context.base}/refunds?needsAttention=true`, 'Resolve'),
+    ),
     ...refusedAccounts.map(({ id, processor, misconfiguredAt }) =>
       accountRow(
         id,
-        `${processorWord(processor)} refuses the credentials`,
+        `${processorWord(processor)} rejected the credentials`,
         misconfiguredAt,
         action(accounts, 'Set credentials'),
       ),
@@ -48,7 +52,7 @@ export function NeedsAttentionCard({ context, needsAttention }: CardProps) {
   return (
     <section class="card stack" aria-labelledby="needs-attention">
       <h2 id="needs-attention">Needs attention</h2>
-      <Table caption="What needs attention" columns={columns} rows={rows} />
+      <Table caption="Items that need attention" columns={columns} rows={rows} />
     </section>
   );
 }

@@ -25,9 +25,9 @@ const querySchema = z.object({
   currency: z.string().refine(isCurrency).optional().catch(undefined),
 });
 
-/** The first page of an organization: what needs attention, and recent refunds in numbers. */
-export function overviewPages(room: Api, deps: ApiDependencies): void {
-  room.get('', { config: { role: 'viewer' } }, async (request, reply) => {
+/** The overview of an organization: what needs attention, and figures of recent refunds. */
+export function overviewPages(scope: Api, deps: ApiDependencies): void {
+  scope.get('', { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
     const { days, currency = null } = querySchema.parse(request.query);
     const owner = { organizationId: context.organization.id, environment: context.environment };
@@ -48,10 +48,10 @@ export function overviewPages(room: Api, deps: ApiDependencies): void {
 interface OverviewPageProps {
   context: Context;
   days: OverviewDays;
-  /** The chosen currency of the money per day. */
+  /** The selected currency of the chart of amounts per day. */
   currency: string | null;
   needsAttention: NeedsAttention;
-  /** True before the first refund of all. */
+  /** True until the first refund is created. */
   isNew: boolean;
   overview: Overview;
   /** The API's origin, for the example. */
@@ -64,7 +64,7 @@ function OverviewPage(props: OverviewPageProps) {
     <Frame
       context={context}
       title="Overview"
-      room="overview"
+      section="overview"
       actions={<WindowSwitch {...{ context, days, currency }} />}
     >
       <div class="stack">
@@ -109,13 +109,13 @@ function WindowSwitch({ context, days, currency }: Pick<OverviewPageProps, 'cont
   );
 }
 
-/** Replaces the numbers when all refunds are older. */
+/** Shown instead of the figures when no refund is in the time range. */
 function QuietDays({ context, days }: { context: Context; days: OverviewDays }) {
   return (
     <section class="card">
       <Empty title={`No ${context.environment} refunds in the last ${days} days`}>
         <p>
-          Show more days, or <a href={`${context.base}/refunds`}>all refunds</a>.
+          Select a longer time range, or view <a href={`${context.base}/refunds`}>all refunds</a>.
         </p>
       </Empty>
     </section>

@@ -11,8 +11,8 @@ import { readStrictJson } from '../../../http/body.ts';
 import { type EnteredAmount, entered, type FormProblems, readAmount } from '../../http/forms.ts';
 
 /**
- * The fields with one value and what their text stands for. Each is named by its path in the JSON of a policy, but for
- * `amountsIn`: the currency of all amounts except `maxAmount`.
+ * The kind of each field with one value. A field is named by its path in the JSON of a policy, except `amountsIn`, the
+ * currency of all amounts but `maxAmount`.
  */
 export const fieldKinds = {
   name: 'text',
@@ -43,7 +43,7 @@ const amountFields = textFields.filter((field) => fieldKinds[field] === 'amount'
 const listFields = ['match.processors', 'match.reasons'] as const;
 export type ListField = (typeof listFields)[number];
 
-/** A policy as the form holds it, valid or not. */
+/** A policy as entered in the form, valid or not. */
 export interface EnteredPolicy {
   texts: Readonly<Record<TextField, string>>;
   lists: Readonly<Record<ListField, readonly string[]>>;
@@ -104,7 +104,7 @@ export function newEnteredPolicy(priority: number): EnteredPolicy {
 }
 
 /**
- * The file of policies with an edited one, which comes last.
+ * The policies with the edited one added at the end.
  * @param replaces the name of the policy that the form edits; the empty text for a new one.
  */
 export function fileWith(stored: readonly Policy[], policy: EnteredPolicy, replaces: string): PolicyFile {
@@ -167,8 +167,8 @@ function sentence(text: string): string {
 }
 
 /**
- * The JSON of an entered policy. Empty fields are left out; a text that cannot be read, such as a number with a letter, stays
- * a text, which validation refuses.
+ * The JSON of an entered policy, without empty fields. A text that cannot be parsed is kept as a string, which validation
+ * rejects.
  */
 function policyInputOf({ texts, lists }: EnteredPolicy): Record<string, unknown> {
   const input: Record<string, unknown> = { name: texts.name };
@@ -222,13 +222,13 @@ function currenciesIn(text: string): string[] {
     .filter((code) => code !== '');
 }
 
-/** Reads an amount in its currency, or in US dollars while that is invalid, which is a problem of its own. */
+/** Reads an amount in its currency, or in US dollars if the currency is invalid, which is reported separately. */
 function amountIn(texts: EnteredPolicy['texts'], field: TextField): EnteredAmount {
   const code = texts[field === 'maxAmount.amount' ? 'maxAmount.currency' : 'amountsIn'].toLowerCase();
   return readAmount(texts[field], isCurrency(code) ? code : 'usd');
 }
 
-/** The problems that the JSON of the policy does not show. */
+/** The problems that validation of the policy's JSON does not find. */
 function problemsOfForm({ texts }: EnteredPolicy): Record<string, string> {
   const problems: Record<string, string> = {};
   for (const field of amountFields) {

@@ -33,10 +33,10 @@ const admin = { config: { role: 'admin' as const } };
 const conflict = 'Someone else changed the policies. Reload and try again.';
 
 /** The policies of an organization as cards, and a form that adds or edits one of them. */
-export function policyPages(room: Api, deps: ApiDependencies): void {
+export function policyPages(scope: Api, deps: ApiDependencies): void {
   const stored = (context: Context) => listPolicies(deps.db, context.organization.id);
 
-  room.get('/policies', { config: { role: 'viewer' } }, async (request, reply) => {
+  scope.get('/policies', { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
     const { done } = querySchema.parse(request.query);
     const notice = done === 'saved' ? <Notice tone="good">Policies saved.</Notice> : null;
@@ -46,7 +46,7 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
     );
   });
 
-  room.get('/policies/new', admin, async (request, reply) => {
+  scope.get('/policies/new', admin, async (request, reply) => {
     const context = contextOf(request);
     const policies = await stored(context);
     // Checked before all others by default: a policy after one for every refund is never applied.
@@ -55,17 +55,17 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
     return sendForm(reply, { context, basedOn: digestPolicies(policies), replaces: '', policy });
   });
 
-  room.get('/policies/edit', admin, async (request, reply) => {
+  scope.get('/policies/edit', admin, async (request, reply) => {
     const context = contextOf(request);
     const { name } = querySchema.parse(request.query);
     const policies = await stored(context);
     const policy = policies.find((each) => each.name === name);
-    if (policy === undefined) throw new ServiceError('not_found', 'This policy does not exist.');
+    if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
     const basedOn = digestPolicies(policies);
     return sendForm(reply, { context, basedOn, replaces: policy.name, policy: enteredPolicyOf(policy) });
   });
 
-  room.post('/policies', admin, async (request, reply) => {
+  scope.post('/policies', admin, async (request, reply) => {
     const form = readForm(request);
     const { context, basedOn, policy, replaces } = form;
     const reading = checkEnteredPolicy(await stored(context), policy, replaces);
@@ -79,7 +79,7 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
     return outcome === 'saved' ? toPolicies(reply, context) : sendConflict(reply, form);
   });
 
-  room.post('/policies/preview', admin, async (request, reply) => {
+  scope.post('/policies/preview', admin, async (request, reply) => {
     const form = readForm(request);
     const { context, basedOn, policy, replaces } = form;
     const current = await stored(context);
@@ -90,7 +90,7 @@ export function policyPages(room: Api, deps: ApiDependencies): void {
     return sendForm(reply, form, await previewPolicies(deps.db, context.owner, { current, edited }));
   });
 
-  room.post('/policies/delete', admin, async (request, reply) => {
+  scope.post('/policies/delete', admin, async (request, reply) => {
     const context = contextOf(request);
     const deleted = entered(request.body, 'name');
     const outcome = await changePolicies(deps, {
@@ -125,7 +125,7 @@ function PoliciesPage({ context, policies, notice }: PoliciesPageProps) {
     </a>
   );
   return (
-    <Frame context={context} title="Policies" room="policies" actions={isEditable ? add : undefined}>
+    <Frame context={context} title="Policies" section="policies" actions={isEditable ? add : undefined}>
       <div class="stack">
         {notice}
         <p class="muted">Policies apply to test and live. The first policy that matches a refund decides.</p>
@@ -145,7 +145,7 @@ function sendForm(reply: FastifyReply, form: PolicyFormProps, preview?: Preview)
   const { context, replaces } = form;
   return sendPage(
     reply,
-    <Frame context={context} title={replaces === '' ? 'Add policy' : 'Edit policy'} room="policies">
+    <Frame context={context} title={replaces === '' ? 'Add policy' : 'Edit policy'} section="policies">
       <div class="stack">
         <PolicyForm {...form} />
         {preview === undefined ? null : <PreviewCard context={context} preview={preview} />}

@@ -10,8 +10,8 @@ import { type EnteredPolicy, fieldKinds, type ListField, type TextField } from '
 
 /** The label and hint of each field; for a yes-or-no question, also the answers in this order: no, yes. */
 const words: Record<TextField, { label: string; hint?: string; answers?: [no: string, yes: string] }> = {
-  name: { label: 'Name', hint: 'Shown in the reason of a decision.' },
-  priority: { label: 'Priority', hint: 'The lowest number is checked first.' },
+  name: { label: 'Name', hint: 'Shown in policy decisions.' },
+  priority: { label: 'Priority', hint: 'Lower numbers are checked first.' },
   amountsIn: { label: 'Currency of amounts', hint: 'For example USD.' },
   'match.currencies': {
     label: 'Payment currencies',
@@ -24,18 +24,18 @@ const words: Record<TextField, { label: string; hint?: string; answers?: [no: st
     hint: 'The refund must have exactly these values, for example {"category": "gift_card", "vip": true}.',
   },
   finalSale: { label: 'Final sale', answers: ['No', 'Yes, no refunds'] },
-  windowDays: { label: 'Refund window (days)', hint: 'Periods of 24 hours after the charge.' },
-  maxPercent: { label: 'Maximum share of a payment (%)', hint: 'All its refunds together.' },
-  'maxAmount.amount': { label: 'Maximum amount per payment', hint: 'All its refunds together.' },
+  windowDays: { label: 'Refund window (days)', hint: 'Days of 24 hours, counted from the charge.' },
+  maxPercent: { label: 'Maximum share of a payment (%)', hint: 'Across all its refunds.' },
+  'maxAmount.amount': { label: 'Maximum amount per payment', hint: 'Across all its refunds.' },
   'maxAmount.currency': {
     label: 'Currency of that amount',
     hint: 'The maximum is ignored for payments in other currencies.',
   },
   'velocity.perTransaction': { label: 'Maximum refunds per payment' },
-  'velocity.perDay.count': { label: 'Maximum refunds in 24 hours', hint: 'Of the whole organization.' },
+  'velocity.perDay.count': { label: 'Maximum refunds in 24 hours', hint: 'Across the organization.' },
   'velocity.perDay.amount': {
     label: 'Maximum amount in 24 hours',
-    hint: "Of the whole organization, in the payment's currency.",
+    hint: "Across the organization, in the payment's currency.",
   },
   'approvalAbove.api': { label: 'API, above' },
   'approvalAbove.dashboard': { label: 'Dashboard, above' },
@@ -84,7 +84,10 @@ export function PolicyForm(props: PolicyFormProps) {
       ) : null}
       {hasFieldProblem ? <Notice tone="bad">Fix the highlighted fields.</Notice> : null}
       <Fields {...part} names={['name', 'priority', 'amountsIn']} />
-      <Group legend="Applies to" note="All conditions must match. Without conditions: every refund.">
+      <Group
+        legend="Applies to"
+        note="All conditions must match. Without conditions, the policy applies to every refund."
+      >
         <Choices
           {...part}
           field="match.processors"
@@ -208,7 +211,7 @@ function Choices({ policy, problems, field, label, choices }: ChoicesProps) {
         ))}
       </div>
       <p class="hint" id={`${field}-hint`}>
-        None selected: all of them.
+        Leave all unselected to match any.
       </p>
       {problem === undefined ? null : (
         <p class="problem" id={`${field}-problem`}>

@@ -25,13 +25,18 @@ export function PreviewCard({ context, preview: { refunds, skipped } }: PreviewC
       ) : (
         <>
           <p>
-            {different.length} of the latest {refunds.length} refunds would be decided differently. Limits per
-            24 hours are not included.
+            {different.length} of the latest {refunds.length} refunds would get a different decision. 24-hour
+            limits are not included.
           </p>
           <div class="table-scroll">
             <Table
               caption="Decisions on the latest refunds with the saved and the edited policies"
-              columns={[{ title: 'Refund' }, { title: 'Created' }, { title: 'Now' }, { title: 'Then' }]}
+              columns={[
+                { title: 'Refund' },
+                { title: 'Created' },
+                { title: 'Saved policies' },
+                { title: 'Edited policies' },
+              ]}
               rows={rows.map((each) => rowOf(context, each))}
             />
           </div>

@@ -26,9 +26,7 @@ export function Decisions({ context, refund, unfinished, isOwnRequest }: AllDeci
   return (
     <div class="row" id="decisions">
       {isPending && !isOwnRequest ? <ApproveDialog context={context} refund={refund} /> : null}
-      {isPending && isOwnRequest ? (
-        <p>You requested this refund, so another person has to approve it.</p>
-      ) : null}
+      {isPending && isOwnRequest ? <p>You requested this refund, so someone else must approve it.</p> : null}
       {isPending ? <RejectDialog context={context} refund={refund} unfinished={unfinished} /> : null}
       {isCancellable ? <CancelDialog context={context} refund={refund} /> : null}
       {isFlagged && !isPending ? <RecheckDialog context={context} refund={refund} /> : null}
@@ -69,7 +67,7 @@ function RejectDialog({ context, refund, unfinished }: DecisionsProps) {
       csrfToken={context.csrfToken}
       isOpen={mine !== null}
     >
-      <p>It is cancelled and never sent. Its amount can be refunded again.</p>
+      <p>It will be cancelled and never sent. Its amount becomes refundable again.</p>
       <ReasonField name="rejectReason" unfinished={mine} />
     </Confirm>
   );
@@ -86,10 +84,10 @@ function CancelDialog({ context, refund }: DialogProps) {
       csrfToken={context.csrfToken}
     >
       <p>
-        The customer does not get the money.{' '}
+        Once cancelled, the customer won't get the money.{' '}
         {refund.externalRefundId === null
-          ? 'It has not been sent and is cancelled at once.'
-          : `${processorWord(refund.processor)} already has it and may refuse.`}
+          ? 'If the refund has not been sent, it is cancelled immediately.'
+          : `${processorWord(refund.processor)} has already received the refund and may refuse to cancel it.`}
       </p>
     </Confirm>
   );
@@ -105,16 +103,16 @@ function RecheckDialog({ context, refund }: DialogProps) {
       to={decisionUrl(context, refund, 'recheck')}
       csrfToken={context.csrfToken}
     >
-      <p>Its state is read from {processorWord(refund.processor)} again.</p>
+      <p>Its current status is read from {processorWord(refund.processor)}.</p>
     </Confirm>
   );
 }
 
 const ends: Record<ResolvedStatus | 'dismiss', string> = {
-  completed: 'Completed: the customer gets the money.',
-  failed: 'Failed: the customer does not get the money.',
-  cancelled: 'Cancelled: the customer does not get the money.',
-  dismiss: 'Dismiss: keep the refund as it is, and do not flag this again.',
+  completed: 'Completed: the customer received or will receive the money.',
+  failed: "Failed: the customer won't receive the money.",
+  cancelled: "Cancelled: the customer won't receive the money.",
+  dismiss: 'Dismiss: keep the current status and do not flag this again.',
 };
 
 /** Resolves a flagged refund, or dismisses its flag. */
@@ -131,7 +129,7 @@ function ResolveDialog({ context, refund, unfinished }: DecisionsProps) {
       csrfToken={context.csrfToken}
       isOpen={mine !== null}
     >
-      <p>A new status is checked with the processor first.</p>
+      <p>The new status is checked against the processor first.</p>
       {mine === null ? null : <FormNotice problems={mine.problems} />}
       {/* The decision is about the flag that the person has seen. */}
       <input type="hidden" name="flaggedAt" value={refund.work?.flaggedAt?.toISOString()} />
@@ -203,8 +201,8 @@ function ProcessorRefundField({
 function ForceChoice() {
   return (
     <label>
-      <input type="checkbox" name="force" value="yes" /> Resolve anyway. If this is wrong, the customer gets
-      no money or is paid twice.
+      <input type="checkbox" name="force" value="yes" /> Resolve anyway. If this is wrong, the customer may
+      get no money or be paid twice.
     </label>
   );
 }

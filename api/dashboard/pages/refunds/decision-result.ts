@@ -5,12 +5,12 @@ import type { FormProblems } from '../../http/forms.ts';
 /** Notices after an action, by the word in the address. */
 const doneWords = {
   created: 'Refund created. This page updates automatically.',
-  approved: 'Approved. It is sent now.',
-  rejected: 'Rejected. It was never sent.',
-  cancelled: 'Cancelled. The customer does not get this money.',
+  approved: 'Refund approved. It is being sent.',
+  rejected: 'Refund rejected. It was not sent.',
+  cancelled: "Refund cancelled. The customer won't get the money.",
   'cancel-asked': 'Cancellation requested. This page updates once the processor confirms it.',
   rechecked: 'Recheck requested. This page updates automatically.',
-  resolved: 'Resolved.',
+  resolved: 'Refund resolved.',
   dismissed: 'Flag dismissed.',
 } as const;
 

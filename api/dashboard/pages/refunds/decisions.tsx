@@ -38,9 +38,9 @@ type Decide = (deps: ApiDependencies, request: DecisionRequest) => Promise<Decis
 const decisions: Readonly<Record<string, Decide>> = { approve, reject, cancel, recheck, resolve };
 
 /** `POST /refunds/:id/<decision>`. Of several decisions at once, one is done. */
-export function decisionRoutes(room: Api, deps: ApiDependencies): void {
+export function decisionRoutes(scope: Api, deps: ApiDependencies): void {
   for (const [name, decide] of Object.entries(decisions)) {
-    room.post(`/refunds/:id/${name}`, operator, async (request, reply) => {
+    scope.post(`/refunds/:id/${name}`, operator, async (request, reply) => {
       const context = contextOf(request);
       const { id } = paramsSchema.parse(request.params);
       const refund = await findOwnRefund(deps.db, context.owner, id);
@@ -102,7 +102,7 @@ function ofDecision({ kind, refund }: DecisionOutcome, word: DoneWord): Decision
   const status = statusWords[refund.status].toLowerCase();
   return {
     kind: 'too-late',
-    message: `The refund no longer awaits approval: it is ${status}. See the timeline.`,
+    message: `The refund is no longer awaiting approval: it is ${status}. See the timeline.`,
   };
 }
 

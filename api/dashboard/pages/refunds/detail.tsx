@@ -26,8 +26,8 @@ const viewer = { config: { role: 'viewer' as const } };
 const paramsSchema = z.object({ id: z.string() });
 
 /** `/refunds/:id`: one refund with its payment and timeline. */
-export function detailPages(room: Api, deps: ApiDependencies): void {
-  room.get('/refunds/:id', viewer, async (request, reply) => {
+export function detailPages(scope: Api, deps: ApiDependencies): void {
+  scope.get('/refunds/:id', viewer, async (request, reply) => {
     const context = contextOf(request);
     const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
     const done = doneSentence(entered(request.query, 'done'));
@@ -35,7 +35,7 @@ export function detailPages(room: Api, deps: ApiDependencies): void {
     return sendPage(reply, <Detail context={context} detail={detail} notice={notice} />);
   });
 
-  room.get('/refunds/:id/state', viewer, async (request, reply) => {
+  scope.get('/refunds/:id/state', viewer, async (request, reply) => {
     const context = contextOf(request);
     const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
     return sendPart(reply, <State context={context} detail={detail} unfinished={null} />);
@@ -54,7 +54,7 @@ interface DetailProps {
 export function Detail({ context, detail, notice = null, unfinished = null }: DetailProps) {
   const { amount, currency } = detail.refund;
   return (
-    <Frame context={context} title={`Refund of ${inMoney(amount, currency)}`} room="refunds">
+    <Frame context={context} title={`Refund of ${inMoney(amount, currency)}`} section="refunds">
       <div class="stack">
         {notice}
         <State context={context} detail={detail} unfinished={unfinished} />
@@ -63,7 +63,7 @@ export function Detail({ context, detail, notice = null, unfinished = null }: De
   );
 }
 
-/** After these it is uncertain what has moved for a refund, until the processor agrees. */
+/** After these events it is uncertain whether money moved, until a review agrees. */
 const uncertainEvents: ReadonlySet<string> = new Set<RefundEventType>([
   'review.flagged',
   'flag.dismissed',
@@ -88,7 +88,7 @@ function State({ context, detail, unfinished }: StateProps) {
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
   const isUncertain = refund.work?.flaggedAt != null || isUncertainAfter(events);
-  // One that has ended moves again when it is to be read once more.
+  // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
@@ -103,7 +103,7 @@ function State({ context, detail, unfinished }: StateProps) {
         <div class="columns">
           <RefundFacts refund={refund} who={who} />
           <PaymentFacts payment={payment}>
-            {/* While it is not known what has moved, it is not known what is left either. */}
+            {/* The remaining amount is unknown while the outcome is uncertain. */}
             {isUncertain ? null : <RefundMore context={context} payment={payment} />}
           </PaymentFacts>
         </div>

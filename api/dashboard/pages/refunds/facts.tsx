@@ -19,7 +19,7 @@ export function Alerts({ refund, isUncertain }: { refund: RefundWithWork; isUnce
     <>
       {status === 'pending' ? (
         <Notice tone="warn">
-          <strong>Awaiting approval.</strong> It is sent once a person approves it.
+          <strong>Awaiting approval.</strong> It is sent after approval.
         </Notice>
       ) : null}
       {status === 'failed' ? (
@@ -94,7 +94,7 @@ function notAtProcessor(status: RefundStatus): string {
   return isTerminal(status) ? 'None' : 'Not yet';
 }
 
-/** The payment as last read, what was refunded of it, and what is left. */
+/** The payment as last read, the refunded amounts and the remaining amount. */
 export function PaymentFacts({
   payment,
   children,
@@ -126,7 +126,7 @@ export function PaymentFacts({
         {known === null ? null : <Balance {...known} reserved={reserved} refundedOutside={refundedOutside} />}
       </dl>
       {known === null ? (
-        <p class="muted">The payment has not been read yet. It is read before anything is sent.</p>
+        <p class="muted">The payment has not been read yet. It is read before the refund is sent.</p>
       ) : null}
       {children}
     </section>

@@ -32,7 +32,7 @@ export type FilterField = (typeof textFields)[number];
 /** The filter as the form and the URL have it; empty where nothing is chosen. */
 export interface EnteredFilter extends Record<FilterField, string> {
   status: readonly string[];
-  needsPerson: boolean;
+  needsAttention: boolean;
 }
 
 /** The filter of a request, whether or not it is valid. */
@@ -42,7 +42,7 @@ export function enteredFilter(query: unknown): EnteredFilter {
   return {
     ...(texts as Record<FilterField, string>),
     status: [status ?? []].flat().filter((each): each is string => typeof each === 'string'),
-    needsPerson: enteredText(query, 'needsPerson') !== '',
+    needsAttention: enteredText(query, 'needsAttention') !== '',
   };
 }
 
@@ -51,7 +51,7 @@ export function filterQuery(entered: EnteredFilter, more: Record<string, string>
   const query = new URLSearchParams();
   for (const field of textFields) if (entered[field] !== '') query.set(field, entered[field]);
   for (const status of entered.status) query.append('status', status);
-  if (entered.needsPerson) query.set('needsPerson', 'true');
+  if (entered.needsAttention) query.set('needsAttention', 'true');
   for (const [name, value] of Object.entries(more)) query.set(name, value);
   return query.size === 0 ? '' : `?${query}`;
 }
@@ -88,7 +88,7 @@ const filterSchema = z.object({
   to: chosen(daySchema),
   amountFrom: chosen(z.string()),
   amountTo: chosen(z.string()),
-  needsPerson: z.boolean(),
+  needsAttention: z.boolean(),
 });
 
 /** The filter to search with, or what is wrong with it. */

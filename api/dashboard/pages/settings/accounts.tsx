@@ -26,7 +26,7 @@ import { answeredIn, Done, SettingsFrame, sendOnce } from './settings-frame.tsx'
 const path = '/settings/accounts';
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
 const doneMessages = new Map([
-  ['set', 'Credentials saved. Waiting refunds are being retried; test the connection to check the account.'],
+  ['set', 'Credentials saved. Refunds on hold are being retried. Test the connection to check the account.'],
 ]);
 
 /** `/settings/accounts`: the processor accounts of the environment. */

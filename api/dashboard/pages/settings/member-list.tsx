@@ -130,7 +130,7 @@ function Leave({ context }: { context: Context }) {
       to={`${context.base}/settings/members/leave`}
       csrfToken={context.csrfToken}
     >
-      <p>You lose access immediately. You need a new invitation to come back.</p>
+      <p>You lose access immediately. You need a new invitation to rejoin.</p>
     </Confirm>
   );
 }

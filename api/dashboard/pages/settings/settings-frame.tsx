@@ -27,7 +27,7 @@ export interface SettingsFrameProps {
 export function SettingsFrame({ context, page, title, children }: SettingsFrameProps) {
   const label = pages.find(({ path }) => path === page)?.label ?? 'Settings';
   return (
-    <Frame context={context} title={title ?? label} room="settings">
+    <Frame context={context} title={title ?? label} section="settings">
       <nav class="tabs" aria-label="Settings">
         <ul>
           {pages
