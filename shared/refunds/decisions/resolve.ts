@@ -82,7 +82,9 @@ export async function resolveRefund(
     const resolved = await deps.db.$transaction((tx) =>
       record(tx, deps, claimed, { ...asked, actor, evidence, forced }),
     );
-    return resolved === null ? await changed(deps, refund) : { kind: 'done', refund: resolved };
+    if (resolved !== null) return { kind: 'done', refund: resolved };
+    await releaseFlagged(deps, claimed);
+    return await changed(deps, refund);
   } finally {
     // Once resolved it has no lease; in every other case workers continue with it.
     await releaseFlagged(deps, claimed);

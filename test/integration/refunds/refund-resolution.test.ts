@@ -496,7 +496,7 @@ describe('a flag that changes while its resolution asks the processor', () => {
     const facts = { externalRefundId: 're_extra' };
     const flagged = await flagByHand(service, id, { reason: 'extra_refund', facts });
     const outcome = await resolveWhile(flagged, () => dismissFlag(service.deps, flagged, 'cli:bob', 'Known'));
-    expect(outcome.kind).toBe('changed');
+    expect(outcome.kind).toBe('not-flagged');
     expect((await rowOf(service, id)).status).toBe('processing');
   });
 });
