@@ -60,9 +60,9 @@ export interface RefundListing {
 export async function listRefunds(
   { list }: RefundReads,
   { organizationId, environment }: RefundOwner,
-  { status, processor, limit, offset }: RefundListing,
+  listing: RefundListing,
 ): Promise<ReadRefund[]> {
-  const page = { organizationId, environment, status, processor, limit, offset };
+  const page = { organizationId, environment, ...listing };
   return await list(JSON.stringify(page));
 }
 
