@@ -1,37 +1,57 @@
-import { basename } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Suites that take a minute or two, the longest first. */
-const long = [
-  ...['dashboard-pages', 'clock-skew', 'bench', 'chaos', 'dashboard-browser', 'crash', 'production', 'dev'],
-  ...['lifecycle', 'people-command', 'outages-postgres', 'canaries', 'contract', 'route-access'],
-].map((name) => `${name}.test.ts`);
-
-/** Begins with the long ones, so that none of them is what everybody waits for at the end. */
-class LongOnesFirst extends BaseSequencer {
+/** Starts with test/system/, whose files take longest, so that no long file runs alone at the end. */
+class SystemFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification) => {
-      const index = long.indexOf(basename(moduleId));
-      return index === -1 ? long.length : index;
-    };
-    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
+    const isSystem = ({ moduleId }: TestSpecification) => moduleId.includes('/test/system/');
+    return (await super.sort(files)).toSorted((a, b) => Number(isSystem(b)) - Number(isSystem(a)));
   }
 }
 
+const globalSetup = 'test/global-setup.ts';
+
+const contributorProjects = [
+  { extends: true as const, test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+  {
+    extends: true as const,
+    test: {
+      name: 'service',
+      globalSetup,
+      include: ['test/integration/**/*.test.ts', 'test/system/*.test.ts'],
+    },
+  },
+];
+
+/** `npm run test:system`, one file at a time, so that chaos and outages have the machine to themselves. */
+const releaseProjects = [
+  {
+    extends: true as const,
+    test: {
+      name: 'release',
+      globalSetup,
+      include: ['test/system/**/*.test.ts'],
+      env: {
+        MATRIX: process.env.MATRIX ?? 'full',
+        STORM_REQUESTS: process.env.STORM_REQUESTS ?? '1500',
+      },
+    },
+  },
+];
+
+const isRelease = process.env.RELEASE === 'true';
+
 export default defineConfig({
   test: {
-    include: ['test/{unit,integration,system}/**/*.test.ts'],
-    globalSetup: 'test/global-setup.ts',
-    sequence: { sequencer: LongOnesFirst },
-    // Processes, as in production. Each runs suites one after the other without loading everything anew, which would
-    // take longer than most suites: so whatever a suite makes global (a spy, a clock, a listener) ends with it.
+    sequence: { sequencer: SystemFirst },
+    // Processes, as in production. Each runs one file after the other without loading all modules again, which would
+    // take longer than most files. A test must therefore undo whatever it changes globally: spies, clocks, listeners.
     pool: 'forks',
     isolate: false,
-    maxWorkers: 3,
-    // For what hangs. How long something may take is no matter of tests, which run on machines of any speed.
+    maxWorkers: isRelease ? 1 : 3,
+    // For tests that hang. No test asserts how fast something is: tests run on machines of any speed.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    dangerouslyIgnoreUnhandledErrors: false,
+    projects: isRelease ? releaseProjects : contributorProjects,
   },
 });

@@ -10,7 +10,7 @@ runMain(async () => {
     poolSize: settings.DATABASE_POOL_SIZE,
     preparesStatements: settings.DATABASE_PREPARED_STATEMENTS,
   });
-  // Connects to the database while the rest is loaded. A database that is gone is noticed by what needs it.
+  // Connects to the database while the rest is loaded. Errors are reported by the first query that needs it.
   serviceTime(db).catch(() => undefined);
   const { serve } = await import('./serve.ts');
   await serve(settings, log, db);

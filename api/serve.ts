@@ -12,10 +12,10 @@ import { RefundWatcher } from '../shared/refunds/lifecycle/refund-watcher.ts';
 import { buildApp } from './app.ts';
 import type { SecondApp } from './http/hand-over.ts';
 
-/** Clients of a process that was down come back as soon as it listens; they are answered before anything else is loaded. */
+/** After a restart, clients reconnect at once. Their requests are answered before the dashboard is loaded. */
 const quietMs = 1_000;
 
-/** Serves the API, and a moment later the part for browsers, until the process is to end. */
+/** Serves the API, and shortly after the dashboard, until the process is stopped. */
 export async function serve(settings: ServiceSettings, log: Logger, db: Database): Promise<void> {
   const deps = openDependencies(settings, log, { db });
   const dashboardDb = openDatabase(settings.DATABASE_URL, {
@@ -38,7 +38,7 @@ export async function serve(settings: ServiceSettings, log: Logger, db: Database
   await inviteFirstOwner(deps);
 }
 
-/** When it does not load, the API goes on without it. */
+/** If loading fails, the API continues without the dashboard. */
 function loadBrowserApp(browserApp: SecondApp, log: Logger): void {
   browserApp.load().catch((error: unknown) => log.error({ err: error }, 'the dashboard could not be loaded'));
 }
@@ -47,5 +47,5 @@ function loadBrowserApp(browserApp: SecondApp, log: Logger): void {
 async function inviteFirstOwner({ db, log, settings }: Dependencies): Promise<void> {
   const { needsFirstOwner, setupCode } = await import('../shared/people/first-owner.ts');
   if (!(await needsFirstOwner(db).catch(() => false))) return;
-  log.warn(`nobody can sign in yet: open /dashboard/set-up and enter ${setupCode(settings.ENCRYPTION_KEY)}`);
+  log.warn(`no user exists yet: open /dashboard/set-up and enter ${setupCode(settings.ENCRYPTION_KEY)}`);
 }

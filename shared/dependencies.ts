@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiKeyLookup, openApiKeyLookup } from './organizations/api-keys.ts';
-import { HashingTurns } from './people/hashing-turns.ts';
-import type { PasswordDependencies } from './people/passwords.ts';
+import type { PasswordDependencies } from './people/hash-limiter.ts';
+import { openHashLimiter } from './people/hash-limiter.ts';
 import { DatabaseClock } from './platform/clock.ts';
 import type { ServiceSettings } from './platform/config.ts';
 import { openDatabase, openReads, serviceTime } from './platform/database.ts';
@@ -48,7 +48,7 @@ export function openDependencies(
     queues: new RefundQueues(settings, processorNames, log),
     secrets,
     connections: new ProcessorConnections({ db, clock, log, secrets }),
-    hashingTurns: new HashingTurns(),
+    hashLimiter: openHashLimiter(),
     ...overrides,
   };
 }

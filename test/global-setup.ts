@@ -2,21 +2,21 @@ import type { TestProject } from 'vitest/node';
 import { migrate } from '../prisma/migrate.ts';
 import { migrateQueueTables } from '../shared/platform/queues.ts';
 import { findChromium } from './support/dashboard/browser.ts';
+import { canMountDisks } from './support/faults/small-disk.ts';
 import { compileService, removeCompiled } from './support/processes/compiled-service.ts';
 import { templateDatabase } from './support/processes/run-servers.ts';
-import { createDatabase, sealTemplate } from './support/stores/create-database.ts';
+import { createDatabase, sealTemplate } from './support/stores/database-client.ts';
 import { startPostgres } from './support/stores/embedded-postgres.ts';
 import { findRedisServer, type RunningRedis, startRedis } from './support/stores/redis.ts';
-import { canMountDisks } from './support/stores/small-disk.ts';
 
-/** Starts the servers of a test run, once for all files. */
+/** Starts the servers that all files of a test run share. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const compiling = compileService();
   const redis = await startRedisIfPresent();
   const postgres = await startPostgres({ durable: false });
   const template = await createDatabase(postgres.url, templateDatabase);
   await migrate(template);
-  // Also for queues on Redis, which have no use for the tables: so they are made once.
+  // Once for all databases, also those whose queues are on Redis.
   await migrateQueueTables(template);
   await sealTemplate(postgres.url, templateDatabase);
   project.provide('postgresUrl', postgres.url);
@@ -33,40 +33,31 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 async function startRedisIfPresent(): Promise<RunningRedis | null> {
   if (findRedisServer() !== null) return startRedis();
-  tellSkipped(
-    'there is no redis-server on PATH',
-    'Every test of queues on Redis, of a Redis Cluster and of a lost Redis',
-    'The queues in PostgreSQL are tested. Install redis-server to test both.',
-  );
+  reportSkipped('redis-server is not on PATH', 'Every test with Redis', 'Install redis-server to run them.');
   return null;
 }
 
 function chromiumIfPresent(): string | null {
   const path = findChromium();
   if (path === null) {
-    tellSkipped(
-      'there is no chromium on PATH',
-      'Every test of pages in a real browser',
-      'What the server answers is tested. Install chromium to test what a browser makes of it.',
-    );
+    reportSkipped('chromium is not on PATH', 'Every test with a browser', 'Install chromium to run them.');
   }
   return path;
 }
 
 function mountsDisks(): boolean {
   if (canMountDisks()) return true;
-  tellSkipped(
-    'no file system can be mounted',
-    'Every test of a disk that is full',
+  reportSkipped(
+    'this user cannot mount a file system',
+    'Every test of a full disk',
     'Run them as root on Linux, in a container with CAP_SYS_ADMIN.',
   );
   return false;
 }
 
-/** @throws Error where nothing may be skipped. */
-function tellSkipped(reason: string, what: string, advice: string): void {
-  if (process.env.CI === 'true')
-    throw new Error(`${what} would be skipped, which CI does not accept: ${reason}.`);
-  console.warn(`\n*** SKIPPED: ${reason}. ${what} is skipped.`);
+/** @throws Error in CI, which accepts no skipped tests. */
+function reportSkipped(reason: string, what: string, advice: string): void {
+  if (process.env.CI === 'true') throw new Error(`${what} would be skipped, because ${reason}. ${advice}`);
+  console.warn(`\n*** SKIPPED: ${what}, because ${reason}.`);
   console.warn(`*** ${advice}\n`);
 }

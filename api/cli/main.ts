@@ -28,7 +28,7 @@ function buildProgram(): Command {
     .addHelpText('after', examples("organization create --name 'Acme Inc'", 'key create --help'))
     // Commands inherit this when they are added, so it comes first.
     .exitOverride()
-    // An argument that is not understood is repeated, and may be a secret that was given where none belongs.
+    // Commander repeats unknown arguments, which may be secrets in the wrong place.
     .configureOutput({ outputError: (text, write) => write(redact(text)) });
   addOrganizationCommands(program);
   addKeyCommands(program);
@@ -40,28 +40,28 @@ function buildProgram(): Command {
   return program;
 }
 
-/** Every error in words that help, without a stack and without a secret. */
+/** A message for any error, without stack or secrets. */
 function describe(error: unknown): string {
   if (error instanceof ConfigError || error instanceof ServiceError) return error.message;
   if (error instanceof CommandError || error instanceof InvalidCredentialsError) return error.message;
   const message = error instanceof Error ? error.message : String(error);
   if (/does not exist in the current database|relation "\w+" does not exist/.test(message)) {
-    return 'The database has no tables of this service, or old ones. Run: npm run db:migrate';
+    return 'The database schema is missing or out of date. Run: npm run db:migrate';
   }
   if (isDatabaseUnavailable(error)) {
-    return 'The database cannot be reached. Check DATABASE_URL, and that PostgreSQL runs and lets you in.';
+    return 'The database cannot be reached. Check DATABASE_URL, and that PostgreSQL is running and accepts the connection.';
   }
   return `Unexpected error: ${message.trim().replace(/\s+/g, ' ')}`;
 }
 
-// Whoever reads our output may have seen enough of it.
+// The reader of a pipe may close it early.
 process.stdout.on('error', () => process.exit(failure));
 
 try {
   await buildProgram().parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
-    // It has told its own errors, and counts help as one of them, with exit code 0.
+    // Commander has printed its own errors. Help is one of them, with exit code 0.
     process.exitCode = error.exitCode === 0 ? 0 : misuse;
   } else {
     explain(redact(describe(error)));

@@ -122,7 +122,7 @@ export const rawBody = fp<{ mediaType: string; limitKiB: number }>(
     // Errors thrown here go to the error handler of the surrounding instance.
     app.setErrorHandler<FastifyError>((cause) => {
       if (cause.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-        throw new ServiceError('payload_too_large', `body: larger than ${limitKiB} KiB.`, { cause });
+        throw new ServiceError('payload_too_large', `body: must be at most ${limitKiB} KiB.`, { cause });
       }
       if (cause.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
         throw new ServiceError('unsupported_media_type', `Send the body as ${mediaType}.`, { cause });

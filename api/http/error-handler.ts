@@ -39,7 +39,7 @@ export function answerFrameworkError(
   reply: FastifyReply,
 ): void {
   reply.header('x-request-id', request.id);
-  sendError(reply, new ServiceError('validation_error', 'url: not a valid path.'));
+  sendError(reply, new ServiceError('validation_error', 'url: must be a valid path.'));
 }
 
 /** Answers bytes that are not HTTP. There is no request yet, only the socket. */
@@ -72,16 +72,16 @@ export function toServiceError(cause: unknown): ServiceError {
   const refusal = frameworkRefusal(cause);
   if (refusal !== null) return refusal;
   if (isDatabaseUnavailable(cause)) {
-    const message = 'Nothing was changed. Repeat the request in a few seconds.';
+    const message = 'The service is temporarily unavailable. Nothing was changed. Retry in a few seconds.';
     return new ServiceError('service_unavailable', message, { retryAfterSeconds: 2, cause });
   }
   if (isUnusableCredentials(cause)) {
     const message =
-      'The credentials of the processor account cannot be used. Nothing was changed. Ask an operator to set them again.';
+      'The stored credentials of the processor account cannot be read. Nothing was changed. Ask an admin to set them again.';
     return new ServiceError('service_unavailable', message, { retryAfterSeconds: 60, cause });
   }
   const message =
-    'An unexpected error occurred. Repeat the request with the same Idempotency-Key, or list refunds to see whether it was recorded.';
+    'An unexpected error occurred. Retry with the same Idempotency-Key, or list refunds to check whether the request was recorded.';
   return new ServiceError('internal_error', message, { cause });
 }
 
@@ -91,7 +91,7 @@ function frameworkRefusal(cause: unknown): ServiceError | null {
   if (code === null || !code.startsWith('FST_')) return null;
   switch ((cause as FastifyError).statusCode) {
     case 413:
-      return new ServiceError('payload_too_large', 'body: larger than 64 KiB. Send less metadata.', {
+      return new ServiceError('payload_too_large', 'body: must be at most 64 KiB. Send less metadata.', {
         cause,
       });
     case 415:
@@ -101,8 +101,8 @@ function frameworkRefusal(cause: unknown): ServiceError | null {
       return new ServiceError('not_found', 'Page not found.', { cause });
     case 400:
       return code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH'
-        ? new ServiceError('validation_error', 'body: its length differs from Content-Length.', { cause })
-        : new ServiceError('validation_error', 'The request is incomplete.', { cause });
+        ? new ServiceError('validation_error', 'body: its length does not match Content-Length.', { cause })
+        : new ServiceError('validation_error', 'The request is incomplete. Send it again.', { cause });
     default:
       return null;
   }

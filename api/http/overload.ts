@@ -14,7 +14,7 @@ export class OverloadError extends ServiceError {
   constructor(reason: string) {
     super(
       'service_unavailable',
-      'Too many requests at once. Nothing was changed. Repeat the request in a few seconds.',
+      'Too many concurrent requests. Nothing was changed. Retry in a few seconds.',
       { retryAfterSeconds: 2, cause: new Error(reason) },
     );
   }
@@ -38,8 +38,8 @@ export const overload = fp(
 );
 
 /**
- * Bounds how many requests are worked on at the same time, and so how many can wait for a database connection. Requests
- * that wait for a refund's outcome do not count, nor those whose body has not arrived yet.
+ * Limits the number of concurrent requests, and so of waiters for a database connection. Requests that wait for a refund's
+ * outcome or for their body do not count.
  */
 export class Admission {
   readonly #max: number;

@@ -37,7 +37,7 @@ export async function limitRate(
     errorResponseBuilder: (_request, { max: limit }) =>
       new ServiceError(
         'rate_limited',
-        `More than ${limit} requests in one second. Repeat after Retry-After.`,
+        `Too many requests: the limit is ${limit} per second. Wait as long as Retry-After says, then retry.`,
         {
           retryAfterSeconds: 1,
         },

@@ -71,7 +71,10 @@ const challengeRoute = routePlugin<ProcessorOption & { parameter: string }>(
           ? (await deps.connections.connect(account)).answerChallenge(challenge)
           : null;
       if (answer === null) {
-        throw new ServiceError('validation_error', `${parameter}: send the challenge of ${processor}, once.`);
+        throw new ServiceError(
+          'validation_error',
+          `${parameter}: send the ${processor} challenge exactly once.`,
+        );
       }
       return reply.type('text/plain').send(answer);
     });

@@ -1,5 +1,5 @@
 -- Ends leases and sets when work is due next. Deletes work that is done: not due, not flagged and no resync requested. A flag
--- with extra_refund_id is about another refund at the processor: only a person ends it. The caller holds the work.
+-- for an extra refund stays: only a person ends it. The caller holds the work.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below; record_refunds.sql says what they mean.
 CREATE OR REPLACE FUNCTION continue_refund_works(items jsonb, moment timestamptz) RETURNS void
@@ -12,7 +12,10 @@ DECLARE
 BEGIN
   WITH next AS MATERIALIZED (
     SELECT i.*, keeps_flag, needs_resync,
-      CASE WHEN keeps_flag THEN w.flagged_at WHEN i.flag ? 'reason' THEN moment END AS flagged_at,
+      CASE
+        WHEN keeps_flag OR is_same_flag THEN w.flagged_at
+        WHEN i.flag ? 'reason' THEN moment
+      END AS flagged_at,
       CASE
         -- A request to cancel that arrived during the lease has set enqueued_at.
         WHEN needs_resync OR (r.status = 'processing' AND w.enqueued_at IS NOT NULL) THEN moment
@@ -24,7 +27,9 @@ BEGIN
     JOIN refund_work AS w ON w.refund_id = i.refund_id
     JOIN refund AS r ON r.id = i.refund_id
     CROSS JOIN LATERAL (
-      SELECT i.flag IS NULL OR w.extra_refund_id IS NOT NULL AS keeps_flag,
+      SELECT i.flag IS NULL OR w.flag_reason IS NOT DISTINCT FROM 'extra_refund' AS keeps_flag,
+        w.flag_reason = i.flag->>'reason' AND w.flag_facts->>'externalRefundId'
+          IS NOT DISTINCT FROM i.flag->'facts'->>'externalRefundId' AS is_same_flag,
         -- What was read in this lease may be older than the report, unless the record says the same by now.
         w.resync_requested_at IS NOT NULL
           AND w.reported_state IS DISTINCT FROM concat_ws(' ', r.external_refund_id, r.processor_status) AS needs_resync
@@ -46,7 +51,8 @@ BEGIN
       WHEN NOT retrying THEN NULL ELSE w.retrying_since END,
     consecutive_failures = coalesce(next.consecutive_failures, w.consecutive_failures),
     flagged_at = next.flagged_at,
-    flag_reason = CASE WHEN keeps_flag THEN w.flag_reason ELSE flag->>'reason' END
+    flag_reason = CASE WHEN keeps_flag THEN w.flag_reason ELSE flag->>'reason' END,
+    flag_facts = CASE WHEN keeps_flag THEN w.flag_facts ELSE coalesce(flag->'facts', '{}') END
   FROM next
   WHERE w.refund_id = next.refund_id AND (next.due_at IS NOT NULL OR next.flagged_at IS NOT NULL);
 

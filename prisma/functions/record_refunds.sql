@@ -12,7 +12,7 @@
 --   consecutive_failures   null leaves them
 --   is_known               true once it is known whether the processor has the refund
 --   ends_cancel            true when the requested cancellation is over
---   flag                   {reason} flags the refund, {} ends its flag, null leaves it
+--   flag                   {reason, facts} flags the refund, {} ends its flag, null leaves it
 --   unless_resync          true to record nothing when a resync has been requested
 --
 -- outcome, one row per item: 'recorded', 'lost', 'resync' (only with unless_resync) or 'locked'.

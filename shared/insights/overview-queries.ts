@@ -2,10 +2,34 @@ import { type DatabaseTransaction, Prisma } from '../platform/database.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import type { RefundStatus } from '../refunds/model/states.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';
-import type { OverviewWindow } from './overview-window.ts';
 
-// Every query reads the refunds that were created in the window, from an index that has all it needs, and none of them is
-// repeated per day, currency or processor.
+/** The windows that an overview can have, in days. */
+export const overviewDays = [7, 30, 90] as const;
+
+export type OverviewDays = (typeof overviewDays)[number];
+
+/** From the beginning of a day in UTC to now, both inclusive; the last day is today. */
+export interface OverviewWindow {
+  from: Date;
+  to: Date;
+  /** `2026-11-21` and so on, the oldest first. */
+  days: readonly string[];
+}
+
+const dayMs = 86_400_000;
+
+/** The window that ends now and has today as its last day. */
+export function windowOf(now: Date, days: OverviewDays): OverviewWindow {
+  const today = Math.floor(now.getTime() / dayMs) * dayMs;
+  const starts = Array.from({ length: days }, (_, index) => new Date(today - (days - 1 - index) * dayMs));
+  return {
+    from: new Date(today - (days - 1) * dayMs),
+    to: now,
+    days: starts.map((start) => start.toISOString().slice(0, 10)),
+  };
+}
+
+// Every query reads the refunds created in the window from a covering index, once for all days, currencies and processors.
 
 /** Refunds of one status that have something in common: a day and a currency, a processor, or an initiator; else null. */
 export interface GroupRow {
@@ -20,8 +44,8 @@ export interface GroupRow {
 }
 
 /**
- * All that can be counted in one pass: by day and currency, by processor, and by initiator, each with the status. What is
- * alike in everything is added up first, because every way of grouping costs once per row.
+ * Counts in one pass: by day and currency, by processor, and by initiator, each with the status. Equal rows are added up
+ * first, because every grouping set costs once per row.
  */
 export async function readGroups(
   tx: DatabaseTransaction,
@@ -76,7 +100,7 @@ export async function readCompletionTimes(
   return { ...times, spread: [...upTo, times.count].map((count, index) => count - (upTo[index - 1] ?? 0)) };
 }
 
-/** The codes with which refunds failed, the commonest first. */
+/** The failure codes, the most frequent first. */
 export async function readFailureCodes(
   tx: DatabaseTransaction,
   owner: RefundOwner,
@@ -90,8 +114,8 @@ export async function readFailureCodes(
 }
 
 /**
- * Nobody needs the order. It keeps the planner to the index that has it, where an organization with most of the refunds
- * would tempt it to read the table, which is many times as large.
+ * Keeps the planner on the index of this order. For an organization with most of the refunds it would otherwise read the
+ * table, which is many times as large.
  */
 const inOrderSql = Prisma.sql`ORDER BY created_at DESC, id DESC`;
 

@@ -4,34 +4,36 @@ import { isTerminal, type RefundStatus, refundStatuses } from '../refunds/model/
 import {
   type CompletionTimes,
   type GroupRow,
+  type OverviewDays,
+  type OverviewWindow,
   readCompletionTimes,
   readFailureCodes,
   readGroups,
+  windowOf,
 } from './overview-queries.ts';
-import { type OverviewDays, type OverviewWindow, windowOf } from './overview-window.ts';
 
-/** Numbers of refunds by their status; every status is there. */
+/** Numbers of refunds by status; every status is present. */
 export type StatusCounts = Record<RefundStatus, number>;
 
-/** Minor units of one currency by the status of the refunds; every status is there. */
+/** Minor units of one currency by refund status; every status is present. */
 export type StatusAmounts = Record<RefundStatus, bigint>;
 
-/** What became of the refunds that were created in a window. */
+/** The refunds that were created in a window. */
 export interface Overview {
   window: OverviewWindow;
   total: number;
   counts: StatusCounts;
-  /** Of those that have ended, the share that ended so: from 0 to 1, and 0 everywhere when none has ended. */
+  /** The share of each final status among the refunds that have ended: 0 to 1, all 0 when none has ended. */
   outcomes: { status: RefundStatus; count: number; share: number }[];
   /** Every day of the window, the oldest first. */
   perDay: { day: string; counts: StatusCounts }[];
-  /** Every currency that there is, the one with most refunds first. Amounts of different currencies are never added. */
+  /** Every currency in use, the most used first. Amounts of different currencies are never added. */
   money: { currency: string; count: number; amounts: StatusAmounts }[];
   /** The currency of `moneyPerDay`; null when there is no refund. */
   currency: string | null;
   /** Every day of the window, the oldest first. */
   moneyPerDay: { day: string; amounts: StatusAmounts }[];
-  /** Also of those whose money came back later; null when none has completed. */
+  /** Includes refunds that were reversed later; null when none has completed. */
   completion: CompletionTimes | null;
   /** The commonest codes, ten at most. */
   failureCodes: { code: string; count: number }[];
@@ -42,7 +44,7 @@ export interface Overview {
 const failureCodesShown = 10;
 
 /**
- * Reads the overview of an organization in one environment: three queries of one snapshot, whatever there is to tell.
+ * Reads the overview of an organization in one environment: three queries in one snapshot.
  * @param options `days` of the window, which ends at `now`; `currency` of the money per day, lowercase, null for the one
  * with most refunds.
  */
@@ -63,7 +65,7 @@ export async function readOverview(
         failureCodes: await readFailureCodes(tx, owner, window, failureCodesShown),
       };
     },
-    // Without it, a refund that moves between two queries would be counted in one way here and in another there.
+    // One snapshot: otherwise a refund that moves between two queries would be counted differently by each.
     { isolationLevel: 'RepeatableRead' },
   );
 }

@@ -12,21 +12,21 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const secretLength = 32;
 const keyPattern = /^svc_(live|test)_[A-Za-z0-9]{32}$/;
 
-/** A new key: the environment's prefix and 32 random letters and digits, 190 bits. */
+/** Generates a key: the environment's prefix and 32 random letters and digits, 190 bits. */
 export function generateApiKey(environment: Environment): string {
   const secret = Array.from({ length: secretLength }, () => alphabet[randomInt(alphabet.length)]).join('');
   return `svc_${environment}_${secret}`;
 }
 
-/** What is stored of a key. */
+/** The hash under which a key is stored. */
 export function hashApiKey(key: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(createHash('sha256').update(key).digest());
 }
 
-/** A key as it may be shown: without its hash. */
+/** A key without its hash, for display. */
 export type ApiKeySummary = Omit<ApiKey, 'hash'>;
 
-/** An organization's keys, the newest first; those of one environment when it is given. */
+/** An organization's keys, the newest first, optionally of one environment. */
 export async function listApiKeys(
   db: Database,
   organizationId: string,
@@ -41,10 +41,9 @@ export async function listApiKeys(
 }
 
 /**
- * Creates a key. Its plaintext exists in the answer alone.
+ * Creates a key. Its plaintext is returned only here.
  * @param request.plaintext a key to use instead of a random one; for development and tests.
- * @throws ServiceError not_found for the organization, validation_error for a plaintext that is not a key of the
- * environment.
+ * @throws ServiceError not_found for the organization; validation_error for a malformed plaintext.
  */
 export async function createApiKey(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
@@ -55,7 +54,7 @@ export async function createApiKey(
   if (keyPattern.exec(plaintext)?.[1] !== environment) {
     throw new ServiceError(
       'validation_error',
-      `plaintext: has to be svc_${environment}_ and ${secretLength} letters and digits.`,
+      `plaintext: must be svc_${environment}_ followed by ${secretLength} letters and digits.`,
     );
   }
   const id = newId('key');
@@ -73,9 +72,9 @@ export async function createApiKey(
 }
 
 /**
- * Revokes a key for good; requests with it are refused from the next one on. Doing it again changes nothing.
- * @param request.organizationId when given, a key of another organization does not exist.
- * @param request.environment when given, a key of the other environment does not exist.
+ * Revokes a key permanently, effective from the next request; repeating it changes nothing.
+ * @param request.organizationId limits it to keys of this organization.
+ * @param request.environment limits it to keys of this environment.
  * @throws ServiceError not_found for an unknown key.
  */
 export async function revokeApiKey(
@@ -87,7 +86,7 @@ export async function revokeApiKey(
   return await deps.db.$transaction(async (tx) => {
     const key = await tx.apiKey.findUnique({ where: { id: keyId } });
     if (key === null || !isAmong(key, request)) {
-      throw new ServiceError('not_found', `No such key: ${keyId}`);
+      throw new ServiceError('not_found', `API key not found: ${keyId}`);
     }
     const { organizationId, environment, lastFour } = key;
     const { count } = await tx.apiKey.updateMany({
@@ -109,7 +108,7 @@ function isAmong(
   return isOwn && (environment === undefined || key.environment === environment);
 }
 
-/** Revoked keys are left out by the database, because a row that has to be read first would tell them by its time. */
+/** The database leaves revoked keys out, so that they take exactly as long as unknown ones. */
 async function readApiKeys(reads: Reads, hashes: readonly string[]): Promise<Map<string, ApiKey>> {
   const rows = await reads.query<ApiKey>(
     `SELECT id, organization_id AS "organizationId", environment, hash, last_four AS "lastFour",
@@ -120,17 +119,17 @@ async function readApiKeys(reads: Reads, hashes: readonly string[]): Promise<Map
   return new Map(rows.map((row) => [Buffer.from(row.hash).toString('hex'), row]));
 }
 
-/** Finds keys by the hash of the whole key; one that is unknown or revoked is undefined. */
+/** Finds keys by the hash of the whole key; undefined for an unknown or revoked one. */
 export type ApiKeyLookup = SharedStatement<string, ApiKey | undefined>;
 
-/** Keys are read afresh each time; requests that arrive at the same moment share the statement. */
+/** Reads keys from the database for every request; concurrent requests share a statement. */
 export function openApiKeyLookup(reads: Reads): ApiKeyLookup {
   return shareRead((hashes) => readApiKeys(reads, hashes));
 }
 
 /**
- * Finds the key that a caller presents. It is read afresh each time, so a revocation works at once.
- * @returns null when it is malformed, unknown or revoked; nobody can tell which.
+ * Finds the key that a caller presents. Nothing is cached, so a revocation takes effect at once.
+ * @returns null for a malformed, unknown or revoked key, indistinguishably.
  */
 export async function findApiKey(lookUp: ApiKeyLookup, presented: string): Promise<ApiKey | null> {
   if (!keyPattern.test(presented)) return null;
@@ -139,7 +138,7 @@ export async function findApiKey(lookUp: ApiKeyLookup, presented: string): Promi
   return row !== undefined && timingSafeEqual(row.hash, hash) ? row : null;
 }
 
-/** Notes that a key is in use, to the minute. */
+/** Records the last use of a key, to the minute. */
 export async function noteApiKeyUse(db: Database, key: ApiKey, now: Date): Promise<void> {
   const minuteAgo = new Date(now.getTime() - 60_000);
   if (key.lastUsedAt !== null && key.lastUsedAt > minuteAgo) return;

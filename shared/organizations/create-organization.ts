@@ -9,7 +9,7 @@ import { insertPolicies } from '../policies/stored-policies.ts';
 const namePattern = /^[^\p{Cc}]{1,200}$/u;
 
 /**
- * Creates an organization with the default policy; everything else is set up afterwards.
+ * Creates an organization with the default policy.
  * @throws ServiceError validation_error for a name that is empty, too long or not printable.
  */
 export async function createOrganization(
@@ -23,17 +23,17 @@ export async function createOrganization(
 }
 
 /**
- * The name without blanks around it.
- * @param field names it in the message.
+ * Trims and checks an organization's name.
+ * @param field the name of the field in the error message.
  * @throws ServiceError validation_error when it is empty, too long or not printable.
  */
 export function checkedOrganizationName(text: string, field = 'name'): string {
   const name = text.trim();
   if (namePattern.test(name)) return name;
-  throw new ServiceError('validation_error', `${field}: has to be 1 to 200 printable characters.`);
+  throw new ServiceError('validation_error', `${field}: must be 1 to 200 printable characters.`);
 }
 
-/** Stores an organization with the default policy, and the entry in the audit log; answers its id. */
+/** Stores an organization with the default policy and the audit entry, and returns its id. */
 export async function insertOrganization(
   tx: DatabaseTransaction,
   { name, actor }: { name: string; actor: string },

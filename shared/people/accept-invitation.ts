@@ -1,25 +1,25 @@
 import type { DatabaseTransaction } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { lockOrganization } from '../platform/organization.ts';
-import { actorOf, readRole } from './acting.ts';
-import { alreadyMember } from './find-members.ts';
-import { findInvitation, type OpenInvitation, openAt } from './invitations.ts';
+import { actorOf } from './actors.ts';
+import type { PasswordDependencies } from './hash-limiter.ts';
+import { alreadyMember, findInvitation, type OpenInvitation, openAt } from './invitations.ts';
 import { insertMembership } from './members.ts';
-import type { PasswordDependencies } from './passwords.ts';
+import { readRole } from './roles.ts';
 import { holdSession, type Proof } from './sessions.ts';
 import { insertUser, prepareUser, refusingTakenEmail } from './users.ts';
 
 /**
- * Accepts an invitation for a person who has no user yet: the user is made with the address that was invited.
- * @throws ServiceError not_found when it is used, revoked or over; validation_error for a password that will not do, or
- * an address that has a user already, who has to sign in first; service_unavailable.
- * @returns with what the person is signed in.
+ * Accepts an invitation and creates a user with the invited address.
+ * @returns proof of the password, to start a session with.
+ * @throws ServiceError not_found for an invitation that is not open; validation_error for an unsuitable password or an
+ * address that has a user, who must sign in first; service_unavailable.
  */
-export async function acceptAsNewPerson(
-  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashingTurns'>,
+export async function acceptAsNewUser(
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'>,
   { token, password }: { token: string; password: string },
 ): Promise<Proof> {
-  // Hashing costs something, and is done for nobody who has no invitation.
+  // Checked before hashing, which is expensive.
   const { email } = await requireInvitation(deps, token);
   const user = await prepareUser(deps, { email, password });
   await refusingTakenEmail(() =>
@@ -32,10 +32,10 @@ export async function acceptAsNewPerson(
 }
 
 /**
- * Accepts an invitation for a person who is signed in, and still is when it is accepted.
- * @param request.sid of the session.
- * @throws ServiceError not_found when it is used, revoked or over; insufficient_scope when another address was invited, or
- * the session has ended; validation_error for a member.
+ * Accepts an invitation as a signed-in user.
+ * @param request.sid the user's session; it must still exist.
+ * @throws ServiceError not_found for an invitation that is not open; insufficient_scope when another address was invited
+ * or the session has ended; validation_error for a member.
  */
 export async function acceptAsUser(
   deps: Pick<PasswordDependencies, 'db' | 'clock'>,
@@ -54,7 +54,7 @@ export async function acceptAsUser(
   });
 }
 
-/** Of all who accept the same invitation one does; what it is accepted for is stored together with that. */
+/** Marks the invitation accepted and runs `join` in one transaction; only one of several concurrent calls succeeds. */
 async function acceptOnce(
   { db, clock }: Pick<PasswordDependencies, 'db' | 'clock'>,
   token: string,
@@ -69,7 +69,7 @@ async function acceptOnce(
       where: { id, ...openAt(now) },
       data: { acceptedAt: now },
     });
-    if (count === 0) throw noLongerOpen();
+    if (count === 0) throw notOpen();
     await join(tx, invitation, now);
   });
 }
@@ -79,11 +79,11 @@ async function requireInvitation(
   token: string,
 ): Promise<OpenInvitation> {
   const invitation = await findInvitation(deps, token);
-  if (invitation === null) throw noLongerOpen();
+  if (invitation === null) throw notOpen();
   return invitation;
 }
 
-function noLongerOpen(): ServiceError {
-  const message = 'This invitation was used or revoked, or its time is over. Ask for a new one.';
+function notOpen(): ServiceError {
+  const message = 'This invitation was already used or revoked, or has expired. Ask for a new one.';
   return new ServiceError('not_found', message);
 }

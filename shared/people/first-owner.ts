@@ -2,24 +2,24 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { checkedOrganizationName, insertOrganization } from '../organizations/create-organization.ts';
 import type { Database } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
-import { actorOf } from './acting.ts';
+import { actorOf } from './actors.ts';
+import type { PasswordDependencies } from './hash-limiter.ts';
 import { attempt, lockedError, type RefusalLog } from './lockout.ts';
-import type { PasswordDependencies } from './passwords.ts';
 import type { Proof } from './sessions.ts';
 import { insertUser, prepareUser } from './users.ts';
 
-/** Letters and digits that nobody takes for each other; 32 of them, so that each stands for five bits. */
+/** 32 letters and digits that cannot be confused; each encodes five bits. */
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const codeLength = 12;
 
-/** True for a fresh installation: nobody can sign in yet. */
+/** Whether the installation has no user yet. */
 export async function needsFirstOwner(db: Database): Promise<boolean> {
   return (await db.user.findFirst({ select: { id: true } })) === null;
 }
 
 /**
- * The code that makes somebody the first owner, such as `7KQM-2XRA-HN4V`. It follows from the encryption key, so that
- * all processes agree on it, and a stranger who finds a fresh installation cannot take it over.
+ * The code that allows creating the first owner, such as `7KQM-2XRA-HN4V`. It is derived from the encryption key, so that
+ * all processes agree on it and only those who operate the installation can claim it.
  */
 export function setupCode(encryptionKey: string): string {
   const digest = createHmac('sha256', encryptionKey).update('set-up of the first owner').digest();
@@ -28,14 +28,13 @@ export function setupCode(encryptionKey: string): string {
 }
 
 /**
- * Makes an organization and its owner on an installation that has no user. Of two people who do so at the same moment one
- * succeeds.
- * @returns with what the owner is signed in.
- * @throws ServiceError validation_error for a wrong code, for what is given, or when there is a user; rate_limited after
- * too many wrong codes; service_unavailable.
+ * Creates an organization and its owner on an installation without users. One of several concurrent calls succeeds.
+ * @returns proof of the password, to start a session with.
+ * @throws ServiceError validation_error for a wrong code, an invalid field, or an installation that has a user;
+ * rate_limited after too many wrong codes; service_unavailable.
  */
 export async function createFirstOwner(
-  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashingTurns'> &
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'> &
     RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   request: { code: string; organizationName: string; email: string; password: string },
 ): Promise<Proof> {
@@ -46,7 +45,7 @@ export async function createFirstOwner(
   const actor = actorOf({ userId: user.id });
   const now = deps.clock.now();
   await deps.db.$transaction(async (tx) => {
-    // Nobody else makes a user until this is done, in whatever way; reading goes on.
+    // Blocks every other way to insert a user until the commit; reads go on.
     await tx.$executeRaw`LOCK TABLE "user" IN SHARE ROW EXCLUSIVE MODE`;
     if ((await tx.user.count()) > 0) throw alreadySetUp();
     const organizationId = await insertOrganization(tx, { name, actor }, now);
@@ -59,22 +58,22 @@ async function requireCode(
   deps: Pick<PasswordDependencies, 'db' | 'clock'> & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   given: string,
 ): Promise<void> {
-  const right = digestOf(setupCode(deps.settings.ENCRYPTION_KEY));
-  const tried = await attempt(deps, { subject: 'first-owner', userId: null }, async () =>
-    timingSafeEqual(digestOf(given), right),
+  const expected = digestOf(setupCode(deps.settings.ENCRYPTION_KEY));
+  const result = await attempt(deps, { subject: 'first-owner', userId: null }, async () =>
+    timingSafeEqual(digestOf(given), expected),
   );
-  if (tried.kind === 'locked') throw lockedError(tried);
-  if (tried.kind === 'wrong') {
-    throw new ServiceError('validation_error', 'code: not the set-up code of this installation.');
+  if (result.kind === 'locked') throw lockedError(result);
+  if (result.kind === 'wrong') {
+    throw new ServiceError('validation_error', 'code: is incorrect. Copy it from the API log.');
   }
 }
 
-/** Case, blanks and dashes do not count; digests are of the same length, whatever was given. */
+/** Ignores case, spaces and dashes. Digests have the same length for any input. */
 function digestOf(code: string): Buffer {
   return createHash('sha256').update(code.toUpperCase().replace(/[\s-]/g, '')).digest();
 }
 
 function alreadySetUp(): ServiceError {
-  const message = 'This installation has been set up already. Sign in, or ask an owner for an invitation.';
+  const message = 'This installation is already set up. Sign in, or ask an owner for an invitation.';
   return new ServiceError('validation_error', message);
 }

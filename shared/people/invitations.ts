@@ -5,27 +5,32 @@ import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { lockOrganization } from '../platform/organization.ts';
-import { type Acting, actorOf, requireManaging } from './acting.ts';
+import { type Acting, actorOf } from './actors.ts';
 import { checkedEmail } from './email.ts';
-import { alreadyMember } from './find-members.ts';
+import { requireManaging } from './roles.ts';
 
-const openMs = 7 * 24 * 60 * 60 * 1000;
+const lifeMs = 7 * 24 * 60 * 60 * 1000;
 
 const neitherAcceptedNorRevoked = { acceptedAt: null, revokedAt: null } as const;
 
-/** True of an invitation that can be accepted. */
+/** The database filter for open invitations. */
 export function openAt(now: Date) {
   return { ...neitherAcceptedNorRevoked, expiresAt: { gt: now } };
 }
 
-/** An invitation as it may be shown: without the hash of its token. */
+/** An invitation without the hash of its token, for display. */
 export type InvitationSummary = Omit<Invitation, 'tokenHash'>;
 
+/** An open invitation, for the page of its link. */
+export interface OpenInvitation extends InvitationSummary {
+  organizationName: string;
+}
+
 /**
- * Invites an address to become a member, for seven days. An open invitation of the address is replaced. The token exists
- * in the answer alone; whoever has it can accept.
- * @throws ServiceError validation_error for what is no address, or a member's; insufficient_scope when the acting person
- * may not give the role, or not revoke the invitation that is open.
+ * Invites an email address for seven days and replaces an open invitation of the address. The token is returned only
+ * here; anyone who has it can accept.
+ * @throws ServiceError validation_error for an invalid address or a member's; insufficient_scope when the actor may not
+ * grant the role, or not revoke the open invitation.
  */
 export async function invite(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
@@ -33,11 +38,11 @@ export async function invite(
 ): Promise<{ id: string; token: string; expiresAt: Date }> {
   const { organizationId, acting, role } = request;
   const email = checkedEmail(request.email);
-  // The prefix lets logs recognize a token, and mask it.
+  // The prefix lets logs recognize and mask a token.
   const token = `invite_${randomBytes(32).toString('base64url')}`;
   const id = newId('inv');
   const now = deps.clock.now();
-  const expiresAt = new Date(now.getTime() + openMs);
+  const expiresAt = new Date(now.getTime() + lifeMs);
   await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
     const earlier = await tx.invitation.findFirst({
@@ -47,7 +52,7 @@ export async function invite(
     await requireManaging(tx, organizationId, acting, isOpen ? [role, earlier.role] : [role]);
     const members = await tx.membership.count({ where: { organizationId, user: { email } } });
     if (members > 0) throw alreadyMember();
-    // There can be one per address that was neither accepted nor revoked, however long ago.
+    // A unique index allows one such row per address, also when it has expired.
     if (earlier !== null) {
       await tx.invitation.update({ where: { id: earlier.id }, data: { revokedAt: now } });
     }
@@ -60,7 +65,12 @@ export async function invite(
   return { id, token, expiresAt };
 }
 
-/** The invitations of an organization that can be accepted, the newest first. */
+/** The error for inviting or adding a user who is a member. */
+export function alreadyMember(): ServiceError {
+  return new ServiceError('validation_error', 'email: is already a member.');
+}
+
+/** The open invitations of an organization, the newest first. */
 export async function listInvitations(
   { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   organizationId: string,
@@ -73,41 +83,37 @@ export async function listInvitations(
 }
 
 /**
- * Revokes an invitation. Doing it again, or after its time, changes nothing.
- * @throws ServiceError not_found for one of another organization; insufficient_scope when the acting person may not;
- * validation_error when it was accepted.
+ * Revokes an invitation; repeating it changes nothing.
+ * @throws ServiceError not_found for an unknown invitation or another organization's; insufficient_scope when the actor
+ * may not; validation_error when it was accepted.
  */
 export async function revokeInvitation(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
   request: { organizationId: string; acting: Acting; invitationId: string },
 ): Promise<void> {
   const { organizationId, acting, invitationId: id } = request;
+  const actor = actorOf(acting);
   const now = deps.clock.now();
   await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
     const invitation = await tx.invitation.findFirst({ where: { id, organizationId } });
-    if (invitation === null) throw new ServiceError('not_found', 'No such invitation of this organization.');
+    if (invitation === null) throw new ServiceError('not_found', 'Invitation not found.');
     const { email, role, acceptedAt, revokedAt } = invitation;
     await requireManaging(tx, organizationId, acting, [role]);
     if (revokedAt !== null) return;
     if (acceptedAt !== null) {
-      throw new ServiceError('validation_error', 'It was accepted already. Remove the member instead.');
+      const message = 'This invitation was already accepted. Remove the member instead.';
+      throw new ServiceError('validation_error', message);
     }
     await tx.invitation.update({ where: { id }, data: { revokedAt: now } });
-    const entry = {
-      organizationId,
-      actor: actorOf(acting),
-      action: 'invitation.revoked',
-      target: id,
-    } as const;
+    const entry = { organizationId, actor, action: 'invitation.revoked', target: id } as const;
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
   });
 }
 
 /**
- * Revokes open invitations of an organization as a part of another act, each with its entry in the audit log. To be called
- * with the organization locked.
- * @param which of them.
+ * Revokes open invitations as part of another change, each with an audit entry. Call it with the organization locked.
+ * @param which the invitations to revoke.
  */
 export async function revokeOpenInvitations(
   tx: DatabaseTransaction,
@@ -126,12 +132,7 @@ export async function revokeOpenInvitations(
   await writeAudits(tx, entries, now);
 }
 
-/** An invitation that can be accepted, for the page that its link leads to. */
-export interface OpenInvitation extends InvitationSummary {
-  organizationName: string;
-}
-
-/** Finds an invitation by its token; null when it is unknown, used, revoked or over. */
+/** Finds an open invitation by its token; null when it is unknown, accepted, revoked or expired. */
 export async function findInvitation(
   { db, clock }: { db: Database | DatabaseTransaction; clock: PlatformDependencies['clock'] },
   token: string,

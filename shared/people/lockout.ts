@@ -4,21 +4,21 @@ import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 
-/** Failures in a row that are free; from this one on each of them locks. */
+/** The consecutive failure that starts the first lock. */
 const locksFromFailure = 5;
 const firstLockSeconds = 30;
-const longestLockSeconds = 60 * 60;
+const maxLockSeconds = 60 * 60;
 
-/** Far beyond the longest lock, and few enough for any number of failures to be reckoned with. */
-const mostDoublings = 20;
+/** Keeps the power of two finite for any number of failures; far beyond the longest lock. */
+const maxDoublings = 20;
 
-/** After so long without a failure the next one is the first of a new row. */
+/** Failures older than this are no longer counted. */
 export const failuresKeptMs = 24 * 60 * 60 * 1000;
 
 /**
- * What is counted by itself: sign-ins with an address, whether it has a user or not; those in a browser that is known to
- * its person, whom strangers do not lock out there; the current password in the form for a new one, so that whoever has
- * somebody's session does not lock that person out; and the set-up of the first owner.
+ * What failures are counted for: sign-ins with an email address, with or without a user; sign-ins in a known browser, so
+ * that others cannot lock its user out there; the current password when changing it, so that a stolen session cannot
+ * lock its user out; and the set-up code.
  */
 export type LockoutSubject =
   | { email: string }
@@ -26,17 +26,17 @@ export type LockoutSubject =
   | { changingPasswordOf: string }
   | 'first-owner';
 
-/** What became of an attempt. */
+/** The result of an attempt. */
 export type Attempt = { kind: 'right' } | { kind: 'wrong' } | { kind: 'locked'; retryAfterSeconds: number };
 
-/** Where refusals are told: the log of the process or, better, of the request, which knows where it came from. */
+/** Where refusals are logged; the log of the request includes its origin. */
 export interface RefusalLog {
   log: Pick<Logger, 'warn'>;
 }
 
 /**
- * Makes an attempt, unless the subject is locked: then it is not looked at whether it is right. A refused one is logged.
- * @param userId whose subject it is, if anybody's, for the log.
+ * Makes an attempt unless the subject is locked, and logs refusals.
+ * @param userId the user of the subject, if any, for the log.
  */
 export async function attempt(
   deps: Pick<PlatformDependencies, 'db' | 'clock'> & RefusalLog,
@@ -47,7 +47,7 @@ export async function attempt(
   const counted = await countAsFailed(deps, subject);
   if (counted.kind === 'locked') {
     const { retryAfterSeconds } = counted;
-    deps.log.warn({ ...about, retryAfterSeconds }, 'an attempt was refused: locked');
+    deps.log.warn({ ...about, retryAfterSeconds }, 'attempt refused: locked');
     return counted;
   }
   if (await isRight()) {
@@ -55,9 +55,9 @@ export async function attempt(
     return { kind: 'right' };
   }
   const { locksForSeconds } = counted;
-  // The address stays out of it: it may be a password in the wrong field. The digest shows what belongs together.
-  if (locksForSeconds === null) deps.log.warn(about, 'an attempt was refused: wrong');
-  else deps.log.warn({ ...about, locksForSeconds }, 'an attempt was refused: wrong, a lock begins');
+  // The log has a digest instead of the address, which may be a password in the wrong field.
+  if (locksForSeconds === null) deps.log.warn(about, 'attempt refused: wrong');
+  else deps.log.warn({ ...about, locksForSeconds }, 'attempt refused: wrong, now locked');
   return { kind: 'wrong' };
 }
 
@@ -66,8 +66,8 @@ type Counted =
   | { kind: 'locked'; retryAfterSeconds: number };
 
 /**
- * Counts an attempt as failed before what was given is looked at, in one statement, so that attempts made at the same
- * moment cannot pass the limit together. One that turns out to be right is forgiven.
+ * Counts an attempt as failed before it is checked, in one statement, so that concurrent attempts cannot exceed the
+ * limit together. A correct one resets the count afterwards.
  */
 async function countAsFailed(
   { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
@@ -83,8 +83,8 @@ async function countAsFailed(
       last_failed_at = ${now},
       locked_until = CASE
         WHEN known.last_failed_at < ${forgottenBefore} OR known.failures + 1 < ${locksFromFailure} THEN NULL
-        ELSE ${now}::timestamptz + make_interval(secs => least(${longestLockSeconds}::float8,
-          ${firstLockSeconds}::float8 * power(2, least(known.failures + 1 - ${locksFromFailure}, ${mostDoublings}))))
+        ELSE ${now}::timestamptz + make_interval(secs => least(${maxLockSeconds}::float8,
+          ${firstLockSeconds}::float8 * power(2, least(known.failures + 1 - ${locksFromFailure}, ${maxDoublings}))))
       END
     WHERE known.locked_until IS NULL OR known.locked_until <= ${now}
     RETURNING locked_until AS "lockedUntil"`;
@@ -100,14 +100,14 @@ function secondsUntil(then: Date, now: Date): number {
   return Math.ceil((then.getTime() - now.getTime()) / 1000);
 }
 
-/** Starts to count anew, because what was given was right or somebody in charge says so. */
+/** Resets the count after a correct attempt or by an administrator. */
 export async function forgetFailures(db: DatabaseTransaction, subject: LockoutSubject): Promise<void> {
   await db.lockout.deleteMany({ where: { subject: keyOf(subject) } });
 }
 
-/** The answer for an attempt that has to wait, where it is not shown as a state of its own. */
+/** The error for a locked subject. */
 export function lockedError({ retryAfterSeconds }: { retryAfterSeconds: number }): ServiceError {
-  const message = `Too many wrong attempts. Try again in ${retryAfterSeconds} seconds.`;
+  const message = `Too many failed attempts. Try again in ${retryAfterSeconds} seconds.`;
   return new ServiceError('rate_limited', message, { retryAfterSeconds });
 }
 

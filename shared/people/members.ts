@@ -1,14 +1,96 @@
 import { writeAudit } from '../platform/audit-log.ts';
-import type { DatabaseTransaction, Role } from '../platform/database.ts';
+import type { Database, DatabaseTransaction, Role } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { lockOrganization } from '../platform/organization.ts';
-import { type Acting, actorOf, requireManaging } from './acting.ts';
-import { noSuchMember } from './find-members.ts';
+import { type Acting, actorOf } from './actors.ts';
+import { normalizeEmail } from './email.ts';
 import { revokeOpenInvitations } from './invitations.ts';
-import { managedRoles } from './roles.ts';
+import { managedRoles, requireManaging, roles } from './roles.ts';
 
-/** Stores a membership of somebody who has a user, with the entry in the audit log. */
+/** A member as other members see it. */
+export interface Member {
+  userId: string;
+  email: string;
+  role: Role;
+  /** When the user became a member. */
+  since: Date;
+}
+
+/** A user's organizations, by name. */
+export async function organizationsOf(
+  db: Database,
+  userId: string,
+): Promise<{ id: string; name: string; role: Role }[]> {
+  const memberships = await db.membership.findMany({
+    where: { userId },
+    select: { role: true, organization: { select: { id: true, name: true } } },
+    orderBy: [{ organization: { name: 'asc' } }, { organizationId: 'asc' }],
+  });
+  return memberships.map(({ role, organization }) => ({ ...organization, role }));
+}
+
+/** A user's role and the organization's name in one query; null for a user who is not a member. */
+export async function findMembership(
+  db: Database,
+  userId: string,
+  organizationId: string,
+): Promise<{ organizationName: string; role: Role } | null> {
+  const [row] = await db.$queryRaw<{ organizationName: string; role: Role }[]>`
+    SELECT organization.name AS "organizationName", membership.role::text AS role
+    FROM membership JOIN organization ON organization.id = membership.organization_id
+    WHERE membership.user_id = ${userId} AND membership.organization_id = ${organizationId}`;
+  return row ?? null;
+}
+
+/** The weakest role of a user across all organizations of the installation; null when one of them lacks the user. */
+export async function leastRoleInAll(db: DatabaseTransaction, userId: string): Promise<Role | null> {
+  const [row] = await db.$queryRaw<{ isMissing: boolean; roles: Role[] }[]>`
+    SELECT bool_or(membership.role IS NULL) AS "isMissing",
+      array_agg(DISTINCT membership.role::text) FILTER (WHERE membership.role IS NOT NULL) AS roles
+    FROM organization LEFT JOIN membership
+      ON membership.organization_id = organization.id AND membership.user_id = ${userId}`;
+  if (row === undefined || row.isMissing !== false) return null;
+  return roles.findLast((role) => row.roles.includes(role)) ?? null;
+}
+
+/** The members of an organization, by email address. */
+export async function listMembers(db: Database, organizationId: string): Promise<Member[]> {
+  const memberships = await db.membership.findMany({
+    where: { organizationId },
+    include: { user: { select: { email: true } } },
+    orderBy: { user: { email: 'asc' } },
+  });
+  return memberships.map(({ userId, user, role, createdAt }) => ({
+    userId,
+    email: user.email,
+    role,
+    since: createdAt,
+  }));
+}
+
+/**
+ * Finds a member by email address.
+ * @throws ServiceError not_found.
+ */
+export async function findMember(
+  db: DatabaseTransaction,
+  organizationId: string,
+  email: string,
+): Promise<{ userId: string; email: string }> {
+  const membership = await db.membership.findFirst({
+    where: { organizationId, user: { email: normalizeEmail(email) } },
+    include: { user: { select: { email: true } } },
+  });
+  if (membership === null) throw memberNotFound();
+  return { userId: membership.userId, email: membership.user.email };
+}
+
+function memberNotFound(): ServiceError {
+  return new ServiceError('not_found', 'Member not found.');
+}
+
+/** Stores a membership of an existing user, with the audit entry. */
 export async function insertMembership(
   tx: DatabaseTransaction,
   membership: { organizationId: string; userId: string; email: string; role: Role; actor: string },
@@ -21,9 +103,9 @@ export async function insertMembership(
 }
 
 /**
- * Gives a member another role. Owners alone make and change owners, admins manage everybody else, and nobody changes the
- * own role, so that an organization always keeps an owner. Open invitations to roles that the person may no longer give end.
- * @throws ServiceError insufficient_scope when the acting person may not; not_found for who is no member.
+ * Changes a member's role. Only owners grant or revoke the role owner, and no one changes their own role, so that an
+ * organization always has an owner. Open invitations of the member to roles that the new role may not grant are revoked.
+ * @throws ServiceError insufficient_scope when the actor may not; not_found for a user who is not a member.
  */
 export async function changeRole(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
@@ -31,37 +113,31 @@ export async function changeRole(
 ): Promise<void> {
   const { organizationId, actingUserId, userId, role } = request;
   const acting = { userId: actingUserId };
+  const actor = actorOf(acting);
   const now = deps.clock.now();
   await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
     const previous = await readMember(tx, organizationId, userId);
     await requireManaging(tx, organizationId, acting, [previous.role, role]);
     if (userId === actingUserId) {
-      throw new ServiceError(
-        'insufficient_scope',
-        'Nobody changes the own role. Ask somebody else to do it.',
-      );
+      const message = 'You cannot change your own role. Ask another owner or admin.';
+      throw new ServiceError('insufficient_scope', message);
     }
     if (role === previous.role) return;
     if (previous.role === 'owner') await requireAnotherOwner(tx, organizationId, userId);
     const where = { organizationId_userId: { organizationId, userId } };
     await tx.membership.update({ where, data: { role } });
-    await revokeInvitationsOf(tx, { organizationId, userId, kept: managedRoles(role) }, acting, now);
+    await revokeInvitationsOf(tx, { organizationId, userId, kept: managedRoles(role) }, actor, now);
+    const entry = { organizationId, actor, action: 'member.role_changed', target: userId } as const;
     const detail = { email: previous.email, from: previous.role, to: role };
-    const entry = {
-      organizationId,
-      actor: actorOf(acting),
-      action: 'member.role_changed',
-      target: userId,
-    } as const;
     await writeAudit(tx, { ...entry, detail }, now);
   });
 }
 
 /**
- * Takes somebody out of an organization; everybody may leave. Open invitations that the person made there end, too.
- * The user stays, because timelines and the audit log speak of it.
- * @throws ServiceError insufficient_scope when the acting person may not; not_found for who is no member;
+ * Removes a member, or lets a member leave, and revokes the member's open invitations. The user itself is kept, because
+ * timelines and the audit log refer to it.
+ * @throws ServiceError insufficient_scope when the actor may not; not_found for a user who is not a member;
  * validation_error for the last owner.
  */
 export async function removeMember(
@@ -69,6 +145,7 @@ export async function removeMember(
   request: { organizationId: string; userId: string; acting: Acting },
 ): Promise<void> {
   const { organizationId, userId, acting } = request;
+  const actor = actorOf(acting);
   const now = deps.clock.now();
   await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
@@ -77,29 +154,24 @@ export async function removeMember(
     if (!leaves) await requireManaging(tx, organizationId, acting, [role]);
     if (role === 'owner') await requireAnotherOwner(tx, organizationId, userId);
     await tx.membership.delete({ where: { organizationId_userId: { organizationId, userId } } });
-    await revokeInvitationsOf(tx, { organizationId, userId, kept: [] }, acting, now);
-    const entry = {
-      organizationId,
-      actor: actorOf(acting),
-      action: 'member.removed',
-      target: userId,
-    } as const;
+    await revokeInvitationsOf(tx, { organizationId, userId, kept: [] }, actor, now);
+    const entry = { organizationId, actor, action: 'member.removed', target: userId } as const;
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
   });
 }
 
 /**
- * Ends the open invitations that a person made and may make no longer, which could bring the lost role back.
- * @param made.kept roles that the person may still give.
+ * Revokes a member's open invitations, which could otherwise restore a lost role.
+ * @param made.kept roles whose invitations stay open.
  */
 async function revokeInvitationsOf(
   tx: DatabaseTransaction,
   { organizationId, userId, kept }: { organizationId: string; userId: string; kept: readonly Role[] },
-  acting: Acting,
+  actor: string,
   now: Date,
 ): Promise<void> {
   const made = { organizationId, invitedBy: actorOf({ userId }), role: { notIn: [...kept] } };
-  await revokeOpenInvitations(tx, made, actorOf(acting), now);
+  await revokeOpenInvitations(tx, made, actor, now);
 }
 
 async function readMember(
@@ -109,7 +181,7 @@ async function readMember(
 ): Promise<{ email: string; role: Role }> {
   const where = { organizationId_userId: { organizationId, userId } };
   const membership = await tx.membership.findUnique({ where, include: { user: true } });
-  if (membership === null) throw noSuchMember();
+  if (membership === null) throw memberNotFound();
   return { email: membership.user.email, role: membership.role };
 }
 
@@ -122,6 +194,6 @@ async function requireAnotherOwner(
     where: { organizationId, role: 'owner', userId: { not: userId } },
   });
   if (others > 0) return;
-  const message = 'This is the only owner, and an organization keeps one. Make somebody else an owner first.';
+  const message = 'An organization must keep at least one owner. Make another member an owner first.';
   throw new ServiceError('validation_error', message);
 }

@@ -1,55 +1,125 @@
 import { hash, verify } from '@node-rs/argon2';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { auditEverywhere } from '../platform/audit-log.ts';
+import type { User } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
-import type { HashingTurns } from './hashing-turns.ts';
+import { actorOf } from './actors.ts';
+import type { PasswordDependencies } from './hash-limiter.ts';
+import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
+import { endSessionsOf, holdSession, type Proof } from './sessions.ts';
 
-/** What checking and changing passwords needs. */
-export interface PasswordDependencies extends PlatformDependencies {
-  /** Keeps the hashing of passwords within what a process can bear. */
-  hashingTurns: HashingTurns;
-}
-
-/** argon2id, which is the library's default, at the cost that OWASP recommends: 19 MiB and two passes. */
+/** argon2id, the library's default, at the cost that OWASP recommends: 19 MiB and two passes. */
 const hashing = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** The hash of a password that nobody knows, at the same cost: checking it takes as long as checking a person's. */
-const nobodysHash =
+/** The hash of a random password at the same cost, checked for unknown users so that both answers take equally long. */
+const decoyHash =
   '$argon2id$v=19$m=19456,t=2,p=1$gKlpZSH5nE9IVmgzlVqbVQ$BBczL2CEaa+XFpCADVrauXLVVdpjfsIKPL7+Q86sdZw';
 
-/** How many characters a password may have. */
+/** Allowed length of a password, in characters. */
 export const passwordLength = { min: 12, max: 128 };
 
 /**
- * Whether a password will do.
- * @param field names it in the message.
- * @throws ServiceError validation_error for a bad length, or a password that is the e-mail address.
+ * Checks a new password.
+ * @param field the name of the field in the error message.
+ * @throws ServiceError validation_error for a bad length, or a password that equals the email address.
  */
 export function checkNewPassword(email: string, password: string, field = 'password'): void {
   const { min, max } = passwordLength;
   if (password.length < min || password.length > max) {
-    throw new ServiceError('validation_error', `${field}: has to be ${min} to ${max} characters.`);
+    throw new ServiceError('validation_error', `${field}: must be ${min} to ${max} characters.`);
   }
   if (password.trim().toLowerCase() === email.trim().toLowerCase()) {
-    throw new ServiceError('validation_error', `${field}: must not be the e-mail address.`);
+    throw new ServiceError('validation_error', `${field}: must not be the email address.`);
   }
 }
 
 /**
- * What is stored of a password, in argon2's own text format.
- * @throws ServiceError service_unavailable when too many are being hashed.
+ * Hashes a password to argon2's own text format.
+ * @throws ServiceError service_unavailable when the queue is full.
  */
 export async function hashPassword(
-  { hashingTurns }: Pick<PasswordDependencies, 'hashingTurns'>,
+  { hashLimiter }: Pick<PasswordDependencies, 'hashLimiter'>,
   password: string,
 ): Promise<string> {
-  return await hashingTurns.take(() => hash(password, hashing));
+  return await hashLimiter(() => hash(password, hashing));
+}
+
+/** Checks a password in constant time, also for an unknown user (null). Call it inside the hash limiter. */
+export async function verifyPassword(passwordHash: string | null, password: string): Promise<boolean> {
+  const isRight = await verify(passwordHash ?? decoyHash, password);
+  return isRight && passwordHash !== null;
 }
 
 /**
- * Whether a password is the one that was hashed. It takes as long when there is no hash, because there is no such person.
- * To be called within a hashing turn.
+ * Changes the password of a signed-in user and ends all sessions of that user, in one transaction; the caller starts a
+ * new session. Wrong guesses of the current password lock this form, not the sign-in.
+ * @param request.sid the session that makes the change; it must still exist.
+ * @returns proof of the new password, to start a session with.
+ * @throws ServiceError validation_error for a wrong current or an unsuitable new password; insufficient_scope when the
+ * session has ended; rate_limited while the form is locked; not_found for an unknown user; service_unavailable.
  */
-export async function verifyPassword(passwordHash: string | null, password: string): Promise<boolean> {
-  const isRight = await verify(passwordHash ?? nobodysHash, password);
-  return isRight && passwordHash !== null;
+export async function changePassword(
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'> & RefusalLog,
+  request: { userId: string; current: string; next: string; sid: string },
+): Promise<Proof> {
+  const { userId, current, next, sid } = request;
+  const user = await deps.db.user.findUnique({ where: { id: userId } });
+  if (user === null) throw new ServiceError('not_found', 'User not found.');
+  checkNewPassword(user.email, next, 'next');
+  await requireCurrent(deps, user, current);
+  if (next === current) {
+    throw new ServiceError('validation_error', 'next: must differ from the current password.');
+  }
+  const passwordHash = await hashPassword(deps, next);
+  const now = deps.clock.now();
+  await deps.db.$transaction(async (tx) => {
+    // Compares with the verified hash, so that only one of two concurrent changes succeeds.
+    const { count } = await tx.user.updateMany({
+      where: { id: userId, passwordHash: user.passwordHash },
+      data: { passwordHash },
+    });
+    if (count === 0) {
+      throw new ServiceError('validation_error', 'current: the password was just changed. Sign in again.');
+    }
+    await holdSession(tx, { sid, userId, now });
+    await endSessionsOf(tx, userId, null);
+    const act = { actor: actorOf({ userId }), action: 'user.password_changed', target: userId } as const;
+    await auditEverywhere(tx, { userId, ...act }, now);
+  });
+  return { userId, passwordHash };
+}
+
+async function requireCurrent(
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'> & RefusalLog,
+  { id, passwordHash }: User,
+  current: string,
+): Promise<void> {
+  const subject = { changingPasswordOf: id };
+  const result = await deps.hashLimiter(() =>
+    attempt(deps, { subject, userId: id }, () => verifyPassword(passwordHash, current)),
+  );
+  if (result.kind === 'locked') throw lockedError(result);
+  if (result.kind === 'wrong') {
+    throw new ServiceError('validation_error', 'current: the current password is incorrect.');
+  }
+}
+
+/**
+ * Sets a user's password as an administrator, ends all sessions of the user and clears the lockouts.
+ * @throws ServiceError validation_error for an unsuitable password; service_unavailable.
+ */
+export async function resetPassword(
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'>,
+  { user, password, actor }: { user: { userId: string; email: string }; password: string; actor: string },
+): Promise<void> {
+  const { userId, email } = user;
+  checkNewPassword(email, password);
+  const passwordHash = await hashPassword(deps, password);
+  await deps.db.$transaction(async (tx) => {
+    await tx.user.update({ where: { id: userId }, data: { passwordHash } });
+    await endSessionsOf(tx, userId, null);
+    await forgetFailures(tx, { email });
+    await forgetFailures(tx, { changingPasswordOf: userId });
+    const act = { actor, action: 'user.password_reset', target: userId } as const;
+    await auditEverywhere(tx, { userId, ...act }, deps.clock.now());
+  });
 }

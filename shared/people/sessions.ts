@@ -1,36 +1,39 @@
 import { createHash } from 'node:crypto';
-import { auditEverywhere } from '../platform/audit-log.ts';
-import type { DatabaseTransaction, Prisma } from '../platform/database.ts';
+import { type AuditAction, auditEverywhere } from '../platform/audit-log.ts';
+import type { DatabaseTransaction, Prisma, Session } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { actorOf } from './acting.ts';
+import { actorOf } from './actors.ts';
+
+type Stores = Pick<PlatformDependencies, 'db' | 'clock'>;
 
 const minuteMs = 60 * 1000;
 
-/** A session ends after so long without use ... */
+/** A session expires after this long without use ... */
 const idleMs = 12 * 60 * minuteMs;
-/** ... and after so long in all. */
+/** ... and after this long in any case. */
 export const sessionLifeMs = 7 * 24 * 60 * minuteMs;
 
-const longestUserAgent = 300;
+const maxUserAgentLength = 300;
 
-/** A session as it is worked with in a request. */
+/** A session as a request uses it. */
 export interface LoadedSession {
-  /** The row's own name, `ses_...`; to be given back to `updateSession`. */
+  /** `ses_...`, the argument of `updateSession`. */
   id: string;
   userId: string;
   data: Prisma.JsonValue;
 }
 
-/** Who has shown who they are: by the password that has this hash. */
+/** Proof that a user has just shown the password with this hash. */
 export interface Proof {
   userId: string;
   passwordHash: string;
 }
 
-/** A session that begins. */
+/** A session to be stored. */
 export interface NewSession {
+  /** The secret id in the cookie; only its hash is stored. */
   sid: string;
   proof: Proof;
   data: Prisma.InputJsonObject;
@@ -39,20 +42,16 @@ export interface NewSession {
 }
 
 /**
- * Stores a session that the request has made itself; nobody else inserts one, so that one which has ended stays ended. It
- * begins only while the password that was shown still counts: whoever changes it waits for this, or this for them.
- * To sign in is written down in every organization of the person.
+ * Stores a new session and audits the sign-in in every organization of the user. The password is locked against changes
+ * meanwhile, so that no session starts with an old password. Only this function inserts sessions: an ended one stays ended.
  * @returns the session's id, for `updateSession`.
- * @throws ServiceError validation_error when the password was changed meanwhile; any error for a session id that is stored already.
+ * @throws ServiceError validation_error when the password has changed since it was checked; any error for a known sid.
  */
-export async function startSession(
-  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
-  session: NewSession,
-): Promise<string> {
+export async function startSession({ db, clock }: Stores, session: NewSession): Promise<string> {
   const { sid, proof, data, ip } = session;
   const now = clock.now();
   const userAgent =
-    session.userAgent === null ? null : [...session.userAgent].slice(0, longestUserAgent).join('');
+    session.userAgent === null ? null : [...session.userAgent].slice(0, maxUserAgentLength).join('');
   const times = { createdAt: now, lastSeenAt: now, expiresAt: expiryOf(now, now) };
   const { userId } = proof;
   const row = { id: newId('ses'), hash: hashOf(sid), userId, data, userAgent, ip, ...times };
@@ -65,23 +64,21 @@ export async function startSession(
   return row.id;
 }
 
-/** Keeps the password of a person what it was when it was shown, until the transaction is over. */
+/** Locks the user's password until the transaction ends. */
 async function holdPassword(tx: DatabaseTransaction, { userId, passwordHash }: Proof): Promise<void> {
   const held = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM "user" WHERE id = ${userId} AND password_hash = ${passwordHash} FOR SHARE`;
   if (held.length === 1) return;
-  const message = 'The password was changed meanwhile. Sign in with the new one.';
+  const message = 'The password was just changed. Sign in with the new one.';
   throw new ServiceError('validation_error', message);
 }
 
 /**
- * Stores what the session library keeps of a session that has begun; one that has ended meanwhile stays ended.
- * @param session.id as `loadSession` or `startSession` told it.
- * @param session.userId a session never changes to another person.
- * @returns whether there is such a session still.
+ * Updates the data of a session unless it has ended. The user of a session never changes.
+ * @returns whether the session still exists.
  */
 export async function updateSession(
-  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
+  { db, clock }: Stores,
   { sid, id, userId, data }: { sid: string; id: string; userId: string; data: Prisma.InputJsonObject },
 ): Promise<boolean> {
   const where = { id, hash: hashOf(sid), userId, expiresAt: { gt: clock.now() } };
@@ -90,7 +87,7 @@ export async function updateSession(
 }
 
 /**
- * Keeps a person's session from ending until the transaction is over.
+ * Prevents a session from ending before the transaction does.
  * @throws ServiceError insufficient_scope when it has ended.
  */
 export async function holdSession(
@@ -100,49 +97,23 @@ export async function holdSession(
   const held = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM session
     WHERE hash = ${hashOf(sid)} AND user_id = ${userId} AND expires_at > ${now} FOR SHARE`;
-  if (held.length === 1) return;
-  throw sessionOver();
+  if (held.length === 0) throw sessionEnded();
 }
 
-/**
- * Gives a person's session another id; what the cookie had before opens nothing any more.
- * @throws ServiceError insufficient_scope when it has ended.
- */
-export async function renameSession(
-  tx: DatabaseTransaction,
-  { sid, nextSid, userId, now }: { sid: string; nextSid: string; userId: string; now: Date },
-): Promise<void> {
-  const { count } = await tx.session.updateMany({
-    where: { hash: hashOf(sid), userId, expiresAt: { gt: now } },
-    data: { hash: hashOf(nextSid) },
-  });
-  if (count === 0) throw sessionOver();
+/** The error for a request whose session has ended. */
+export function sessionEnded(): ServiceError {
+  return new ServiceError('insufficient_scope', 'You are signed out. Sign in and try again.');
 }
 
-/** What is said to whose session has ended. */
-export function sessionOver(): ServiceError {
-  return new ServiceError('insufficient_scope', 'You are signed out. Sign in again and repeat.');
-}
-
-/** The session of a cookie, or null when there is none, or its time is over. Reading it is no use of it. */
-export async function loadSession(
-  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
-  sid: string,
-): Promise<LoadedSession | null> {
+/** Loads the session of a cookie; null for an unknown or expired one. Loading does not extend it. */
+export async function loadSession({ db, clock }: Stores, sid: string): Promise<LoadedSession | null> {
   const where = { hash: hashOf(sid), expiresAt: { gt: clock.now() } };
   const row = await db.session.findUnique({ where });
-  if (row === null) return null;
-  return { id: row.id, userId: row.userId, data: row.data };
+  return row === null ? null : { id: row.id, userId: row.userId, data: row.data };
 }
 
-/**
- * Notes that somebody uses a session, which puts off its end; once a minute at most. One that has ended stays ended.
- * @param id as `loadSession` tells it.
- */
-export async function noteUse(
-  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
-  id: string,
-): Promise<void> {
+/** Extends a session because it was used; writes once a minute at most. An expired session stays expired. */
+export async function extendSession({ db, clock }: Stores, id: string): Promise<void> {
   const now = clock.now();
   const due = { lastSeenAt: { lte: new Date(now.getTime() - minuteMs) }, expiresAt: { gt: now } };
   const row = await db.session.findUnique({ where: { id, ...due }, select: { createdAt: true } });
@@ -157,7 +128,102 @@ function expiryOf(createdAt: Date, seenAt: Date): Date {
   return new Date(Math.min(seenAt.getTime() + idleMs, createdAt.getTime() + sessionLifeMs));
 }
 
-/** Under what a session is stored. */
-export function hashOf(sid: string): Uint8Array<ArrayBuffer> {
+function hashOf(sid: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(createHash('sha256').update(sid).digest());
+}
+
+/** A session without its secrets, for display. */
+export type SessionSummary = Omit<Session, 'hash' | 'data' | 'userId'>;
+
+/** A user's active sessions, the most recently used first. */
+export async function listSessions({ db, clock }: Stores, userId: string): Promise<SessionSummary[]> {
+  return await db.session.findMany({
+    where: { userId, expiresAt: { gt: clock.now() } },
+    omit: { hash: true, data: true, userId: true },
+    orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }],
+  });
+}
+
+/** Ends the session of a cookie and audits the sign-out; does nothing when it has ended already. */
+export async function signOut(
+  { db, clock }: Stores,
+  { userId, sid }: { userId: string; sid: string },
+): Promise<void> {
+  await db.$transaction(async (tx) => {
+    const session = await tx.session.findUnique({ where: { hash: hashOf(sid), userId } });
+    if (session === null) return;
+    await endOne(tx, { userId, id: session.id, action: 'user.signed_out' }, clock.now());
+  });
+}
+
+/**
+ * Ends one of a user's sessions.
+ * @param request.sid the session that makes the request.
+ * @returns whether there was such a session.
+ * @throws ServiceError insufficient_scope when the requesting session has ended.
+ */
+export async function revokeSession(
+  { db, clock }: Stores,
+  { userId, sid, id }: { userId: string; sid: string; id: string },
+): Promise<boolean> {
+  const now = clock.now();
+  return await db.$transaction(async (tx) => {
+    await holdOwnSession(tx, { userId, sid, now });
+    return await endOne(tx, { userId, id, action: 'session.revoked' }, now);
+  });
+}
+
+/**
+ * Ends all sessions of a user except the requesting one.
+ * @returns how many were ended.
+ * @throws ServiceError insufficient_scope when the requesting session has ended.
+ */
+export async function revokeOtherSessions(
+  { db, clock }: Stores,
+  { userId, sid }: { userId: string; sid: string },
+): Promise<number> {
+  const now = clock.now();
+  return await db.$transaction(async (tx) => {
+    await holdOwnSession(tx, { userId, sid, now });
+    const count = await endSessionsOf(tx, userId, sid);
+    if (count === 0) return 0;
+    const act = { actor: actorOf({ userId }), action: 'sessions.revoked', target: userId } as const;
+    await auditEverywhere(tx, { userId, ...act, detail: { count } }, now);
+    return count;
+  });
+}
+
+/** Locks the user first, so that two sessions that end each other neither deadlock nor both succeed. */
+async function holdOwnSession(
+  tx: DatabaseTransaction,
+  held: { sid: string; userId: string; now: Date },
+): Promise<void> {
+  await tx.$queryRaw`SELECT 1 FROM "user" WHERE id = ${held.userId} FOR NO KEY UPDATE`;
+  await holdSession(tx, held);
+}
+
+async function endOne(
+  tx: DatabaseTransaction,
+  { userId, id, action }: { userId: string; id: string; action: AuditAction },
+  now: Date,
+): Promise<boolean> {
+  const { count } = await tx.session.deleteMany({ where: { id, userId } });
+  if (count === 0) return false;
+  await auditEverywhere(tx, { userId, actor: actorOf({ userId }), action, target: id }, now);
+  return true;
+}
+
+/**
+ * Ends a user's sessions as part of a change that has its own audit entry.
+ * @param exceptSid the session to keep; null ends all of them.
+ * @returns how many were ended.
+ */
+export async function endSessionsOf(
+  tx: DatabaseTransaction,
+  userId: string,
+  exceptSid: string | null,
+): Promise<number> {
+  const kept = exceptSid === null ? {} : { hash: { not: hashOf(exceptSid) } };
+  const { count } = await tx.session.deleteMany({ where: { userId, ...kept } });
+  return count;
 }

@@ -1,41 +1,103 @@
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isEmail, normalizeEmail } from './email.ts';
-import { knownBrowserOf } from './known-browser.ts';
+import type { PasswordDependencies } from './hash-limiter.ts';
 import { attempt, type RefusalLog } from './lockout.ts';
-import { type PasswordDependencies, verifyPassword } from './passwords.ts';
+import { verifyPassword } from './passwords.ts';
 import type { Proof } from './sessions.ts';
 
-/** What became of an attempt to sign in. Neither a refusal nor a lock tells whether the address has a user. */
+/** The result of a sign-in. None of them reveals whether the address has a user. */
 export type SignIn =
   | { kind: 'signed-in'; proof: Proof }
   | { kind: 'refused' }
   | { kind: 'locked'; retryAfterSeconds: number };
 
-export type SignInDependencies = Pick<PasswordDependencies, 'db' | 'clock' | 'hashingTurns'> &
+export type SignInDependencies = Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'> &
   RefusalLog & { settings: { ENCRYPTION_KEY: string } };
 
 /**
- * Checks an address and a password. Five failures in a row lock the address for 30 s, each further one for twice as
- * long, up to an hour; meanwhile the right password is refused, too. Browsers in which the person has signed in before are
- * counted each by itself, and not locked with the address.
- * @param request.browser what a browser shows that says to be known.
- * @throws ServiceError service_unavailable when too many people sign in at once; then nothing was counted.
+ * Checks an email address and a password. Five consecutive failures lock the address for 30 s, and each further failure
+ * doubles that, up to an hour. While locked, the correct password is refused too. Known browsers are counted separately.
+ * @param request.browser the known-browser cookie.
+ * @throws ServiceError service_unavailable when too many people sign in at once; the attempt is not counted.
  */
 export async function signIn(
   deps: SignInDependencies,
   request: { email: string; password: string; browser?: string | undefined },
 ): Promise<SignIn> {
   const email = normalizeEmail(request.email);
-  return await deps.hashingTurns.take(async () => {
-    // What cannot be an address may be something that the database does not take either.
+  return await deps.hashLimiter(async () => {
+    // An invalid address may contain characters that the database rejects.
     const user = isEmail(email) ? await deps.db.user.findUnique({ where: { email } }) : null;
     const proof = user === null ? null : { userId: user.id, passwordHash: user.passwordHash };
-    const known = proof === null ? null : knownBrowserOf(deps, request.browser ?? '', proof);
-    const tried = await attempt(
+    const knownBrowser = proof === null ? null : findKnownBrowser(deps, request.browser ?? '', proof);
+    const result = await attempt(
       deps,
-      { subject: known === null ? { email } : { knownBrowser: known }, userId: user?.id ?? null },
+      { subject: knownBrowser === null ? { email } : { knownBrowser }, userId: user?.id ?? null },
       () => verifyPassword(proof?.passwordHash ?? null, request.password),
     );
-    if (tried.kind === 'locked') return tried;
-    return tried.kind === 'right' && proof !== null ? { kind: 'signed-in', proof } : { kind: 'refused' };
+    if (result.kind === 'locked') return result;
+    return result.kind === 'right' && proof !== null ? { kind: 'signed-in', proof } : { kind: 'refused' };
   });
+}
+
+/** How long a browser stays known after a sign-in. */
+export const knownBrowserMs = 90 * 24 * 60 * 60 * 1000;
+
+type SigningDependencies = Pick<PasswordDependencies, 'clock'> & { settings: { ENCRYPTION_KEY: string } };
+
+/** A shared browser remembers the last three users, which keeps the cookie short. */
+const maxUsers = 3;
+const separator = '~';
+
+/**
+ * Adds a user to a known-browser cookie. Each user has a token `tag.name.expiry.signature`: a hash of the user id, a
+ * random name, and a signature that binds both to the user and the current password. It grants no access; it only keeps
+ * other people's wrong passwords from locking this browser out.
+ * @param cookie the current cookie, which may contain anything.
+ */
+export function addKnownBrowser(deps: SigningDependencies, cookie: string, proof: Proof): string {
+  const tag = tagOf(deps, proof.userId);
+  const name = randomBytes(16).toString('base64url');
+  const expiry = (deps.clock.now().getTime() + knownBrowserMs).toString();
+  const token = [tag, name, expiry, signatureOf(deps, proof, name, expiry)].join('.');
+  const others = tokensIn(cookie).filter((each) => !each.startsWith(`${tag}.`));
+  return [token, ...others].slice(0, maxUsers).join(separator);
+}
+
+/** The name of a browser that this user has signed in with under the current password; null for any other. */
+function findKnownBrowser(deps: SigningDependencies, cookie: string, proof: Proof): string | null {
+  const tag = tagOf(deps, proof.userId);
+  const token = tokensIn(cookie).find((each) => each.startsWith(`${tag}.`)) ?? '';
+  const [, name = '', expiry = '', signature = ''] = token.split('.');
+  const given = Buffer.from(signature);
+  const expected = Buffer.from(signatureOf(deps, proof, name, expiry));
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+  return Number(expiry) > deps.clock.now().getTime() ? name : null;
+}
+
+/** The well-formed tokens of a cookie, which may contain anything. */
+function tokensIn(cookie: string): string[] {
+  const tokens = cookie.split(separator, maxUsers);
+  return tokens.filter((token) => /^[\w-]{16}\.[\w-]{22}\.\d{1,16}\.[\w-]{43}$/.test(token));
+}
+
+/** Identifies a user's token without revealing the user, and does not change with the password. */
+function tagOf(deps: SigningDependencies, userId: string): string {
+  return createHmac('sha256', keyOf(deps)).update(userId).digest('base64url').slice(0, 16);
+}
+
+function signatureOf(
+  deps: SigningDependencies,
+  { userId, passwordHash }: Proof,
+  name: string,
+  expiry: string,
+): string {
+  const bound = JSON.stringify([userId, passwordHash, name, expiry]);
+  return createHmac('sha256', keyOf(deps)).update(bound).digest('base64url');
+}
+
+/** A key of its own, so that signatures made for other purposes are invalid here. */
+function keyOf({ settings }: SigningDependencies): Buffer {
+  const encryptionKey = Buffer.from(settings.ENCRYPTION_KEY, 'base64');
+  return Buffer.from(hkdfSync('sha256', encryptionKey, '', 'dashboard known browsers', 32));
 }

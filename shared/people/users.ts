@@ -9,10 +9,11 @@ import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { lockOrganization } from '../platform/organization.ts';
 import { checkedEmail, normalizeEmail } from './email.ts';
+import type { PasswordDependencies } from './hash-limiter.ts';
 import { revokeOpenInvitations } from './invitations.ts';
-import { checkNewPassword, hashPassword, type PasswordDependencies } from './passwords.ts';
+import { checkNewPassword, hashPassword } from './passwords.ts';
 
-/** A person who can sign in, as the row is made: the address is normalized. */
+/** A user to be stored, with a normalized email address. */
 export interface NewUser {
   id: string;
   email: string;
@@ -20,12 +21,11 @@ export interface NewUser {
 }
 
 /**
- * Makes a row of what a person has given, and hashes the password; nothing is stored yet.
- * @throws ServiceError validation_error for an address that is not one, or a password that will not do;
- * service_unavailable when too many passwords are being hashed.
+ * Validates the email address and hashes the password. Stores nothing.
+ * @throws ServiceError validation_error for an invalid address or password; service_unavailable.
  */
 export async function prepareUser(
-  deps: Pick<PasswordDependencies, 'hashingTurns'>,
+  deps: Pick<PasswordDependencies, 'hashLimiter'>,
   person: { email: string; password: string },
 ): Promise<NewUser> {
   const email = checkedEmail(person.email);
@@ -34,12 +34,12 @@ export async function prepareUser(
 }
 
 /**
- * Creates a person who may sign in, as a member of an organization. Open invitations of the address there end.
- * @throws ServiceError validation_error for an address that is not one or is taken, or a password that will not do;
- * not_found for the organization.
+ * Creates a user as a member of an organization and revokes open invitations of that address there.
+ * @throws ServiceError validation_error for an invalid or taken address, or an invalid password; not_found for the
+ * organization; service_unavailable.
  */
 export async function createUser(
-  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashingTurns'>,
+  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'>,
   request: { organizationId: string; email: string; password: string; role: Role; actor: string },
 ): Promise<{ id: string }> {
   const { organizationId, role, actor } = request;
@@ -49,19 +49,18 @@ export async function createUser(
     deps.db.$transaction(async (tx) => {
       await lockOrganization(tx, organizationId);
       await insertUser(tx, user, { organizationId, role, actor }, now);
-      // The person has become a member in another way.
       await revokeOpenInvitations(tx, { organizationId, email: user.email }, actor, now);
     }),
   );
   return { id: user.id };
 }
 
-/** True when somebody has signed up with this address; whether it is really theirs, nobody has looked. */
+/** Whether a user has this email address. Addresses are not verified. */
 export async function hasUser(db: Database, email: string): Promise<boolean> {
   return (await db.user.count({ where: { email: normalizeEmail(email) } })) > 0;
 }
 
-/** Stores a person and the membership, with the entry in the audit log. */
+/** Stores a user, the membership and the audit entry. */
 export async function insertUser(
   tx: DatabaseTransaction,
   user: NewUser,
@@ -75,12 +74,13 @@ export async function insertUser(
   await writeAudit(tx, { ...entry, detail: { email: user.email, role } }, now);
 }
 
-/** Turns the database's refusal of a second user with the same address into words. */
+/** Translates the unique violation of a taken email address to a validation_error. */
 export async function refusingTakenEmail<T>(store: () => Promise<T>): Promise<T> {
   try {
     return await store();
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw new ServiceError('validation_error', 'email: this address has a user already.', { cause: error });
+    const message = 'email: already belongs to another user. Sign in with it, or use another address.';
+    throw new ServiceError('validation_error', message, { cause: error });
   }
 }

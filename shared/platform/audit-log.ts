@@ -2,14 +2,14 @@ import type { AuditLog, Database, DatabaseTransaction, Prisma } from './database
 import { ServiceError } from './errors.ts';
 import { newId } from './ids.ts';
 
-/** Everything that is written down; each has its words in api/dashboard/pages/settings/audit-words.ts. */
+/** The actions in the audit log; api/dashboard/pages/settings/audit-table.tsx has their texts. */
 export type AuditAction =
   | 'refund.created'
   | 'refund.cancel_requested'
   | 'refund.approved'
   | 'refund.rejected'
   | 'refund.resolved'
-  | 'refund.kept'
+  | 'refund.flag_dismissed'
   | 'refund.rechecked'
   | 'refunds.export_started'
   | 'refunds.exported'
@@ -77,7 +77,7 @@ export async function auditEverywhere(
   await writeAudits(tx, entries, now);
 }
 
-/** Which entries are meant; what is left out does not matter. */
+/** Conditions on entries. A missing one matches everything. */
 export interface AuditFilter {
   actor?: string | undefined;
   action?: string | undefined;
@@ -114,14 +114,14 @@ export async function readAuditLog(
   return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null };
 }
 
-/** The index finds where the page begins by the time alone; entries of one moment are told apart by their ids. */
+/** Entries before the given one. The time condition uses the index; ids order entries of the same time. */
 async function olderThan(
   db: Database,
   organizationId: string,
   id: string,
 ): Promise<Prisma.AuditLogWhereInput> {
   const last = await db.auditLog.findUnique({ where: { id, organizationId } });
-  if (last === null) throw new ServiceError('not_found', 'No such entry of the audit log.');
+  if (last === null) throw new ServiceError('not_found', 'Audit log entry not found.');
   const { createdAt } = last;
   return { createdAt: { lte: createdAt }, NOT: { createdAt, id: { gte: id } } };
 }

@@ -52,14 +52,14 @@ export const errorCatalogue = {
     meaning:
       "The member's role does not allow the action, or the session has ended. Only the dashboard sends this: API keys have no scopes.",
     action: 'Sign in again, or ask an owner or admin to change your role.',
-    example: 'This requires the role operator; yours is viewer. An admin or owner of Acme can change it.',
+    example: 'This requires the operator role. Your role is viewer. An admin or owner of Acme can change it.',
   },
   not_found: {
     status: 404,
     retryable: false,
     meaning: 'The refund, processor account or route does not exist, or the key has no access to it.',
     action: 'Check the ID, and that the key belongs to the same organization and environment.',
-    example: 'No such refund.',
+    example: 'Refund not found.',
   },
   method_not_allowed: {
     status: 405,
@@ -89,7 +89,7 @@ export const errorCatalogue = {
     retryable: false,
     meaning: 'The body is larger than 64 KiB (256 KiB for processor webhooks).',
     action: 'Send less metadata.',
-    example: 'body: larger than 64 KiB. Send less metadata.',
+    example: 'body: must be at most 64 KiB. Send less metadata.',
   },
   unsupported_media_type: {
     status: 415,
@@ -110,7 +110,7 @@ export const errorCatalogue = {
     retryable: true,
     meaning: 'Too many requests in one second. The request was not carried out.',
     action: 'Wait for the number of seconds in `Retry-After`, then repeat the request.',
-    example: 'More than 100 requests in one second. Repeat after Retry-After.',
+    example: 'Too many requests: the limit is 100 per second. Wait as long as Retry-After says, then retry.',
   },
   internal_error: {
     status: 500,
@@ -118,7 +118,7 @@ export const errorCatalogue = {
     meaning: 'An unexpected error in this service. The change may or may not have been recorded.',
     action: 'Repeat with the same `Idempotency-Key`. Without a key, list refunds before you repeat.',
     example:
-      'An unexpected error occurred. Repeat the request with the same Idempotency-Key, or list refunds to see whether it was recorded.',
+      'An unexpected error occurred. Retry with the same Idempotency-Key, or list refunds to check whether the request was recorded.',
   },
   processor_error: {
     status: 502,
@@ -135,7 +135,7 @@ export const errorCatalogue = {
     meaning:
       'The service cannot handle the request at the moment: it is overloaded, a dependency is down, or the payment is locked. Nothing was changed.',
     action: 'Wait for the number of seconds in `Retry-After`, then repeat the request.',
-    example: 'Nothing was changed. Repeat the request in a few seconds.',
+    example: 'The service is temporarily unavailable. Nothing was changed. Retry in a few seconds.',
   },
 } as const satisfies Record<string, CatalogueEntry>;
 

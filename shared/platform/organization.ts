@@ -4,7 +4,7 @@ import { ServiceError } from './errors.ts';
 /** @throws ServiceError not_found for an unknown id. */
 export async function findOrganization(db: DatabaseTransaction, id: string): Promise<Organization> {
   const organization = await db.organization.findUnique({ where: { id } });
-  if (organization === null) throw new ServiceError('not_found', `No such organization: ${id}`);
+  if (organization === null) throw new ServiceError('not_found', `Organization not found: ${id}`);
   return organization;
 }
 
@@ -15,5 +15,5 @@ export async function findOrganization(db: DatabaseTransaction, id: string): Pro
 export async function lockOrganization(tx: DatabaseTransaction, id: string): Promise<void> {
   const locked = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM organization WHERE id = ${id} FOR NO KEY UPDATE`;
-  if (locked.length === 0) throw new ServiceError('not_found', `No such organization: ${id}`);
+  if (locked.length === 0) throw new ServiceError('not_found', `Organization not found: ${id}`);
 }

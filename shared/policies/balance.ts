@@ -2,39 +2,39 @@ import type { Policy, PolicyFacts, PolicyLimits } from './policy.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** What a payment was, what refunds have taken of it, and what is left, in minor units. */
+/** The original amount of a payment, what refunds have taken of it, and what is left, in minor units. */
 export interface Balance {
   currency: string;
   original: bigint;
-  /** All that was refunded or is on its way, `outside` included. */
+  /** Refunded or in progress, `outside` included. */
   taken: bigint;
-  /** The part of `taken` that this service had no hand in. */
+  /** The part of `taken` that was refunded outside this service. */
   outside: bigint;
-  /** How many live refunds this service has of the payment. */
+  /** This service's refunds that have neither failed nor been cancelled. */
   refundCount: number;
   lastRefundAt: Date | null;
   remaining: bigint;
 }
 
-/** One bound on what can still be refunded; the lowest one counts. */
+/** A limit on what can still be refunded; the lowest one applies. */
 export interface Cap {
   kind: 'balance' | 'maxPercent' | 'maxAmount' | 'perDay';
-  /** What the bound leaves for the next refund; never negative. */
+  /** What the limit leaves for the next refund; never negative. */
   left: bigint;
 }
 
-/** The time in which a payment can be refunded. The deadline itself is still inside. */
+/** The time in which a payment can be refunded, up to and including the deadline. */
 export interface RefundWindow {
   deadline: Date;
   open: boolean;
 }
 
-/** A whole percentage of an amount, exactly, rounded down to the minor unit. */
+/** A whole percentage of an amount, rounded down to a minor unit. */
 export function percentOf(amount: bigint, percent: number): bigint {
   return (amount * BigInt(percent)) / 100n;
 }
 
-/** What refunds have taken. */
+/** What refunds have taken of a payment, and what is left. */
 export function balanceOf({ transaction, refunds }: PolicyFacts): Balance {
   const outside = transaction.refundedOutside;
   const taken = refunds.amount + outside;
@@ -60,7 +60,7 @@ export function windowOf(policy: Policy | null, { transaction, now }: PolicyFact
   return { deadline, open: now.getTime() <= deadline.getTime() };
 }
 
-/** The lowest bound on the next refund. Limits per payment count all refunds of it, so that splitting gains nothing. */
+/** The lowest limit on the next refund. Limits per payment count all its refunds, so splitting a refund gains nothing. */
 export function lowestCap(policy: Policy | null, { velocity }: PolicyFacts, balance: Balance): Cap {
   const { original, taken, currency } = balance;
   const caps: Cap[] = [];
@@ -76,7 +76,7 @@ export function lowestCap(policy: Policy | null, { velocity }: PolicyFacts, bala
   return caps.reduce((lowest, cap) => (cap.left < lowest.left ? cap : lowest), whole);
 }
 
-/** The bounds of a policy on one payment, for the moment at which a refund is recorded. */
+/** The limits of a policy on one payment, to be checked again when the refund is recorded. */
 export function limitsOf(policy: Policy, { currency, original }: Balance): PolicyLimits {
   const { maxPercent, maxAmount, velocity } = policy;
   const caps = [

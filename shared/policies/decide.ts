@@ -2,9 +2,9 @@ import type { KnownPayment } from '../payments/payment.ts';
 import type { Database } from '../platform/database.ts';
 import type { InitiatedBy, RefundReason } from '../refunds/model/reasons.ts';
 import { evaluatePolicies } from './evaluate.ts';
-import { type Policy, type PolicyFacts, type PolicyVerdict, policyFromRow } from './policy.ts';
+import type { Policy, PolicyFacts, PolicyVerdict } from './policy.ts';
 
-/** A refund that somebody asks for or asks about; without an amount, the question is a general one. */
+/** The refund to decide about; without an amount, whether the payment can be refunded at all. */
 export interface PolicyRequest {
   amount: bigint | null;
   reason: RefundReason | null;
@@ -12,7 +12,7 @@ export interface PolicyRequest {
   initiatedBy: InitiatedBy;
 }
 
-/** What a decision is made about. */
+/** The input of a decision. */
 export interface PolicyCase {
   policies: readonly Policy[];
   payment: KnownPayment;
@@ -20,12 +20,12 @@ export interface PolicyCase {
   now: Date;
 }
 
-/** Decides with everything that a person may want to read about it. */
+/** Decides with all facts for the conditions of the verdict, such as the number and time of earlier refunds. */
 export async function decideInFull(db: Database, question: PolicyCase): Promise<PolicyVerdict> {
   return await decide(db, question, true);
 }
 
-/** Decides about a refund that is to be created: counts only what some policy limits. */
+/** Decides about a refund to be created; reads only the facts that some policy limits. */
 export async function decidePolicy(db: Database, question: PolicyCase): Promise<PolicyVerdict> {
   return await decide(db, question, false);
 }
@@ -47,13 +47,7 @@ async function decide(
 
 const noVelocity: PolicyFacts['velocity'] = { refundsInLastDay: 0, amountInLastDay: 0n };
 
-/** The organization's policies. */
-export async function loadPolicies(db: Pick<Database, 'policy'>, organizationId: string): Promise<Policy[]> {
-  const rows = await db.policy.findMany({ where: { organizationId } });
-  return rows.map(policyFromRow);
-}
-
-/** True when the policy may stop or hold a refund of this initiator, rather than advise. */
+/** True when the policy can block a refund of this initiator or require approval for it. */
 export function bindsInitiator(policy: Policy, initiatedBy: InitiatedBy): boolean {
   if (initiatedBy === 'mcp' || policy.enforce[initiatedBy]) return true;
   return (policy.approvalAbove[initiatedBy] ?? null) !== null;

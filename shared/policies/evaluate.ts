@@ -21,33 +21,31 @@ import {
   policyConditions,
   windowReason,
 } from './explain.ts';
-import { inOrder, type Policy, type PolicyFacts, type PolicyVerdict, type TraceStep } from './policy.ts';
+import { inOrder, type Policy, type PolicyFacts, type PolicyVerdict } from './policy.ts';
 
 type Denial = Pick<PolicyVerdict, 'reason' | 'maxAmount' | 'deadline'>;
 
 interface Evaluation {
+  /** The first policy that matches; null when none does. */
   policy: Policy | null;
   facts: PolicyFacts;
   balance: Balance;
   window: RefundWindow | null;
   cap: Cap;
+  /** Refunds of more than this require approval; null when none do. */
+  approvalAbove: bigint | null;
 }
 
 /**
- * Decides about a refund by the first policy, in order of priority and then of name, that matches. Without such a
- * policy, whatever remains of the payment can be refunded. Pure: the same facts give the same verdict.
+ * Decides about a refund by the first matching policy, ordered by priority, then name. If none matches, the remaining
+ * amount of the payment can be refunded. Pure: the same facts give the same verdict.
  * @throws RangeError when the transaction's currency is not in ISO 4217.
  */
 export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts): PolicyVerdict {
-  const trace: TraceStep[] = [];
-  const policy = firstMatch(policies, facts, trace);
-  const balance = balanceOf(facts);
-  const window = windowOf(policy, facts);
-  const evaluation = { policy, facts, balance, window, cap: lowestCap(policy, facts, balance) };
-  const approvalAbove = policy?.approvalAbove[facts.request.initiatedBy] ?? null;
-  const approvalRequired = needsApproval(approvalAbove, evaluation, trace);
-  const denial = firstDenial(evaluation, trace);
-  const { cap } = evaluation;
+  const evaluation = evaluationOf(policies, facts);
+  const { policy, balance, window, cap, approvalAbove } = evaluation;
+  const approvalRequired = requiresApproval(evaluation);
+  const denial = firstDenial(evaluation);
   const enforced = isEnforced(policy, facts.request.initiatedBy);
   const deadline = window?.deadline ?? null;
   const decision = denial ?? {
@@ -55,7 +53,7 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
     maxAmount: cap.left,
     deadline,
   };
-  // A denial that names an amount owes its arithmetic; otherwise it matters once something was taken.
+  // A denial that names an amount shows how it was computed; otherwise the balance matters once something was refunded.
   const showBalance = balance.taken > 0n || (denial !== null && denial.maxAmount !== null);
   return {
     eligible: denial === null,
@@ -68,29 +66,45 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
     enforced,
     approvalRequired,
     limits: policy !== null && enforced ? limitsOf(policy, balance) : null,
-    trace,
   };
 }
 
-/** The verdict about a payment that no processor account knows. */
+/**
+ * The steps that `evaluatePolicies` takes for the same input, one line each: the policies checked until one matched, the
+ * approval threshold, and the rules up to the first denial.
+ */
+export function tracePolicies(policies: readonly Policy[], facts: PolicyFacts): string[] {
+  const lines: string[] = [];
+  for (const policy of inOrder(policies)) {
+    const mismatch = mismatchOf(policy, facts);
+    const result = mismatch === null ? 'matches' : `does not match (${mismatch})`;
+    lines.push(`policy "${policy.name}" with priority ${policy.priority}: ${result}`);
+    if (mismatch === null) break;
+  }
+  const evaluation = evaluationOf(policies, facts);
+  if (evaluation.approvalAbove !== null) {
+    const above = formatAmount(evaluation.approvalAbove, evaluation.balance.currency);
+    lines.push(`approval above ${above}: ${requiresApproval(evaluation) ? 'required' : 'not required'}`);
+  }
+  for (const { name, check } of rules) {
+    const denial = check(evaluation);
+    if (denial === undefined) continue;
+    lines.push(`${name}: ${denial === null ? 'passed' : 'denied'}`);
+    if (denial !== null) break;
+  }
+  return lines;
+}
+
+/** The verdict on a payment that no processor account knows. */
 export function unknownTransaction(transactionId: string, initiatedBy: InitiatedBy): PolicyVerdict {
   const reason =
     `The transaction ${transactionId} was not found at any processor account of this environment. ` +
-    'Check the id, and that the API key is of the environment the payment was made in.';
-  return ineligible(reason, { transactionId }, initiatedBy);
+    'Check the id, and that the API key belongs to the environment in which the payment was made.';
+  return ineligible(reason, initiatedBy);
 }
 
-/** The verdict about a payment of which its processor refunds nothing, such as one that was charged back. */
-export function unrefundableTransaction(
-  transactionId: string,
-  { code, message }: { code: string; message: string },
-  initiatedBy: InitiatedBy,
-): PolicyVerdict {
-  return ineligible(message, { transactionId, failure: code }, initiatedBy);
-}
-
-/** A verdict that no policy was asked for. */
-function ineligible(reason: string, facts: TraceStep['facts'], initiatedBy: InitiatedBy): PolicyVerdict {
+/** The verdict on a payment that no policy can make refundable, such as one that was charged back. */
+export function ineligible(reason: string, initiatedBy: InitiatedBy): PolicyVerdict {
   return {
     eligible: false,
     reason,
@@ -101,7 +115,19 @@ function ineligible(reason: string, facts: TraceStep['facts'], initiatedBy: Init
     enforced: isEnforced(null, initiatedBy),
     approvalRequired: false,
     limits: null,
-    trace: [{ rule: 'transaction', facts, outcome: 'denied' }],
+  };
+}
+
+function evaluationOf(policies: readonly Policy[], facts: PolicyFacts): Evaluation {
+  const policy = inOrder(policies).find((each) => mismatchOf(each, facts) === null) ?? null;
+  const balance = balanceOf(facts);
+  return {
+    policy,
+    facts,
+    balance,
+    window: windowOf(policy, facts),
+    cap: lowestCap(policy, facts, balance),
+    approvalAbove: policy?.approvalAbove[facts.request.initiatedBy] ?? null,
   };
 }
 
@@ -109,20 +135,7 @@ function isEnforced(policy: Policy | null, initiatedBy: InitiatedBy): boolean {
   return initiatedBy === 'mcp' || (policy?.enforce[initiatedBy] ?? false);
 }
 
-function firstMatch(policies: readonly Policy[], facts: PolicyFacts, trace: TraceStep[]): Policy | null {
-  for (const policy of inOrder(policies)) {
-    const mismatch = mismatchOf(policy, facts);
-    trace.push({
-      rule: 'match',
-      facts: { policy: policy.name, priority: policy.priority, mismatch },
-      outcome: mismatch === null ? 'matched' : 'notMatched',
-    });
-    if (mismatch === null) return policy;
-  }
-  return null;
-}
-
-/** The first criterion that the facts do not meet. What a request leaves out cannot meet one, except an amount. */
+/** The first criterion that the facts do not meet. A request without an amount meets every range of amounts. */
 function mismatchOf({ match }: Policy, { transaction, request }: PolicyFacts): keyof Policy['match'] | null {
   if (match.processors?.includes(transaction.processor) === false) return 'processors';
   if (match.currencies?.includes(transaction.currency) === false) return 'currencies';
@@ -136,127 +149,75 @@ function mismatchOf({ match }: Policy, { transaction, request }: PolicyFacts): k
   return required.every(([key, value]) => metadata[key] === value) ? null : 'metadata';
 }
 
-function needsApproval(
-  threshold: bigint | null,
-  { facts, balance }: Evaluation,
-  trace: TraceStep[],
-): boolean {
-  if (threshold === null) return false;
-  const { amount, initiatedBy } = facts.request;
-  // Without an amount, approval is certain only when even the smallest refund would need it.
-  const required = (amount ?? 1n) > threshold;
-  trace.push({
-    rule: 'approval',
-    facts: { initiatedBy, above: formatAmount(threshold, balance.currency) },
-    outcome: required ? 'required' : 'notRequired',
-  });
-  return required;
+/** Without an amount, approval is certain only when even the smallest refund requires it. */
+function requiresApproval({ approvalAbove, facts }: Evaluation): boolean {
+  return approvalAbove !== null && (facts.request.amount ?? 1n) > approvalAbove;
 }
 
-type Check = Pick<TraceStep, 'rule' | 'facts'> & { denial: Denial | null };
+interface Rule {
+  name: string;
+  /** A denial; null when the rule is met, undefined when the policy does not have it. */
+  check: (evaluation: Evaluation) => Denial | null | undefined;
+}
 
-/** Asks the rules in turn, up to the first that denies. What cannot change comes before what time may heal. */
-function firstDenial(evaluation: Evaluation, trace: TraceStep[]): Denial | null {
-  const checks = [checkBalance, checkFinalSale, checkWindow, checkPerTransaction, checkPerDay, checkLimit];
-  for (const check of checks) {
-    const result = check(evaluation);
-    if (result === null) continue;
-    const { rule, facts, denial } = result;
-    trace.push({ rule, facts, outcome: denial === null ? 'passed' : 'denied' });
-    if (denial !== null) return denial;
+// In the order in which they are checked: denials that stay come before those that time may lift.
+const rules: readonly Rule[] = [
+  { name: 'not fully refunded', check: checkBalance },
+  { name: 'final sale', check: checkFinalSale },
+  { name: 'refund window', check: checkWindow },
+  { name: 'refunds per payment', check: checkPerTransaction },
+  { name: 'refunds in 24 hours', check: checkPerDay },
+  { name: 'amount', check: checkLimit },
+];
+
+function firstDenial(evaluation: Evaluation): Denial | null {
+  for (const { check } of rules) {
+    const denial = check(evaluation);
+    if (denial) return denial;
   }
   return null;
 }
 
-function checkBalance({ balance, window }: Evaluation): Check {
-  const { original, taken, remaining, currency } = balance;
+function checkBalance({ balance, window }: Evaluation): Denial | null {
+  if (balance.remaining > 0n) return null;
   const deadline = window?.open ? window.deadline : null;
-  return {
-    rule: 'fullyRefunded',
-    facts: {
-      original: formatAmount(original, currency),
-      taken: formatAmount(taken, currency),
-      remaining: formatAmount(remaining, currency),
-    },
-    denial: remaining > 0n ? null : { reason: fullyRefundedReason(balance), maxAmount: 0n, deadline },
-  };
+  return { reason: fullyRefundedReason(balance), maxAmount: 0n, deadline };
 }
 
-function checkFinalSale({ policy }: Evaluation): Check | null {
-  if (policy === null || !policy.finalSale) return null;
-  const denial = { reason: finalSaleReason(policy), maxAmount: null, deadline: null };
-  return { rule: 'finalSale', facts: { finalSale: true }, denial };
+function checkFinalSale({ policy }: Evaluation): Denial | undefined {
+  if (policy === null || !policy.finalSale) return undefined;
+  return { reason: finalSaleReason(policy), maxAmount: null, deadline: null };
 }
 
-function checkWindow({ policy, window, facts }: Evaluation): Check | null {
-  if (policy === null || window === null) return null;
-  const { deadline, open } = window;
-  return {
-    rule: 'window',
-    facts: {
-      chargedAt: facts.transaction.chargedAt.toISOString(),
-      windowDays: policy.windowDays,
-      deadline: deadline.toISOString(),
-      now: facts.now.toISOString(),
-    },
-    denial: open ? null : { reason: windowReason(policy, deadline), maxAmount: null, deadline: null },
-  };
+function checkWindow({ policy, window }: Evaluation): Denial | null | undefined {
+  if (policy === null || window === null) return undefined;
+  if (window.open) return null;
+  return { reason: windowReason(policy, window.deadline), maxAmount: null, deadline: null };
 }
 
-function checkPerTransaction({ policy, balance }: Evaluation): Check | null {
+function checkPerTransaction({ policy, balance }: Evaluation): Denial | null | undefined {
   const limit = policy?.velocity.perTransaction;
-  if (policy === null || limit === undefined) return null;
-  const reached = balance.refundCount >= limit;
-  return {
-    rule: 'perTransaction',
-    facts: { refunds: balance.refundCount, limit },
-    denial: reached ? { reason: perTransactionReason(policy, limit), maxAmount: null, deadline: null } : null,
-  };
+  if (policy === null || limit === undefined) return undefined;
+  if (balance.refundCount < limit) return null;
+  return { reason: perTransactionReason(policy, limit), maxAmount: null, deadline: null };
 }
 
-function checkPerDay({ policy, balance, window, facts }: Evaluation): Check | null {
+function checkPerDay({ policy, balance, window, facts }: Evaluation): Denial | null | undefined {
   const perDay = policy?.velocity.perDay;
-  if (policy === null || perDay === undefined) return null;
+  if (policy === null || perDay === undefined) return undefined;
   const { refundsInLastDay, amountInLastDay } = facts.velocity;
   const { count, amount } = perDay;
-  const limits: string[] = [];
-  if (count !== undefined && refundsInLastDay >= count) limits.push(countOf(count, 'refund'));
-  if (amount !== undefined && amountInLastDay >= amount) limits.push(formatAmount(amount, balance.currency));
-  return {
-    rule: 'perDay',
-    facts: {
-      refunds: refundsInLastDay,
-      limit: count ?? null,
-      amount: formatAmount(amountInLastDay, balance.currency),
-      amountLimit: amount === undefined ? null : formatAmount(amount, balance.currency),
-    },
-    denial:
-      limits.length === 0
-        ? null
-        : {
-            reason: perDayReason(policy, limits.join(' and ')),
-            maxAmount: null,
-            deadline: window?.deadline ?? null,
-          },
-  };
+  const reached: string[] = [];
+  if (count !== undefined && refundsInLastDay >= count) reached.push(countOf(count, 'refund'));
+  if (amount !== undefined && amountInLastDay >= amount) reached.push(formatAmount(amount, balance.currency));
+  if (reached.length === 0) return null;
+  const reason = perDayReason(policy, reached.join(' and '));
+  return { reason, maxAmount: null, deadline: window?.deadline ?? null };
 }
 
-function checkLimit({ policy, balance, window, cap, facts }: Evaluation): Check {
+function checkLimit({ policy, balance, window, cap, facts }: Evaluation): Denial | null {
   const { amount } = facts.request;
-  const denied = cap.left === 0n || (amount !== null && amount > cap.left);
-  return {
-    rule: 'limit',
-    facts: {
-      requested: amount === null ? null : formatAmount(amount, balance.currency),
-      maximum: formatAmount(cap.left, balance.currency),
-      bound: cap.kind,
-    },
-    denial: denied
-      ? {
-          reason: limitReason(policy, amount, cap, balance),
-          maxAmount: cap.left,
-          deadline: window?.deadline ?? null,
-        }
-      : null,
-  };
+  if (cap.left > 0n && (amount === null || amount <= cap.left)) return null;
+  const reason = limitReason(policy, amount, cap, balance);
+  return { reason, maxAmount: cap.left, deadline: window?.deadline ?? null };
 }

@@ -16,7 +16,7 @@ function previousRefunds(balance: Balance): string {
   return `Previous partial refunds: ${formatAmount(taken, currency)} (${made.join(', ')})`;
 }
 
-/** The arithmetic behind what is left of a payment, line by line. */
+/** How the remaining amount of a payment is computed. */
 export function balanceConditions(balance: Balance): string[] {
   return [
     `Original amount: ${formatAmount(balance.original, balance.currency)}`,
@@ -25,7 +25,7 @@ export function balanceConditions(balance: Balance): string[] {
   ];
 }
 
-/** What a policy asks of every refund of this payment, line by line. */
+/** The rules of a policy that apply to this payment. */
 export function policyConditions(
   policy: Policy,
   balance: Balance,
@@ -54,12 +54,12 @@ export function policyConditions(
     lines.push(`Limit in 24 hours: ${formatAmount(perDay.amount, currency)}`);
   }
   if (approvalAbove !== null) {
-    lines.push(`Approval: refunds above ${formatAmount(approvalAbove, currency)} wait for a person`);
+    lines.push(`Approval: required for refunds above ${formatAmount(approvalAbove, currency)}`);
   }
   return lines;
 }
 
-/** Why a refund of any or of this amount is allowed. */
+/** Why a refund of this amount is allowed, or of any amount when it is null. */
 export function allowedReason(
   amount: bigint | null,
   maximum: bigint,
@@ -68,7 +68,7 @@ export function allowedReason(
   approvalRequired: boolean,
 ): string {
   const by = deadline === null ? '' : ` by ${deadline.toISOString()}`;
-  const approval = approvalRequired ? ' It then waits for a person to approve it.' : '';
+  const approval = approvalRequired ? ' It will require approval.' : '';
   if (amount === null) {
     const upTo = formatAmount(maximum, balance.currency);
     return `This payment can be refunded. Create a refund of at most ${upTo}${by}.${approval}`;
@@ -79,10 +79,10 @@ export function allowedReason(
 /** Why nothing is left to refund. */
 export function fullyRefundedReason(balance: Balance): string {
   const original = formatAmount(balance.original, balance.currency);
-  return `This payment of ${original} is already fully refunded, or its refunds are on their way. No further refund is needed.`;
+  return `This payment of ${original} is already fully refunded, or its refunds are in progress. No further refund is needed.`;
 }
 
-const askForException = 'Ask an administrator of the organization if this payment deserves an exception.';
+const askForException = 'Ask an administrator of the organization for an exception.';
 
 /** Why a final sale is not refunded. */
 export function finalSaleReason(policy: Policy): string {
@@ -98,15 +98,15 @@ export function windowReason(policy: Policy, deadline: Date): string {
   );
 }
 
-/** Why a payment has had all the refunds it may have, by number. */
+/** Why a payment cannot have one more refund. */
 export function perTransactionReason(policy: Policy, limit: number): string {
-  return `The policy "${policy.name}" allows ${countOf(limit, 'refund')} of a payment, and this one has had them. ${askForException}`;
+  return `The policy "${policy.name}" allows ${countOf(limit, 'refund')} of a payment, and this payment has reached that limit. ${askForException}`;
 }
 
-/** Why no more refunds can be made just now. */
+/** Why the organization cannot create one more refund now. */
 export function perDayReason(policy: Policy, limit: string): string {
   return (
-    `The policy "${policy.name}" allows ${limit} in 24 hours, and that is used up. ` +
+    `The policy "${policy.name}" allows ${limit} in 24 hours, and this limit is reached. ` +
     'Try again when earlier refunds are more than 24 hours old.'
   );
 }
@@ -120,7 +120,7 @@ function describeCap(policy: Policy | null, kind: Cap['kind'], currency: string)
   return `the ${formatAmount(limit ?? 0n, currency)} ${allowed} ${period}`;
 }
 
-/** Why less can be refunded than was asked for, or nothing. */
+/** Why less than the requested amount can be refunded, or nothing. */
 export function limitReason(
   policy: Policy | null,
   amount: bigint | null,
@@ -130,5 +130,5 @@ export function limitReason(
   const whole = describeCap(policy, cap.kind, currency);
   if (amount === null || cap.left === 0n) return `Nothing is left of ${whole}. ${askForException}`;
   const left = formatAmount(cap.left, currency);
-  return `${formatAmount(amount, currency)} is more than the ${left} left of ${whole}. Ask for at most ${left}.`;
+  return `${formatAmount(amount, currency)} is more than the ${left} left of ${whole}. Request at most ${left}.`;
 }

@@ -4,7 +4,7 @@ import { holdsStorableTexts, isStorable, unstorableMessage } from '../platform/j
 import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
 import { holdsReservation, type RefundStatus } from '../refunds/model/states.ts';
 
-/** Amounts are safe integers in JSON and bigint inside; `z.encode` turns a policy back into JSON. */
+/** An amount: a safe integer in JSON, a bigint in code. */
 function minorUnits(smallest: 0 | 1) {
   const message = `must be a whole number of minor units, ${smallest} or more (1050 is 10.50 USD)`;
   return z.codec(
@@ -23,9 +23,9 @@ function wholeNumber(greatest: number, of: string) {
 }
 
 /**
- * Any of these matches, so that neither order nor repetition says anything: the same choice is always the same list. All that
- * is wrong is one problem, because a problem for each of thousands of items would take a second.
- * @param itemProblem what is wrong when `isItem` is not true of one of them.
+ * A list of accepted values, stored sorted and without duplicates. A list with invalid items is one problem, because thousands
+ * of problems would take a second to report.
+ * @param itemProblem the message when `isItem` is false for any item.
  */
 function nonEmptySet<Item extends string>(isItem: (text: string) => text is Item, itemProblem: string) {
   return z
@@ -74,10 +74,11 @@ const matchSchema = z.strictObject({
   /** Every key must be in the request's metadata with exactly this value. */
   metadata: z
     .record(
-      z.string().min(1, { error: 'the empty text is no key' }),
+      z.string().min(1, { error: 'must not have an empty key' }),
       z.union([z.string(), z.number(), z.boolean()], {
         error: 'must be a string, a number or a boolean',
       }),
+      { error: 'must be an object, such as {"category": "gift_card"}' },
     )
     .refine(holdsStorableTexts, { error: unstorableMessage })
     .refine((metadata) => Object.keys(metadata).length > 0, {
@@ -89,9 +90,9 @@ const matchSchema = z.strictObject({
 const approvalThreshold = minorUnits(0).nullable().optional();
 
 const velocitySchema = z.strictObject({
-  /** Refunds of one payment, those before included. */
+  /** All refunds of one payment. */
   perTransaction: wholeNumber(10_000, 'refunds').optional(),
-  /** Refunds of the organization in any 24 hours. */
+  /** Refunds of the organization in the last 24 hours. */
   perDay: z
     .strictObject({ count: wholeNumber(1_000_000, 'refunds').optional(), amount: minorUnits(1).optional() })
     .refine((perDay) => perDay.count !== undefined || perDay.amount !== undefined, {
@@ -100,20 +101,20 @@ const velocitySchema = z.strictObject({
     .optional(),
 });
 
-/** What the column `rules` of a policy holds: all of the policy but its name and priority. */
+/** The column `rules`: everything in a policy but its name and priority. */
 export const policyRulesSchema = z.strictObject({
   match: matchSchema.default({}),
-  /** A refund is possible for so many times 24 hours after the charge; null for ever. */
+  /** The refund window: this many times 24 hours after the charge; null for no limit. */
   windowDays: wholeNumber(36_500, 'days').nullable().default(null),
-  /** All refunds of a payment together, in percent of its original amount, rounded down to the minor unit. */
+  /** All refunds of a payment together, in percent of its original amount, rounded down to a minor unit. */
   maxPercent: wholeNumber(100, 'percent').nullable().default(null),
-  /** All refunds of a payment together; holds only for payments in this currency. */
+  /** All refunds of a payment together; applies only to payments in this currency. */
   maxAmount: z
     .strictObject({ amount: minorUnits(1), currency: currencySchema })
     .nullable()
     .default(null),
   finalSale: z.boolean().default(false),
-  /** A refund of more than this waits for a person; none asks nobody, and null is taken for none. */
+  /** Refunds of more than this require approval. Stored without null values, which mean no approval. */
   approvalAbove: z
     .strictObject({ api: approvalThreshold, dashboard: approvalThreshold, mcp: approvalThreshold })
     .overwrite((thresholds) =>
@@ -121,62 +122,45 @@ export const policyRulesSchema = z.strictObject({
     )
     .default({}),
   velocity: velocitySchema.default({}),
-  /** Whether a denial stops the refund or is advice. Agents (mcp) have no choice: for them it always stops. */
+  /** Whether a denial is enforced or advisory. For agents (mcp) it is always enforced. */
   enforce: z
     .strictObject({ api: z.boolean().default(false), dashboard: z.boolean().default(false) })
     .default({ api: false, dashboard: false }),
 });
 
-/** No policy has a higher number for its place in the order. */
-export const highestPriority = 1_000_000;
+const highestPriority = 1_000_000;
+const priorityMessage = `must be a whole number from 0 to ${highestPriority}`;
 
-/** A whole policy: its rules, its name for people and its place in the order. */
+/** A policy: its rules, name and priority. */
 export const policySchema = policyRulesSchema.extend({
   name: z
     .string()
     .trim()
     .refine(isStorable, { error: unstorableMessage })
     .min(1, { error: 'must not be empty' })
-    .max(100, { error: 'must have 100 characters at most' }),
-  /** The lowest number is asked first. */
-  priority: z.int({ error: 'must be a whole number' }).min(0).max(highestPriority),
+    .max(100, { error: 'must have at most 100 characters' }),
+  /** The lowest number is checked first. */
+  priority: z
+    .int({ error: priorityMessage })
+    .min(0, { error: priorityMessage })
+    .max(highestPriority, { error: priorityMessage }),
 });
 
 /** A policy with its amounts as bigint. */
 export type Policy = z.output<typeof policySchema>;
 
-/** A policy as it is written in JSON. */
+/** A policy as JSON. */
 export type PolicyInput = z.input<typeof policySchema>;
 
 /**
- * Policies in the order in which they are asked: by priority, the lowest first, and by name where priorities are equal.
- * Names are compared by code unit, so that the order does not depend on the locale of the process.
+ * Policies in the order in which they are checked: by priority, the lowest first, then by name. Names are compared by code
+ * unit, so that the order does not depend on the locale of the process.
  */
 export function inOrder(policies: readonly Policy[]): Policy[] {
   return policies.toSorted((a, b) => a.priority - b.priority || (a.name < b.name ? -1 : 1));
 }
 
-/** The file an operator sets policies from: all policies of an organization. */
-export const policyFileSchema = z.strictObject({
-  policies: z
-    .array(policySchema)
-    .min(1, { error: 'must hold at least one policy: without any, every refund would be allowed' })
-    .superRefine((policies, context) => {
-      const seen = new Set<string>();
-      for (const [index, { name }] of policies.entries()) {
-        if (seen.has(name)) {
-          context.addIssue({
-            code: 'custom',
-            path: [index, 'name'],
-            message: `two policies are named "${name}"`,
-          });
-        }
-        seen.add(name);
-      }
-    }),
-});
-
-/** A policy the way its row has it. */
+/** A policy as its row stores it. */
 export interface StoredPolicy<Rules = unknown> {
   name: string;
   priority: number;
@@ -185,13 +169,13 @@ export interface StoredPolicy<Rules = unknown> {
 
 /**
  * Reads a policy from its row.
- * @throws z.ZodError when the row holds something else than a policy.
+ * @throws z.ZodError when the row is not a valid policy.
  */
 export function policyFromRow({ name, priority, rules }: StoredPolicy): Policy {
   return { ...policyRulesSchema.parse(rules), name, priority };
 }
 
-/** Writes a policy as its row has it, with amounts as JSON numbers. */
+/** The row of a policy, with amounts as JSON numbers. */
 export function policyToRow(policy: Policy): StoredPolicy<z.input<typeof policyRulesSchema>> {
   const { name, priority, ...rules } = policySchema.encode(policy);
   return { name, priority, rules };
@@ -208,11 +192,11 @@ export const defaultPolicy: Policy = policySchema.parse({
 export interface RefundSummary {
   count: number;
   amount: bigint;
-  /** When the last of them was created; null without any, and where it was not asked for. */
+  /** When the last of them was created; null without refunds, or when it was not read. */
   lastAt: Date | null;
 }
 
-/** Sums up those that have neither failed nor been cancelled. */
+/** Sums up the refunds that have neither failed nor been cancelled. */
 export function summaryOf(
   refunds: readonly { amount: bigint; status: RefundStatus; createdAt: Date }[],
 ): RefundSummary {
@@ -225,8 +209,8 @@ export function summaryOf(
 }
 
 /**
- * Bounds of a policy that refunds which are created at the same time could pass together; what is left out does not limit.
- * Amounts are minor units of the payment's currency.
+ * Limits that are checked again when the refund is recorded, because concurrent refunds could exceed them together. Absent
+ * means unlimited. Amounts are minor units of the payment's currency.
  */
 export interface PolicyLimits {
   /** All refunds of the payment together. */
@@ -238,7 +222,7 @@ export interface PolicyLimits {
   dayAmount?: bigint;
 }
 
-/** Everything a decision rests on. Amounts are minor units in the transaction's currency. */
+/** The input of a decision. Amounts are minor units in the transaction's currency. */
 export interface PolicyFacts {
   transaction: {
     amount: bigint;
@@ -246,10 +230,10 @@ export interface PolicyFacts {
     currency: string;
     chargedAt: Date;
     processor: string;
-    /** What was refunded of the payment without this service. */
+    /** Refunded outside this service. */
     refundedOutside: bigint;
   };
-  /** Our refunds of the payment so far that have neither failed nor been cancelled. */
+  /** This service's refunds of the payment that have neither failed nor been cancelled. */
   refunds: RefundSummary;
   /**
    * The organization's refunds in the same environment that were created in the 24 hours before `now` and have
@@ -265,43 +249,22 @@ export interface PolicyFacts {
   now: Date;
 }
 
-/** The name of a step of the evaluation. */
-export type PolicyRule =
-  | 'transaction'
-  | 'match'
-  | 'approval'
-  | 'fullyRefunded'
-  | 'finalSale'
-  | 'window'
-  | 'perTransaction'
-  | 'perDay'
-  | 'limit';
-
-/** One step of the evaluation: what was asked, with which facts, and how it came out. Plain JSON. */
-export interface TraceStep {
-  rule: PolicyRule;
-  facts: Record<string, string | number | boolean | null>;
-  outcome: 'matched' | 'notMatched' | 'passed' | 'denied' | 'required' | 'notRequired';
-}
-
-/** The answer to whether a refund may be made. */
+/** The decision on a refund. */
 export interface PolicyVerdict {
   eligible: boolean;
-  /** The decision in words, with what to do next. */
+  /** The decision in words, and what to do next. */
   reason: string;
-  /** What can be refunded now; 0n when nothing is left, null when the payment cannot be refunded whatever the amount. */
+  /** What can be refunded now; 0n when nothing is left, null when no amount can be refunded. */
   maxAmount: bigint | null;
-  /** The last moment for a refund; null without a window, and once no refund is possible any more. */
+  /** The last moment for a refund; null without a window, and when no refund is possible any more. */
   deadline: Date | null;
   conditions: string[];
   /** The policy that decided; null when none matched. */
   policyName: string | null;
-  /** Whether a denial stops the refund for this initiator; else it is advice. */
+  /** Whether a denial blocks the refund for this initiator; otherwise it is advisory. */
   enforced: boolean;
-  /** Whether the refund waits for a person; also told of a denial, because a denial may be advice only. */
+  /** Whether the refund requires approval; also set on a denial, because that may be advisory. */
   approvalRequired: boolean;
-  /** What has to hold when the refund is recorded, too; null where the policy only advises. */
+  /** Limits to check again when the refund is recorded; null when the policy is advisory. */
   limits: PolicyLimits | null;
-  /** Every step in order; the last one decided. */
-  trace: TraceStep[];
 }

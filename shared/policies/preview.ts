@@ -4,38 +4,37 @@ import type { RefundOwner } from '../refunds/model/refund.ts';
 import { evaluatePolicies } from './evaluate.ts';
 import { type Policy, type PolicyFacts, type PolicyVerdict, summaryOf } from './policy.ts';
 
-/** A refund that was asked for, and what two sets of policies say of it. */
+/** An existing refund and the verdicts of two sets of policies. */
 export interface PreviewedRefund {
   refund: Pick<Refund, 'id' | 'amount' | 'currency' | 'transactionId' | 'createdAt'>;
-  /** By the policies that hold. */
+  /** Of the stored policies. */
   current: PolicyVerdict;
-  /** By those that are tried. */
-  tried: PolicyVerdict;
+  /** Of the edited policies. */
+  edited: PolicyVerdict;
 }
 
-/** What two sets of policies say of the latest refunds. */
+/** The verdicts of two sets of policies on the latest refunds. */
 export interface Preview {
   refunds: PreviewedRefund[];
-  /** How many of the latest refunds were left out: their payment is not known yet, or was refunded in too many parts. */
-  leftOut: number;
+  /** How many of the latest refunds were skipped, because their payment is not known yet or has too many refunds. */
+  skipped: number;
 }
 
-/** Refunds that a preview looks at: the latest ones. */
+/** How many of the latest refunds a preview evaluates. */
 const previewedCount = 25;
 
-/** Payments with more refunds than this are left out, so that a preview never reads more than the product of the two. */
+/** Payments with more refunds than this are skipped, which bounds what a preview reads. */
 const maxRefundsPerPayment = 100;
 
 /**
- * Asks two sets of policies about the latest refunds of an environment, each at the time at which it was asked for and
- * after the refunds of its payment that were there before. It is not quite what was decided then: the statuses of those
- * other refunds, and what was refunded outside this service, are those of now. Limits per day are taken as far away,
- * because what the organization refunded in the day before each of them is not gathered for a preview.
+ * Evaluates two sets of policies on the latest refunds of an environment, each at the time when it was created and after the
+ * earlier refunds of its payment. The result can differ from the decision made then: the statuses of the other refunds and
+ * the amount refunded outside this service are the current ones, and limits per 24 hours are ignored.
  */
 export async function previewPolicies(
   db: Database,
   owner: RefundOwner,
-  policies: { current: readonly Policy[]; tried: readonly Policy[] },
+  policies: { current: readonly Policy[]; edited: readonly Policy[] },
 ): Promise<Preview> {
   const latest = await readLatest(db, owner);
   const ofPayments = await readRefundsOfPayments(db, owner, latest);
@@ -48,11 +47,11 @@ export async function previewPolicies(
       {
         refund,
         current: evaluatePolicies(policies.current, facts),
-        tried: evaluatePolicies(policies.tried, facts),
+        edited: evaluatePolicies(policies.edited, facts),
       },
     ];
   });
-  return { refunds, leftOut: latest.length - refunds.length };
+  return { refunds, skipped: latest.length - refunds.length };
 }
 
 type LatestRefund = Awaited<ReturnType<typeof readLatest>>[number];
@@ -86,7 +85,7 @@ function isOfSamePayment(one: PaymentName, other: PaymentName): boolean {
   return one.processor === other.processor && one.transactionId === other.transactionId;
 }
 
-/** All refunds of the payments of some refunds, up to one more of each than a preview takes into account. */
+/** All refunds of the payments of some refunds, up to one more per payment than the limit. */
 async function readRefundsOfPayments(
   db: Database,
   { organizationId, environment }: RefundOwner,
@@ -105,7 +104,7 @@ async function readRefundsOfPayments(
     ) AS of_payment`;
 }
 
-/** What the policies would be asked with, had the refund's payment stood then as it does now but for later refunds. */
+/** The facts at the creation of a refund, with the current state of its payment and without later refunds. */
 function factsAt(
   refund: Omit<LatestRefund, 'payment'>,
   transaction: PolicyFacts['transaction'],

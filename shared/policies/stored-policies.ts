@@ -3,71 +3,79 @@ import type { Database, DatabaseTransaction, Prisma } from '../platform/database
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { newId } from '../platform/ids.ts';
 import { findOrganization, lockOrganization } from '../platform/organization.ts';
-import { loadPolicies } from './decide.ts';
-import { digestPolicies } from './digest.ts';
-import { inOrder, type Policy, policyFileSchema, policyToRow } from './policy.ts';
-import { readPolicyFile } from './read-policy-file.ts';
-
-/** An organization's policies in the order in which they are asked. */
-export async function listPolicies(db: Database, organizationId: string): Promise<Policy[]> {
-  await findOrganization(db, organizationId);
-  return inOrder(await loadPolicies(db, organizationId));
-}
+import { inOrder, type Policy, policyFromRow, policyToRow } from './policy.ts';
+import { checkPolicyFile, digestPolicies, policyFileSchema, readPolicyFile } from './policy-file.ts';
 
 /**
- * What became of policies that somebody made from those that held.
- * - `saved`: they hold.
- * - `changed`: somebody else was faster, so that others hold by now than those that they were made from; nothing changed.
+ * An organization's policies in the order in which they are checked.
+ * @throws ServiceError not_found for an unknown organization.
  */
-export type SavingOutcome = { kind: 'saved' } | { kind: 'changed' };
+export async function listPolicies(db: Database, organizationId: string): Promise<Policy[]> {
+  await findOrganization(db, organizationId);
+  return await loadPolicies(db, organizationId);
+}
 
-/** A file of policies for an organization, and whoever sets it. */
-interface PolicySetting {
+async function loadPolicies(db: Pick<Database, 'policy'>, organizationId: string): Promise<Policy[]> {
+  const rows = await db.policy.findMany({ where: { organizationId } });
+  return inOrder(rows.map(policyFromRow));
+}
+
+interface Author {
   organizationId: string;
-  file: unknown;
+  /** Recorded in the audit log. */
   actor: string;
 }
 
 /**
- * Replaces all policies of an organization by those of a file, whatever they are, or changes nothing.
- * @throws ServiceError validation_error naming the fields that are not valid; not_found for the organization.
+ * Replaces all policies of an organization with those of a file.
+ * @throws ServiceError validation_error naming the invalid fields; not_found for an unknown organization.
  */
 export async function setPolicies(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
-  setting: PolicySetting,
+  { file, ...author }: Author & { file: unknown },
 ): Promise<Policy[]> {
-  const policies = readPolicyFile(setting.file);
+  const policies = readPolicyFile(file);
   await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, setting.organizationId);
-    await replacePolicies(tx, setting, policies, deps.clock.now());
+    await lockOrganization(tx, author.organizationId);
+    await replacePolicies(tx, author, policies, deps.clock.now());
   });
   return policies;
 }
 
+/** A change of an organization's policies. */
+interface PolicyChange extends Author {
+  /** The digest of the policies that the change is based on. */
+  basedOn: string;
+  /** Makes the new file of policies from the stored ones; null when what it changes is no longer there. */
+  change: (stored: readonly Policy[]) => unknown;
+}
+
 /**
- * Replaces all policies of an organization by those of a file unless others hold than those that the file was made from.
- * Where those of the file hold already, as after a second click, nothing is written.
- * @param setting.madeFrom the digest of the policies that the file was made from.
- * @throws ServiceError validation_error naming the fields that are not valid; not_found for the organization.
+ * Changes an organization's policies, or answers `conflict` and changes nothing when they are not those that the change is
+ * based on. A change that makes no difference, such as the second submission of a form, is `saved` and writes nothing.
+ * @throws ServiceError validation_error naming the invalid fields; not_found for an unknown organization.
  */
-export async function savePolicies(
+export async function changePolicies(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
-  setting: PolicySetting & { madeFrom: string },
-): Promise<SavingOutcome> {
-  const policies = readPolicyFile(setting.file);
-  return await deps.db.$transaction(async (tx): Promise<SavingOutcome> => {
-    await lockOrganization(tx, setting.organizationId);
-    const holding = digestPolicies(await loadPolicies(tx, setting.organizationId));
-    if (holding === digestPolicies(policies)) return { kind: 'saved' };
-    if (holding !== setting.madeFrom) return { kind: 'changed' };
-    await replacePolicies(tx, setting, policies, deps.clock.now());
-    return { kind: 'saved' };
+  { basedOn, change, ...author }: PolicyChange,
+): Promise<'saved' | 'conflict'> {
+  return await deps.db.$transaction(async (tx) => {
+    await lockOrganization(tx, author.organizationId);
+    const stored = await loadPolicies(tx, author.organizationId);
+    const digest = digestPolicies(stored);
+    const file = change(stored);
+    if (file === null) return 'conflict';
+    const reading = checkPolicyFile(file);
+    if (reading.kind === 'valid' && digestPolicies(reading.policies) === digest) return 'saved';
+    if (digest !== basedOn) return 'conflict';
+    await replacePolicies(tx, author, readPolicyFile(file), deps.clock.now());
+    return 'saved';
   });
 }
 
 async function replacePolicies(
   tx: DatabaseTransaction,
-  { organizationId, actor }: PolicySetting,
+  { organizationId, actor }: Author,
   policies: readonly Policy[],
   now: Date,
 ): Promise<void> {
@@ -78,7 +86,7 @@ async function replacePolicies(
   await writeAudit(tx, { ...entry, detail }, now);
 }
 
-/** Adds policies to those that there are. */
+/** Adds policies to the stored ones, without validation and without an entry in the audit log. */
 export async function insertPolicies(
   tx: DatabaseTransaction,
   organizationId: string,
@@ -94,7 +102,7 @@ export async function insertPolicies(
   });
 }
 
-/** What a schema encodes is JSON; its type says so less strictly than Prisma's, which knows no undefined. */
+/** The encoded policies are JSON; Prisma's type is stricter, as it does not allow undefined. */
 function asJson(encoded: object): Prisma.InputJsonObject {
   return encoded as Prisma.InputJsonObject;
 }

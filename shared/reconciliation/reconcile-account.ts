@@ -1,3 +1,4 @@
+import { remainingOf } from '../payments/payment.ts';
 import { type ProcessorAccount, type ReconciliationRun, serviceTime } from '../platform/database.ts';
 import {
   type AccountDependencies,
@@ -5,36 +6,36 @@ import {
   isUnusableCredentials,
   withoutCredentials,
 } from '../processors/accounts/connections.ts';
-import type {
-  ListedRefund,
-  Processor,
-  ProcessorRefund,
-  RefundWindow,
+import {
+  isLive,
+  type ListedRefund,
+  type Processor,
+  type RefundWindow,
 } from '../processors/contract/processor.ts';
+import { recordPayment } from '../refunds/lifecycle/record-payment.ts';
+import { processorFacts } from '../refunds/model/flags.ts';
 import { referenceTo } from '../refunds/model/refund.ts';
-import { recordDifference } from './act.ts';
-import { askPatiently, type RunContext, RunStoppedError, stopIfAsked } from './ask-patiently.ts';
-import { compare, type Difference, matchOf, type OurRefund } from './compare.ts';
-import { acceptedWithin, findCandidates } from './find-ours.ts';
-import { MadeElsewhere } from './made-elsewhere.ts';
-import { beginRun, finishRun, RunLostError } from './run-record.ts';
+import { compare, type Discrepancy, matchOf, type OurRefund } from './compare.ts';
+import { recordDiscrepancy, recordFinding } from './findings.ts';
+import { acceptedWithin, findCandidates, findRecordedPayments } from './our-refunds.ts';
+import { type RunContext, RunStoppedError, readWithRetries, stopIfAborted } from './read-processor.ts';
+import { beginRun, finishRun, RunLostError } from './runs.ts';
 
-/** What is to be reconciled, and for whom. */
 export interface ReconciliationRequest {
   account: Pick<ProcessorAccount, 'id'>;
   window: RefundWindow;
   /** `worker` for the schedule, `cli:<user>` for administration. */
   actor: string;
-  /** Aborted when the process is asked to end. */
+  /** Aborted when the process is shutting down. */
   signal: AbortSignal;
 }
 
 /**
- * Compares a processor account's refunds with ours over a window of time, acts where the evidence leaves one answer only,
- * and reports the rest. It never creates, cancels or sends anything; doing it twice is doing it once.
- * @returns the finished run, whose `failure` says why if it could not be brought to its end; null while another run of the
- * account is under way, and for the schedule when the account is no longer due.
- * @throws RunLostError when it was too slow and somebody else has closed it, and what the database throws.
+ * Compares a processor account's refunds with ours over a window of time: requests resyncs where reading a refund again
+ * settles it, and reports the rest. It never creates, cancels or sends anything, and may be repeated at any time.
+ * @returns the finished run, whose `failure` says why it did not finish; null while another run of the account is under
+ * way, and for the schedule when the account is no longer due.
+ * @throws RunLostError when it was too slow and another process closed it, and what the database throws.
  */
 export async function reconcileAccount(
   deps: AccountDependencies,
@@ -42,27 +43,33 @@ export async function reconcileAccount(
 ): Promise<ReconciliationRun | null> {
   const run = await beginRun(deps, { id }, window, actor);
   if (run === null) return null;
-  const tally: Tally = { comparedCount: 0, sameIds: new Set() };
+  const progress: Progress = {
+    comparedCount: 0,
+    matchedIds: new Set(),
+    remaining: new Map(),
+  };
   try {
-    // The caller may have learnt of the account long ago: its credentials may be others by now.
+    // The caller may have loaded the account long ago; its credentials may have changed.
     const account = await deps.db.processorAccount.findUniqueOrThrow({
       where: { id },
       omit: withoutCredentials,
     });
     const processor = await connect(deps, account);
-    await compareAll({ deps, account, processor, run, signal }, window, tally);
+    await compareAll({ deps, account, processor, run, signal }, window, progress);
   } catch (error) {
     if (error instanceof RunLostError) throw error;
-    return await giveUp(deps, run, tally, error);
+    return await giveUp(deps, run, progress, error);
   }
-  return await finishRun(deps, run, tally.comparedCount, null);
+  return await finishRun(deps, run, progress.comparedCount, null);
 }
 
 /** What a run has seen so far. */
-interface Tally {
+interface Progress {
   comparedCount: number;
   /** Our refunds that the processor has. */
-  sameIds: Set<string>;
+  matchedIds: Set<string>;
+  /** What is left of each payment that was read again, in minor units; null for one that the processor does not have. */
+  remaining: Map<string, bigint | null>;
 }
 
 async function connect(deps: AccountDependencies, account: AccountName): Promise<Processor> {
@@ -77,101 +84,144 @@ async function connect(deps: AccountDependencies, account: AccountName): Promise
 async function giveUp(
   deps: AccountDependencies,
   run: ReconciliationRun,
-  { comparedCount }: Tally,
+  { comparedCount }: Progress,
   error: unknown,
 ): Promise<ReconciliationRun> {
-  const failure =
-    error instanceof RunStoppedError ? error.message : 'A fault of the service; its log says more.';
+  const failure = error instanceof RunStoppedError ? error.message : 'Internal error; see the log.';
   const fields = { runId: run.id, accountId: run.accountId, failure };
-  if (error instanceof RunStoppedError) deps.log.warn(fields, 'reconciliation could not be finished');
+  if (error instanceof RunStoppedError) deps.log.warn(fields, 'reconciliation stopped');
   else deps.log.error({ ...fields, err: error }, 'reconciliation failed');
   return await finishRun(deps, run, comparedCount, failure);
 }
 
-/** What is there is judged page by page; that something is not there only when the list is complete. */
-async function compareAll(context: RunContext, window: RefundWindow, tally: Tally): Promise<void> {
-  const elsewhere = new MadeElsewhere(context);
-  for await (const page of listPages(context, window)) await comparePage(context, page, elsewhere, tally);
-  for await (const batch of acceptedWithin(context.deps, context.account, window)) {
+/** Listed refunds are compared page by page. That one of ours is missing is concluded from a complete list only. */
+async function compareAll(context: RunContext, window: RefundWindow, progress: Progress): Promise<void> {
+  const { deps, account, signal } = context;
+  for await (const page of listPages(context, window)) await comparePage(context, page, progress);
+  for await (const batch of acceptedWithin(deps.db, account, window)) {
     for (const ours of batch) {
-      if (tally.sameIds.has(ours.id)) continue;
-      stopIfAsked(context.signal);
-      tally.comparedCount += 1;
-      const difference = await confirm(context, ours.id, ours.externalRefundId ?? '');
-      if (difference !== null) await recordDifference(context, difference);
+      if (progress.matchedIds.has(ours.id)) continue;
+      stopIfAborted(signal);
+      progress.comparedCount += 1;
+      const discrepancy = await confirm(context, ours.id, ours.externalRefundId ?? '');
+      if (discrepancy !== null) await recordDiscrepancy(context, ours, discrepancy);
     }
   }
-  await elsewhere.finish();
 }
 
 async function* listPages(
   context: RunContext,
   window: RefundWindow,
 ): AsyncGenerator<readonly ListedRefund[]> {
-  let answer = await askPatiently(context, (options) => context.processor.listRefunds(window, options));
+  let answer = await readWithRetries(context, (options) => context.processor.listRefunds(window, options));
   for (;;) {
     if (answer.kind === 'not-found') throw new RunStoppedError(answer.failure.message);
     const { refunds, next } = answer.value;
     yield refunds;
     if (next === null) return;
-    stopIfAsked(context.signal);
-    answer = await askPatiently(context, next);
+    stopIfAborted(context.signal);
+    answer = await readWithRetries(context, next);
   }
 }
 
 async function comparePage(
   context: RunContext,
   page: readonly ListedRefund[],
-  elsewhere: MadeElsewhere,
-  tally: Tally,
+  progress: Progress,
 ): Promise<void> {
   const { deps, account } = context;
-  const candidates = await findCandidates(deps, account, page);
+  const candidates = await findCandidates(deps.db, account, page);
   const unmatched: ListedRefund[] = [];
   for (const theirs of page) {
-    tally.comparedCount += 1;
+    progress.comparedCount += 1;
     const ours = matchOf(theirs, candidates);
     if (ours === null) unmatched.push(theirs);
-    else await comparePair(context, theirs, ours, elsewhere, tally);
+    else await comparePair(context, theirs, ours, progress);
   }
-  await elsewhere.add(unmatched);
+  await recordMadeElsewhere(context, unmatched.filter(isLive), progress);
 }
 
 async function comparePair(
   context: RunContext,
   theirs: ListedRefund,
   ours: OurRefund,
-  elsewhere: MadeElsewhere,
-  tally: Tally,
+  progress: Progress,
 ): Promise<void> {
-  if (ours.externalRefundId === null || ours.externalRefundId === theirs.id) tally.sameIds.add(ours.id);
+  if (ours.externalRefundId === null || ours.externalRefundId === theirs.id) progress.matchedIds.add(ours.id);
   if (compare(theirs, ours, await serviceTime(context.deps.db)) === null) return;
-  const difference = await confirm(context, ours.id, theirs.id);
-  if (difference === null) return;
-  // No reservation stands for the other one, so it has to count as refunded elsewhere.
-  if (difference.kind === 'extra_refund') await elsewhere.readAgain(ours.transactionId);
-  await recordDifference(context, difference);
+  const discrepancy = await confirm(context, ours.id, theirs.id);
+  if (discrepancy === null) return;
+  // Nothing is reserved for an extra refund, so it has to count as refunded outside.
+  if (discrepancy.kind === 'extra_refund') await readPaymentOnce(context, ours.transactionId, progress);
+  await recordDiscrepancy(context, ours, discrepancy);
 }
 
 /**
- * Looks again before a difference is told: at our record first and then at the processor's, because ours is written after
- * theirs, and a list is older than both.
+ * Compares again before a discrepancy is reported, because a list is older than both records: ours is read first, since it
+ * is written after the processor's.
  */
 async function confirm(
   context: RunContext,
   refundId: string,
   externalRefundId: string,
-): Promise<Difference | null> {
+): Promise<Discrepancy | null> {
   const { deps, processor } = context;
   const ours = await deps.db.refund.findUniqueOrThrow({
     where: { id: refundId },
     include: { work: true },
   });
-  const answer = await askPatiently(context, (options) =>
+  const answer = await readWithRetries(context, (options) =>
     processor.getRefund(externalRefundId, referenceTo(ours), options),
   );
-  const theirs: ProcessorRefund | null = answer.kind === 'found' ? answer.value : null;
-  // That one of two is gone says nothing about the other.
+  const theirs = answer.kind === 'found' ? answer.value : null;
+  // A missing extra refund says nothing about ours.
   if (theirs === null && ours.externalRefundId !== externalRefundId) return null;
   return compare(theirs, ours, await serviceTime(deps.db));
+}
+
+/**
+ * Reads the payments of refunds again that were made elsewhere, so that what can still be refunded is up to date. A payment
+ * that is not on record is read when a refund of it is first requested.
+ */
+async function recordMadeElsewhere(
+  context: RunContext,
+  refunds: readonly ListedRefund[],
+  progress: Progress,
+): Promise<void> {
+  if (refunds.length === 0) return;
+  const { deps, account } = context;
+  const ids = refunds.flatMap(({ transactionIds }) => transactionIds);
+  const recorded = await findRecordedPayments(deps.db, account, ids);
+  for (const refund of refunds) {
+    for (const transactionId of refund.transactionIds.filter((id) => recorded.has(id))) {
+      const left = await readPaymentOnce(context, transactionId, progress);
+      const facts = { ...processorFacts(refund), ...(left === null ? {} : { remaining: Number(left) }) };
+      const finding = { kind: 'made_elsewhere', refundId: null, transactionId, facts } as const;
+      await recordFinding(context, finding, left === null ? 'nothing' : 'payment_read');
+    }
+  }
+}
+
+/** Reads a payment again, once per run. @returns the remaining amount; null when the processor does not have it. */
+async function readPaymentOnce(
+  context: RunContext,
+  transactionId: string,
+  { remaining }: Progress,
+): Promise<bigint | null> {
+  const known = remaining.get(transactionId);
+  if (known !== undefined) return known;
+  const left = await readPayment(context, transactionId);
+  remaining.set(transactionId, left);
+  return left;
+}
+
+async function readPayment(context: RunContext, transactionId: string): Promise<bigint | null> {
+  const { deps, account, processor } = context;
+  const readAt = await serviceTime(deps.db);
+  const answer = await readWithRetries(context, (options) =>
+    processor.getTransaction(transactionId, options),
+  );
+  if (answer.kind === 'not-found') return null;
+  const payment = await recordPayment(deps.db, { ...account, transactionId }, answer.value, readAt);
+  return remainingOf(payment) ?? 0n;
 }

@@ -5,9 +5,9 @@ export interface LoadOptions {
   url: string;
   connections: number;
   seconds: number;
-  /** Writes the next request, as `encodeRequest` does. */
+  /** The next request, from `encodeRequest`. */
   next: () => string;
-  /** Takes the body of each answer that was a 200. */
+  /** Takes the body of each 200. */
   onBody?: (body: string) => void;
 }
 
@@ -27,7 +27,7 @@ export interface EncodedRequest {
   body?: string;
 }
 
-/** A request as it goes over the wire. */
+/** The bytes of a request. */
 export function encodeRequest({ method, path, headers = {}, body }: EncodedRequest): string {
   const content: Record<string, string> =
     body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
@@ -38,8 +38,8 @@ export function encodeRequest({ method, path, headers = {}, body }: EncodedReque
 }
 
 /**
- * Sends requests over a fixed number of connections, one at a time on each. It writes to sockets and reads no more of an
- * answer than it needs, because it shares the machine with what it measures.
+ * Sends requests over a fixed number of connections, one at a time on each. It uses plain sockets to take little of the
+ * machine that it shares with the service.
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const result: LoadResult = { latencies: [], elapsedMs: 0, failures: 0, firstFailure: null };
@@ -88,7 +88,7 @@ function drive(socket: Socket, options: LoadOptions, endsAt: number, result: Loa
       }
     });
     socket.once('error', reject);
-    socket.once('close', () => reject(new Error(`${options.url} closed the connection during the load.`)));
+    socket.once('close', () => reject(new Error(`${options.url} closed a connection during the load.`)));
     send();
   });
 }

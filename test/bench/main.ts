@@ -9,19 +9,16 @@ import {
   removeCompiled,
 } from '../support/processes/compiled-service.ts';
 import { findRedisServer } from '../support/stores/redis.ts';
-import { measureFigures } from './figures.ts';
+import { measureFigures, readTableSizes } from './figures.ts';
 import { measureLoads } from './measure.ts';
 import { type BenchOptions, parseOptions, type QueueKind } from './options.ts';
-import { startNaked, startService } from './pipelines.ts';
-import { report } from './report.ts';
-import { readTableSizes } from './resources.ts';
-import { buildRows, loadsFor, type QueueResult, warningsOf } from './results.ts';
-import { requireNoFailure } from './single-requests.ts';
-import { startStores } from './stores.ts';
+import { startNaked, startService, startStores } from './pipelines.ts';
+import { requireNoFailure } from './requests.ts';
+import { buildRows, loadsFor, type QueueResult, report, warningsOf } from './results.ts';
 import { drawSvg } from './svg.ts';
 
-// npm run bench: what the service does per second, beside the same work without any safety. docs/performance.md tells how to
-// read it. The tables go to stdout, progress to stderr.
+// npm run bench: requests per second of the service, compared with the same work without any safety. docs/performance.md
+// explains the tables. They go to stdout, progress to stderr.
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -42,11 +39,11 @@ runMain(async () => {
 
 function isPresent(queue: QueueKind): boolean {
   if (queue === 'postgres' || findRedisServer() !== null) return true;
-  console.log('*** SKIPPED: there is no redis-server on PATH, so the queue on Redis is not measured.\n');
+  console.log('*** SKIPPED: redis-server is not on PATH, so the queue on Redis is not measured.\n');
   return false;
 }
 
-/** Measures with stores, a sandbox and processes of its own, which end with it. */
+/** Measures one kind of queue with its own stores, sandboxes and processes. */
 async function measureQueue(
   queue: QueueKind,
   options: BenchOptions,

@@ -1,11 +1,10 @@
+import { readStatementCount, untilQuiet } from './figures.ts';
 import { type LoadResult, runLoad } from './load.ts';
 import type { BenchOptions } from './options.ts';
 import type { Pipeline } from './pipelines.ts';
-import type { LoadId } from './requests.ts';
-import { drain } from './single-requests.ts';
-import { readStatementCount, untilQuiet } from './statements.ts';
+import { drain, type LoadId } from './requests.ts';
 
-/** What a load came to, over all rounds. */
+/** The results of a load, over all rounds. */
 export interface Measured {
   answered: number;
   answeredMs: number;
@@ -26,13 +25,13 @@ export interface MeasureOptions {
   say: (line: string) => void;
 }
 
-/** Runs every load against both pipelines in turn, so that whatever else the machine does meets both. */
+/** Runs every load against both pipelines in turn, so that other work of the machine slows down both. */
 export async function measureLoads(measuring: MeasureOptions): Promise<MeasuredLoads> {
   const { pipelines, loads, options, say } = measuring;
   await warmUp(measuring);
   const measured: MeasuredLoads = new Map();
   for (let round = 0; round < options.rounds; round += 1) {
-    // Who is first changes, because what one leaves behind is the other's start.
+    // The order alternates, because the first pipeline leaves work for the machine behind.
     const order = round % 2 === 0 ? pipelines : pipelines.toReversed();
     for (const load of loads) {
       for (const pipeline of order) {
@@ -47,7 +46,7 @@ export async function measureLoads(measuring: MeasureOptions): Promise<MeasuredL
   return measured;
 }
 
-/** Compiles what is hot, and leaves refunds to read behind. */
+/** Lets V8 compile, and creates refunds to read. */
 async function warmUp({ pipelines, loads, options }: MeasureOptions): Promise<void> {
   for (const load of new Set<LoadId>(['create', ...loads])) {
     for (const pipeline of pipelines) await runOnce(pipeline, load, options, Math.min(2, options.seconds));

@@ -24,13 +24,13 @@ export interface BenchOptions {
   connections: number;
   queues: QueueKind[];
   rows: RowId[];
-  /** After how long a refund settles at the processor; 0: in the answer to its creation. */
+  /** How long a refund takes to settle at the processor; 0 settles it at once. */
   settleMs: number;
-  /** The processor also sends its webhooks to the service. */
+  /** Whether the processor sends webhooks. */
   webhooks: boolean;
-  /** Refunds that are in the database before the run; null leaves it empty. */
+  /** How many refunds are in the database before the run; null for none. */
   preload: number | null;
-  /** A picture of the main table is written here. */
+  /** Where to write a chart of the main table. */
   svg: string | null;
 }
 

@@ -1,22 +1,23 @@
 import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrate } from '../../prisma/migrate.ts';
 import { settingNames } from '../../shared/platform/config.ts';
 import { migrateQueueTables } from '../../shared/platform/queues.ts';
-import { connectWebhooks } from '../dev/connect-webhooks.ts';
+import { connectWebhooks } from '../dev/sandbox.ts';
 import { seed } from '../dev/seed.ts';
+import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
 import { type StartedProcess, startProcess } from '../support/processes/child-process.ts';
 import type { CompiledService } from '../support/processes/compiled-service.ts';
 import { freePort } from '../support/processes/free-port.ts';
-import { createDatabase } from '../support/stores/create-database.ts';
-import { query } from '../support/stores/database-client.ts';
-import type { BenchOptions } from './options.ts';
+import { createDatabase, query } from '../support/stores/database-client.ts';
+import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
+import { type RunningRedis, startRedis } from '../support/stores/redis.ts';
+import type { BenchOptions, QueueKind } from './options.ts';
 import { preloadNaked, preloadService } from './preload.ts';
-import { Requests } from './requests.ts';
-import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts';
-import type { Stores } from './stores.ts';
+import { knownPaymentAmount, knownPayments, Requests } from './requests.ts';
 
-/** An API and a worker of one kind, as processes of their own, with a database and a sandbox of their own. */
+/** An API, a worker, a database and a sandbox. */
 export interface Pipeline {
   name: 'service' | 'naked';
   url: string;
@@ -38,7 +39,7 @@ export interface PipelineOptions {
   folder: string;
 }
 
-/** Starts the service as production runs it: compiled, with its default settings but for the rate limit. */
+/** Starts the service as in production: compiled, with default settings, without a rate limit. */
 export async function startService(place: PipelineOptions): Promise<Pipeline> {
   const { options, stores, compiled } = place;
   const encryptionKey = randomBytes(32).toString('base64');
@@ -86,7 +87,7 @@ const nakedTable = `
     updated_at timestamptz not null);
   create index on refund (created_at)`;
 
-/** The shell's settings are taken away, so that everybody measures the same. */
+/** Removes settings of this shell. */
 const noSettings = Object.fromEntries(settingNames.map((name) => [name, undefined]));
 
 interface Program {
@@ -128,4 +129,58 @@ async function startProcesses(
     await sandbox.stop();
   };
   return { name, url, api: apiProcess, worker: workerProcess, startUpMs, stop };
+}
+
+/** The stores of both pipelines. */
+export interface Stores {
+  postgres: RunningPostgres;
+  redis: RunningRedis | null;
+  stop(): Promise<void>;
+}
+
+/** Starts PostgreSQL, which counts statements, and Redis for queues on Redis. */
+export async function startStores(queue: QueueKind): Promise<Stores> {
+  const settings = {
+    shared_preload_libraries: 'pg_stat_statements',
+    'pg_stat_statements.max': '20000',
+  };
+  const postgres = await startPostgres({ durable: true, settings });
+  try {
+    const redis = queue === 'redis' ? await startRedis() : null;
+    const stop = async () => {
+      await redis?.stop();
+      await postgres.stop();
+    };
+    return { postgres, redis, stop };
+  } catch (error) {
+    await postgres.stop();
+    throw error;
+  }
+}
+
+export interface SandboxProcess {
+  url: string;
+  control: SandboxControl;
+  stop(): Promise<void>;
+}
+
+/** Starts a sandbox with the payments of the bench. @param folder is created if missing. */
+export async function startSandboxProcess(folder: string, autoSettleMs: number): Promise<SandboxProcess> {
+  mkdirSync(folder, { recursive: true });
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const args = ['--port', String(port), '--data-file', join(folder, 'sandbox.journal')];
+  const child = startProcess('test/sandbox/main.ts', { args });
+  await child.waitForUrl(`${url}/_sandbox/health`);
+  const control = sandboxControl(url);
+  await control.settings({ autoSettleMs });
+  for (const id of knownPayments) await registerPayment(control, id);
+  const stop = async () => {
+    await child.stop();
+  };
+  return { url, control, stop };
+}
+
+export async function registerPayment(control: SandboxControl, id: string): Promise<void> {
+  await control.transaction({ processor: 'stripe', id, amount: knownPaymentAmount, currency: 'usd' });
 }

@@ -1,8 +1,8 @@
 import { query } from '../support/stores/database-client.ts';
 
-// What --preload puts into the two databases: completed refunds of a year, two of each payment, as the run itself leaves them
-// behind. They are older than what reconciliation compares, because the sandbox does not know them. The statements follow
-// prisma/schema.prisma. They check no foreign keys, which would take minutes, and leave tables as autovacuum does in time.
+// --preload fills both databases with completed refunds of a year, two of each payment. They are older than what
+// reconciliation compares, because the sandbox does not know them. The statements follow prisma/schema.prisma. For speed
+// they check no foreign keys.
 
 /** Fills the naked pipeline's table. */
 export async function preloadNaked(databaseUrl: string, count: number): Promise<void> {

@@ -1,18 +1,20 @@
+import { waitFor } from '../support/wait-for.ts';
 import { encodeRequest } from './load.ts';
+import type { Pipeline } from './pipelines.ts';
 
-// The requests of the bench. The service and the naked pipeline get the same bytes but for the key.
+// The service and the naked pipeline get the same requests, apart from the key.
 
-/** What a load consists of. */
+/** A kind of request. */
 export type LoadId = 'create' | 'key' | 'new' | 'wait' | 'get' | 'list';
 
-/** Payments registered at the sandbox, large enough for every refund of a run. */
+/** Payments at the sandbox, large enough for all refunds of a run. */
 export const knownPayments = Array.from({ length: 500 }, (_, n) => `ch_bench${n}`);
 export const knownPaymentAmount = 99_999_999;
 
-/** The naked pipeline is not told by the payment, so it is told by this header to read it first. */
+/** Tells the naked pipeline to read the payment first. */
 export const readChargeHeader = 'x-bench-read-charge';
 
-/** Ids of refunds to read are remembered up to this number. */
+/** How many ids of refunds are kept, to be read. */
 const mostIds = 10_000;
 
 export class Requests {
@@ -22,7 +24,7 @@ export class Requests {
   #count = 0;
   #remembered = 0;
 
-  /** @param name keeps the ids of one pipeline's payments and keys apart from the other's. */
+  /** @param name distinguishes the payments and keys of the pipelines. */
   constructor(name: string, key: string) {
     this.#name = name;
     this.headers = { authorization: `Bearer ${key}` };
@@ -76,4 +78,52 @@ export const respondAsync = { prefer: 'respond-async' };
 
 function knownPayment(n: number): string {
   return knownPayments[n % knownPayments.length] ?? '';
+}
+
+/** @returns the id of the new refund. */
+export async function createRefund(
+  pipeline: Pipeline,
+  transactionId: string,
+  headers: Record<string, string> = {},
+): Promise<string> {
+  const body = JSON.stringify({ transactionId, amount: 1, currency: 'usd', reason: 'product_defective' });
+  const init = { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } };
+  return ((await call(pipeline, '/v1/refunds', init)) as { id: string }).id;
+}
+
+const drainTimeoutMs = 900_000;
+
+/**
+ * Waits until no refund is processing.
+ * @throws Error with its output when the worker has ended.
+ */
+export async function drain(pipeline: Pipeline): Promise<void> {
+  const isDrained = async () =>
+    ((await call(pipeline, '/v1/refunds?status=processing&limit=1')) as unknown[]).length === 0;
+  const options = { timeoutMs: drainTimeoutMs, intervalMs: 50 };
+  await Promise.race([
+    waitFor(`every refund of the ${pipeline.name} to end`, isDrained, options),
+    failWhenWorkerEnds(pipeline),
+  ]);
+}
+
+async function failWhenWorkerEnds({ name, worker }: Pipeline): Promise<never> {
+  await worker.exited;
+  throw new Error(`The worker of the ${name} ended.\n${worker.output().slice(-4_000)}`);
+}
+
+/** @throws Error when a refund has failed, which never happens in a valid run. */
+export async function requireNoFailure(pipeline: Pipeline): Promise<void> {
+  const [failed] = (await call(pipeline, '/v1/refunds?status=failed&limit=1')) as unknown[];
+  if (failed !== undefined) throw new Error(`A refund of the bench failed: ${JSON.stringify(failed)}`);
+}
+
+async function call({ url, requests }: Pipeline, path: string, init: RequestInit = {}): Promise<unknown> {
+  const response = await fetch(`${url}${path}`, {
+    ...init,
+    headers: { ...requests.headers, ...init.headers },
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${text}`);
+  return (JSON.parse(text) as { data: unknown }).data;
 }

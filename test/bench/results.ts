@@ -1,16 +1,17 @@
+import { cpus } from 'node:os';
+import type { TableSize } from './figures.ts';
 import type { Measured, MeasuredLoads } from './measure.ts';
-import type { QueueKind, RowId } from './options.ts';
+import type { BenchOptions, QueueKind, RowId } from './options.ts';
 import type { LoadId } from './requests.ts';
-import type { TableSize } from './resources.ts';
 
-/** What a run with one kind of queue came to. */
+/** The results for one kind of queue. */
 export interface QueueResult {
   queue: QueueKind;
   rows: Row[];
   figures: Figure[];
   /** Of the service; null without --preload. */
   tables: TableSize[] | null;
-  /** What keeps the numbers from being taken at their word. */
+  /** Reasons to doubt the numbers. */
   warnings: string[];
 }
 
@@ -72,7 +73,7 @@ const recipes: readonly RowRecipe[] = [
     id: 'wait',
     title: 'create and wait for the verdict',
     load: 'wait',
-    // Nobody can wait at the naked pipeline, so what it creates and completes stands against it.
+    // The naked pipeline has no waiting, so that its completions are compared.
     perSecond: { service: answered, naked: completed },
     hasLatencies: true,
   },
@@ -116,7 +117,7 @@ export function warningsOf(measured: MeasuredLoads): string[] {
       .filter(([, { failures }]) => failures > 0)
       .map(
         ([name, { failures, firstFailure }]) =>
-          `${load}, ${name}: ${failures} requests were not answered with 200 and do not count; the first: ${firstFailure}`,
+          `${load}, ${name}: ${failures} requests failed and do not count. The first: ${firstFailure}`,
       ),
   );
 }
@@ -129,4 +130,92 @@ export function percentile(values: readonly number[], share: number): number | n
 
 function perSecond(count: number, ms: number): number {
   return (count / ms) * 1000;
+}
+
+/** The results as Markdown. */
+export function report(results: readonly QueueResult[], options: BenchOptions): string {
+  return [conditions(options), ...results.map(section)].join('\n\n');
+}
+
+function conditions({ seconds, rounds, connections, settleMs, webhooks, preload }: BenchOptions): string {
+  const [cpu] = cpus();
+  const parts = [
+    `${rounds} rounds of ${seconds} s per row and pipeline, ${connections} connections`,
+    settleMs === 0 ? 'refunds settle in the answer' : `refunds settle after ${settleMs} ms`,
+    ...(webhooks ? ['with webhooks of the processor'] : []),
+    ...(preload === null ? [] : [`${preload.toLocaleString('en')} refunds before the run`]),
+    `Node ${process.version}, ${cpus().length} cores (${cpu?.model.trim() ?? 'unknown'})`,
+  ];
+  return `${parts.join('; ')}.`;
+}
+
+function section({ queue, rows, figures, tables, warnings }: QueueResult): string {
+  const parts = [
+    `### Queue on ${queue === 'redis' ? 'Redis' : 'PostgreSQL'}`,
+    ...(rows.length === 0 ? [] : [rowTable(rows)]),
+    figureTable(figures),
+    ...(tables === null ? [] : [sizeTable(tables)]),
+    ...warnings.map((warning) => `*** ${warning}`),
+  ];
+  return parts.join('\n\n');
+}
+
+function rowTable(rows: readonly Row[]): string {
+  return table(
+    ['', 'service/s', 'p50 ms', 'p99 ms', 'naked/s', 'kept'],
+    rows.map((row) => [
+      row.title,
+      number(row.servicePerSecond),
+      number(row.p50, 1),
+      number(row.p99, 1),
+      number(row.nakedPerSecond),
+      number(row.kept, 2),
+    ]),
+  );
+}
+
+function figureTable(figures: readonly Figure[]): string {
+  return table(
+    ['', 'service', 'naked'],
+    figures.map(({ title, service, naked, digits }) => [
+      title,
+      number(service, digits),
+      number(naked, digits),
+    ]),
+  );
+}
+
+function sizeTable(tables: readonly TableSize[]): string {
+  return table(
+    ["the service's tables", 'rows', 'table MB', 'indexes MB', 'updates', 'HOT'],
+    tables.map(({ name, rows, tableBytes, indexBytes, updates, hotUpdates }) => [
+      name,
+      number(rows),
+      number(tableBytes / 1e6, 1),
+      number(indexBytes / 1e6, 1),
+      number(updates),
+      updates === 0 ? '-' : `${number((hotUpdates / updates) * 100)} %`,
+    ]),
+  );
+}
+
+function number(value: number | null, digits = 0): string {
+  if (value === null) return '-';
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) =>
+    Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]) => {
+    const padded = cells.map((cell, column) =>
+      column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+    );
+    return `| ${padded.join(' | ')} |`;
+  };
+  const rule = widths.map((width, column) =>
+    column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
+  );
+  return [line(head), line(rule), ...rows.map(line)].join('\n');
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runMain } from '../../shared/platform/process.ts';
 import { encodeRequest, runLoad } from './load.ts';
+import { startSandboxProcess } from './pipelines.ts';
 import { knownPayments } from './requests.ts';
-import { startSandboxProcess } from './sandbox-process.ts';
 
 // node --import tsx test/bench/sandbox.ts [--seconds 5] [--connections 64]: how many refunds the sandbox alone accepts,
 // with a data file, as `npm run dev` and `npm run bench` run it.

@@ -2,7 +2,7 @@ import type { QueueResult, Row } from './results.ts';
 
 const width = 760;
 const labelWidth = 250;
-/** The naked pipeline's bar, the same length in every row: rates of different rows do not compare. */
+/** Of the naked pipeline's bar in every row, because rates of different rows do not compare. */
 const nakedLength = 220;
 const longest = 400;
 const barHeight = 13;
@@ -10,7 +10,7 @@ const rowHeight = 38;
 const headHeight = 44;
 const colors = { service: '#2f6fde', naked: '#b6bdc9', text: '#24292f', muted: '#57606a' };
 
-/** Draws the main tables: each row's bars are the rate of the service and that of the naked pipeline. */
+/** Draws the main tables, with a bar for the service and one for the naked pipeline in each row. */
 export function drawSvg(results: readonly QueueResult[]): string {
   let top = 40;
   const panels = results.map((result) => {

@@ -2,29 +2,29 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MigrationError, migrate } from '../../prisma/migrate.ts';
 import { migrateQueueTables } from '../../shared/platform/queues.ts';
-import { createDatabase } from '../support/stores/create-database.ts';
+import { createDatabase } from '../support/stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
 import { pickPort } from './ports.ts';
-import { StartError } from './start-error.ts';
+import { StartError } from './program.ts';
 
 export interface DevDatabase {
   url: string;
-  /** Stops the PostgreSQL that was started; one that was given is left running. */
+  /** Stops PostgreSQL, unless `givenUrl` named it. */
   stop(): Promise<void>;
 }
 
 export interface DevDatabaseOptions {
   dataDir: string;
-  /** A PostgreSQL to use instead of one of our own. */
+  /** A PostgreSQL to use instead of the embedded one. */
   givenUrl: string | null;
   /** Where the queues are; null for the same database. */
   redisUrl: string | null;
-  /** Taken when it is free, so that addresses people have noted stay good. */
+  /** Used when it is free, so that the address stays the same. */
   preferredPort: number | null;
   say: (line: string) => void;
 }
 
-/** Opens the database, and brings it up to date. */
+/** Opens the database and applies the migrations. */
 export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevDatabase> {
   const database = options.givenUrl === null ? await startOwn(options) : given(options.givenUrl);
   try {
@@ -66,10 +66,10 @@ function keepPostgresRunning(
     for (;;) {
       const log = await current.exited;
       if (stopped.signal.aborted) return;
-      say(`PostgreSQL has ended and is started again. ${log.split('\n').at(-1) ?? ''}`);
+      say(`PostgreSQL ended. Restarting. ${log.split('\n').at(-1) ?? ''}`);
       await sleep(restartPauseMs, null, { signal: stopped.signal }).catch(() => {});
       if (stopped.signal.aborted) return;
-      // A start that fails leaves the old, ended server in place, and the loop comes back here.
+      // When the start fails, `current` stays the server that ended, and the loop tries again.
       current = await start().catch((error: Error) => {
         say(error.message);
         return current;
@@ -82,7 +82,7 @@ function keepPostgresRunning(
     stopped.abort();
     await current.stop();
     await done;
-    // The loop may have started another one meanwhile.
+    // The loop may have started another server meanwhile.
     await current.stop();
   };
   return { url: first.url, stop };

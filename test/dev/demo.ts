@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatAmount } from '../../shared/money/money.ts';
 import { ConfigError, loadSettings } from '../../shared/platform/config.ts';
+import { openDatabase, type RefundEvent } from '../../shared/platform/database.ts';
 import type { PublicRefund } from '../../shared/refunds/model/refund.ts';
-import type { DevFile } from './dev-file.ts';
+import type { DevFile } from './data-dir.ts';
+import { StartError } from './program.ts';
 import { startStack } from './stack.ts';
-import { StartError } from './start-error.ts';
 import { abortOnSignals } from './stop-signals.ts';
-import { readTimeline } from './timeline.ts';
 
-// `npm run demo`: one refund at each processor from creation to completion, on a service that is gone afterwards.
+// npm run demo: one refund at each processor from creation to completion, on a temporary service.
 
-/** Not those of a service that already runs here: the demo has a database, keys and ports of its own. */
+/** Keeps the demo apart from a service that already runs on this machine. */
 const ownPlace = {
   DATABASE_URL: undefined,
   REDIS_URL: undefined,
@@ -32,10 +32,10 @@ const refundedAmount = 1500;
 const completionTimeoutMs = 30_000;
 
 const say = (line: string) => console.log(line);
-/** What the processes say is only of interest when something goes wrong. */
+/** The output of the processes, printed only when something fails. */
 const log: string[] = [];
 const dataDir = mkdtempSync(join(tmpdir(), 'refund-demo-'));
-// PostgreSQL runs as a user of its own when we are root, and has to pass through.
+// As root, PostgreSQL runs as another user, who must be able to enter the folder.
 chmodSync(dataDir, 0o711);
 const env = { LOG_LEVEL: 'warn', ...process.env, ...ownPlace, DATA_DIR: dataDir };
 const signal = abortOnSignals(env, () => say('Stopping ...'));
@@ -45,7 +45,9 @@ try {
 } catch (error) {
   if (!signal.aborted) for (const line of log) console.error(line);
   const expected = signal.aborted || error instanceof StartError || error instanceof ConfigError;
-  console.error(signal.aborted ? 'Stopped before the end.' : expected ? (error as Error).message : error);
+  console.error(
+    signal.aborted ? 'Stopped before the demo was complete.' : expected ? (error as Error).message : error,
+  );
   process.exitCode = 1;
 }
 rmSync(dataDir, { recursive: true, force: true });
@@ -60,7 +62,7 @@ async function main(): Promise<void> {
   } finally {
     await stack.stop();
   }
-  say('Two refunds completed, and everything has stopped. To go on from here: npm run dev');
+  say('Both refunds completed. Everything is stopped. To run the service: npm run dev');
 }
 
 async function refundOne(dev: DevFile, payment: (typeof payments)[number]): Promise<void> {
@@ -74,7 +76,9 @@ async function refundOne(dev: DevFile, payment: (typeof payments)[number]): Prom
   });
   const completed = await untilCompleted(dev, created.id);
   const money = formatAmount(BigInt(refundedAmount), currency);
-  say(`\n${money} of ${formatAmount(BigInt(amount), currency)} back through ${processor}: ${completed.id}\n`);
+  say(
+    `\nRefunded ${money} of ${formatAmount(BigInt(amount), currency)} through ${processor}: ${completed.id}\n`,
+  );
   for (const line of await readTimeline(dev.databaseUrl, completed.id)) say(line);
   say('');
 }
@@ -83,7 +87,7 @@ async function untilCompleted(dev: DevFile, id: string): Promise<PublicRefund> {
   const giveUpAt = performance.now() + completionTimeoutMs;
   while (performance.now() < giveUpAt) {
     signal.throwIfAborted();
-    // The answer comes when the status has changed, or after three seconds.
+    // Answered when the status changes, at the latest after three seconds.
     const refund = await callApi(dev, `/v1/refunds/${id}`, undefined, { prefer: 'wait=3' });
     if (refund.status === 'completed') return refund;
     if (refund.status !== 'processing') throw new StartError(`Refund ${id} is ${refund.status}.`);
@@ -112,4 +116,29 @@ async function request(url: string, body?: unknown, headers: Record<string, stri
   throw new StartError(
     `${url} answered ${response.status}: ${(answer as { error: { message: string } }).error.message}`,
   );
+}
+
+/** The timeline of a refund, a line per event with the time since the first. */
+export async function readTimeline(databaseUrl: string, refundId: string): Promise<string[]> {
+  const db = openDatabase(databaseUrl, { poolSize: 1 });
+  try {
+    const events = await db.refundEvent.findMany({ where: { refundId }, orderBy: { seq: 'asc' } });
+    const startedAt = events[0]?.createdAt.getTime() ?? 0;
+    return events.map((event) => describe(event, startedAt));
+  } finally {
+    await db.$disconnect();
+  }
+}
+
+function describe({ type, actor, status, detail, createdAt }: RefundEvent, startedAt: number): string {
+  const seconds = ((createdAt.getTime() - startedAt) / 1000).toFixed(2);
+  const who = actor.replace(/^key:.*/, 'API key');
+  const facts = Object.values(detail as Record<string, unknown>)
+    .filter(isFact)
+    .join(', ');
+  return `${seconds.padStart(7)} s  ${type.padEnd(20)} ${status.padEnd(11)} ${who.padEnd(9)} ${facts}`.trimEnd();
+}
+
+function isFact(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
 }

@@ -6,7 +6,7 @@ import { prismaFolder } from '../../prisma/migrations-folder.ts';
 import { startPostgres } from '../support/stores/embedded-postgres.ts';
 import { schemaDifference } from './schema-engine.ts';
 
-// `npm run db:diff`: compares schema.prisma with a temporary database that the migrations were applied to.
+// npm run db:diff: compares schema.prisma with a temporary database that the migrations were applied to.
 
 const usage = `npm run db:diff -- <name>    write the next migration; the name has letters, digits, - and _
 npm run db:diff -- --check   fail when schema.prisma is not valid or a migration is missing`;
@@ -18,9 +18,9 @@ async function main(): Promise<void> {
     options: { check: { type: 'boolean', default: false } },
     allowPositionals: true,
   });
-  const [words = ''] = positionals;
+  const [title = ''] = positionals;
   if (values.check) await check();
-  else if (/^[a-z0-9_-]+$/i.test(words)) await writeMigration(words);
+  else if (/^[a-z0-9_-]+$/i.test(title)) await writeMigration(title);
   else throw new UsageError(usage);
 }
 
@@ -28,15 +28,15 @@ async function check(): Promise<void> {
   const sql = await difference();
   if (sql === '') return;
   throw new UsageError(
-    `schema.prisma has changes that no migration makes. Write one: npm run db:diff -- <name>\n\n${sql}`,
+    `schema.prisma has changes without a migration. Write one: npm run db:diff -- <name>\n\n${sql}`,
   );
 }
 
-/** Also when nothing differs: the migration is then for SQL that Prisma cannot express. */
-async function writeMigration(words: string): Promise<void> {
+/** Without a difference, the migration is empty and meant for SQL that Prisma cannot express. */
+async function writeMigration(title: string): Promise<void> {
   const sql = await difference();
   const timestamp = new Date().toISOString().replaceAll(/[-T:]|\..*$/g, '');
-  const name = `${timestamp}_${words.toLowerCase().replaceAll('-', '_')}`;
+  const name = `${timestamp}_${title.toLowerCase().replaceAll('-', '_')}`;
   const folder = join(prismaFolder, 'migrations', name);
   mkdirSync(folder);
   writeFileSync(join(folder, 'migration.sql'), sql);
@@ -54,7 +54,7 @@ async function difference(): Promise<string> {
   }
 }
 
-/** Prisma's own codes begin with P; the message then explains what is wrong with the schema. */
+/** True for errors whose message explains what to do; Prisma's codes begin with P. */
 function isExpected(error: unknown): error is Error {
   if (error instanceof UsageError || error instanceof MigrationError) return true;
   return error instanceof Error && 'code' in error && /^P\d+$/.test(String(error.code));

@@ -49,7 +49,7 @@ const rules: readonly ImportRule[] = [
   {
     from: /^shared\/platform\//,
     to: /^shared\/(?!platform\/)/,
-    why: 'the platform knows no other room',
+    why: 'the platform imports nothing else of shared/',
   },
   {
     from: /^shared\/(money\/|platform\/(clock|environment)\.ts|refunds\/model\/(states|backoff|reasons)\.ts)/,

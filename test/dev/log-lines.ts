@@ -7,12 +7,12 @@ const levels: Readonly<Record<number, string>> = {
   60: 'fatal',
 };
 
-/** What every line of ours carries and no reader of a terminal needs. */
+/** Fields of every log line that a terminal does not need. */
 const ownFields = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'err']);
 
 /**
- * Turns what a process wrote into lines for people: its JSON log as level and message, anything else as it is.
- * @returns one line or, with an error's stack, several.
+ * Formats a line of output for a terminal: a JSON log line as level, message and fields, any other line unchanged.
+ * @returns one line, or several with an error's stack.
  */
 export function readable(line: string): string[] {
   const entry = parse(line);
@@ -25,8 +25,8 @@ export function readable(line: string): string[] {
 }
 
 /**
- * Cuts a stream into lines.
- * @returns takes the next piece; a line that is not finished waits for the next.
+ * Splits a stream into lines.
+ * @returns takes the next piece and keeps an unfinished line for the one after.
  */
 export function splitLines(onLine: (line: string) => void): (piece: string) => void {
   let rest = '';

@@ -1,10 +1,10 @@
 import { ConfigError, loadSettings } from '../../shared/platform/config.ts';
-import { devFilePath } from './dev-file.ts';
+import { devFilePath } from './data-dir.ts';
+import { StartError } from './program.ts';
 import { type Stack, startStack } from './stack.ts';
-import { StartError } from './start-error.ts';
 import { abortOnSignals } from './stop-signals.ts';
 
-// `npm run dev`: the whole service on a machine that has Node and nothing else.
+// npm run dev: the whole service on a machine that has only Node.
 
 const env: NodeJS.ProcessEnv = { LOG_LEVEL: 'warn', ...process.env };
 const say = (line: string) => console.log(line);
@@ -15,7 +15,7 @@ try {
   say(welcome(stack));
   await untilAborted();
   await stack.stop();
-  say('Everything has stopped.');
+  say('Stopped.');
   process.exit(0);
 } catch (error) {
   if (signal.aborted) process.exit(0);
@@ -27,7 +27,7 @@ try {
 function untilAborted(): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    // The listener alone does not keep the process; the programs that it supervises do.
+    // The supervised programs keep this process running.
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }
@@ -38,17 +38,17 @@ function welcome(stack: Stack): string {
 The refund service is ready.
 
   API         ${apiUrl}/docs
-  Sandbox     ${sandboxUrl}   plays Stripe and Braintree; no money moves
+  Sandbox     ${sandboxUrl}   simulates Stripe and Braintree; no money moves
   Dashboard   ${dashboard.url}   ${dashboard.email}, password ${dashboard.password}
   Keys        ${devFilePath(stack.dataDir)}
 
-Make a refund:
+Create a refund:
 
   curl -s ${apiUrl}/v1/refunds \\
     -H 'authorization: Bearer ${keys.test}' \\
     -H 'content-type: application/json' \\
     -d '{"transactionId": "ch_first", "amount": 1500, "reason": "product_defective"}'
 
-Ctrl-C stops everything.
+Press Ctrl-C to stop everything.
 `;
 }

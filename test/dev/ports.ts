@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { freePort, freePorts } from '../support/processes/free-port.ts';
 
-/** True when nothing listens on a port of this machine's address. */
+/** True when no program listens on a port of a local address. */
 export async function isFree(port: number, host: string): Promise<boolean> {
   const server = createServer();
   try {
@@ -18,7 +18,7 @@ export async function isFree(port: number, host: string): Promise<boolean> {
   }
 }
 
-/** The first free one of the ports that would be nice to have on 127.0.0.1, else any. */
+/** The first preferred port that is free on 127.0.0.1, else any free port. */
 export async function pickPort(...preferred: (number | null)[]): Promise<number> {
   for (const port of preferred) {
     if (port !== null && (await isFree(port, '127.0.0.1'))) return port;
@@ -26,7 +26,7 @@ export async function pickPort(...preferred: (number | null)[]): Promise<number>
   return await freePort();
 }
 
-/** The free ones of the ports that would be nice to have on 127.0.0.1, and then a few others. */
+/** The preferred ports that are free on 127.0.0.1, then three others. */
 export async function* candidatePorts(...preferred: (number | null)[]): AsyncGenerator<number> {
   for (const port of preferred) {
     if (port !== null && (await isFree(port, '127.0.0.1'))) yield port;
@@ -34,7 +34,7 @@ export async function* candidatePorts(...preferred: (number | null)[]): AsyncGen
   yield* await freePorts(3);
 }
 
-/** The port of an address that was noted earlier; null when there is none. */
+/** The port of a URL; null when it has none. */
 export function portOf(url: string | undefined): number | null {
   return url !== undefined && URL.canParse(url) ? Number(new URL(url).port) || null : null;
 }

@@ -6,43 +6,43 @@ import { readable, splitLines } from './log-lines.ts';
 
 /** One of the processes that make up the service. */
 export interface Program {
-  /** Stands before each line it writes. */
+  /** Prefixes each line that it writes. */
   name: string;
   /** Path below the project's root. */
   entry: string;
   args: string[];
   env: NodeJS.ProcessEnv;
-  /** False for a program that has nothing to tell but its errors. */
+  /** False to print its errors only. */
   showsOutput: boolean;
 }
 
-/** A program that runs, or is about to be started again. */
+/** A program that is restarted when it ends. */
 export interface KeptProgram {
   name: string;
-  /** The newest process of it. */
+  /** Of its latest process. */
   pid(): number;
-  /** How often it has ended so far without having been told to. */
+  /** How often it has ended without having been stopped. */
   exits(): number;
   /** Ends it for good: SIGTERM, and SIGKILL when it has not ended after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
 export interface KeepOptions {
-  /** Takes each line that the program writes, prefixed, and what there is to tell about the program itself. */
+  /** Takes each line that the program writes, prefixed, and messages about its restarts. */
   say: (line: string) => void;
-  /** Called when it runs again under a new process id. */
+  /** Called when it runs again, with a new process id. */
   onRestart: () => void;
 }
 
 const firstPauseMs = 200;
 const longestPauseMs = 10_000;
 
-/** Who ran for this long has recovered; its next end is met with a short pause again. */
+/** After running this long, a program is restarted with the first pause again. */
 const ranWellMs = 10_000;
 
 const projectRoot = resolve(import.meta.dirname, '..', '..');
 
-/** Starts a program, and again whenever it ends, after a pause that grows while it keeps ending soon. */
+/** Starts a program and restarts it whenever it ends, after a pause that grows while it keeps ending early. */
 export function keepRunning(program: Program, { say, onRestart }: KeepOptions): KeptProgram {
   const stopped = new AbortController();
   let exits = 0;
@@ -56,7 +56,7 @@ export function keepRunning(program: Program, { say, onRestart }: KeepOptions): 
       if (stopped.signal.aborted) return;
       exits += 1;
       if (performance.now() - startedAt >= ranWellMs) pauseMs = firstPauseMs;
-      say(`${prefixOf('dev')}${program.name} has ended (${how}) and is started again`);
+      say(`${prefixOf('dev')}${program.name} ended (${how}). Restarting.`);
       await sleep(pauseMs, null, { signal: stopped.signal }).catch(() => {});
       if (stopped.signal.aborted) return;
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
@@ -80,7 +80,7 @@ export function keepRunning(program: Program, { say, onRestart }: KeepOptions): 
 
 interface Launched {
   child: ChildProcess;
-  /** Says how it ended. */
+  /** Resolves with the signal or exit code. */
   exited: Promise<string>;
 }
 
@@ -89,16 +89,16 @@ function launch({ name, entry, args, env, showsOutput }: Program, say: (line: st
     cwd: projectRoot,
     env,
     stdio: ['ignore', showsOutput ? 'pipe' : 'ignore', 'pipe'],
-    // In a process group of its own: Ctrl-C reaches us alone, and we end everything in its order.
+    // A separate process group, so that Ctrl-C reaches only this process, which stops the programs in order.
     detached: true,
   });
-  // Ends the process when we are killed and cannot do it.
+  // Ends the program when this process is killed.
   const reaper = child.pid === undefined ? null : startReaper(child.pid, 'KILL', null);
   for (const stream of [child.stdout, child.stderr]) {
-    const tell = splitLines((line) => {
+    const print = splitLines((line) => {
       for (const text of readable(line)) say(`${prefixOf(name)}${text}`);
     });
-    stream?.setEncoding('utf8').on('data', tell);
+    stream?.setEncoding('utf8').on('data', print);
   }
   const exited = new Promise<string>((settle) => {
     child.once('error', (error) => settle(error.message));
@@ -115,7 +115,44 @@ async function end({ child, exited }: Launched, graceMs: number): Promise<void> 
   await exited;
 }
 
-/** Puts the names of the programs in a column. */
+/** The name of a program, padded to a column. */
 export function prefixOf(name: string): string {
   return `${name.padEnd(7)} | `;
+}
+
+const timeoutMs = 60_000;
+
+/**
+ * Waits until a URL answers 200.
+ * @param programs that must run meanwhile.
+ * @throws StartError when a program ends or the time is over.
+ */
+export async function waitUntilReady(
+  url: string,
+  programs: KeptProgram[],
+  signal: AbortSignal,
+): Promise<void> {
+  const giveUpAt = performance.now() + timeoutMs;
+  while (!(await answers(url))) {
+    signal.throwIfAborted();
+    const ended = programs.find((program) => program.exits() > 0);
+    if (ended !== undefined) throw new StartError(`${ended.name} did not start. See its output above.`);
+    if (performance.now() > giveUpAt) throw new StartError(`${url} did not answer within a minute.`);
+    await sleep(50);
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(3_000) });
+    await response.body?.cancel();
+    return response.status === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** A reason not to start that the user can fix. It is printed without a stack. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
 }

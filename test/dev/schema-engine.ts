@@ -10,8 +10,8 @@ import * as glue from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
 
 /**
- * The SQL that leads from a database to a Prisma schema. What Prisma cannot express (functions, triggers, CHECK
- * constraints, partial indexes) is no difference.
+ * The SQL that changes a database into a Prisma schema. It ignores what Prisma cannot express: functions, triggers, CHECK
+ * constraints, partial indexes.
  * @param schema text of the Prisma schema.
  * @returns an empty string when nothing differs.
  * @throws Error with Prisma's explanation when the schema is not valid.
@@ -37,9 +37,9 @@ export async function schemaDifference(databaseUrl: string, schema: string): Pro
 }
 
 /**
- * Opens Prisma's schema engine for as long as the work takes. It is compiled to WebAssembly, so that nothing has to be
- * downloaded. Its version in package.json belongs to that of `prisma`: update both together.
- * @param adapter how it reaches the database; the caller closes the connections.
+ * Opens Prisma's schema engine for the duration of the work. As WebAssembly it needs no download. Update its version in
+ * package.json together with that of `prisma`.
+ * @param adapter connects to the database; the caller closes the connections.
  * @param schema text of the Prisma schema.
  */
 export async function withSchemaEngine<T>(
@@ -60,7 +60,7 @@ export async function withSchemaEngine<T>(
   }
 }
 
-/** Reads the system catalogs. @prisma/adapter-pg cannot: it does not know their type "char". */
+/** Reads the system catalogs, whose type "char" @prisma/adapter-pg does not know. */
 function catalogAdapter(client: pg.Client): SqlMigrationAwareDriverAdapterFactory {
   const names = { provider: 'postgres', adapterName: 'catalog' } as const;
   const refuse = () => Promise.reject(new Error('The schema engine only reads.'));
@@ -86,7 +86,7 @@ function catalogAdapter(client: pg.Client): SqlMigrationAwareDriverAdapterFactor
   };
 }
 
-/** By the object ids of PostgreSQL's types; the catalogs' other columns are text. */
+/** By type oid; other columns of the catalogs are text. */
 const columnTypes: Record<number, ColumnType> = {
   16: ColumnTypeEnum.Boolean,
   18: ColumnTypeEnum.Character,
@@ -99,7 +99,7 @@ const columnTypes: Record<number, ColumnType> = {
 
 let loaded = false;
 
-/** The package's own entry imports the .wasm file as a module, which Node only does behind a flag. */
+/** The package's entry imports the .wasm file as a module, which Node supports only behind a flag. */
 function loadOnce(): void {
   if (loaded) return;
   const gluePath = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
@@ -113,7 +113,7 @@ function loadOnce(): void {
   loaded = true;
 }
 
-/** As far as it is used here: TypeScript only knows it together with the rest of a browser. */
+/** TypeScript declares WebAssembly only with the DOM. */
 interface WebAssemblyApi {
   Module: new (binary: Uint8Array) => object;
   Instance: new (module: object, imports: object) => { exports: { __wbindgen_start(): void } };

@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Dependencies } from '../../shared/dependencies.ts';
 import { createApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
-import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import { openHashLimiter } from '../../shared/people/hash-limiter.ts';
 import { createUser } from '../../shared/people/users.ts';
-import { openDatabase } from '../../shared/platform/database.ts';
+import { openDatabase, type ProcessorAccount } from '../../shared/platform/database.ts';
 import type { Environment } from '../../shared/platform/environment.ts';
 import { SecretBox } from '../../shared/platform/secrets.ts';
-import type { DevFile } from './dev-file.ts';
-import { actor, pointAccountsAtSandbox, type SeedDependencies } from './seed-accounts.ts';
+import { credentialContext } from '../../shared/processors/accounts/connections.ts';
+import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
+import type { DevFile } from './data-dir.ts';
 
-/** What a development service cannot do without; people get it from `dev.json`. */
+/** What `npm run dev` creates in the database and writes to `dev.json`. */
 export type Seed = Pick<DevFile, 'organizationId' | 'keys'> & {
   owner: { email: string; password: string };
 };
@@ -18,13 +21,13 @@ export interface SeedOptions {
   databaseUrl: string;
   encryptionKey: string;
   sandboxUrl: string;
-  /** Made by an earlier start; kept where it still holds, and put back where the database has lost it. */
+  /** Of an earlier start. What is still valid is kept, and keys that the database has lost are restored. */
   remembered: DevFile | null;
 }
 
 const organizationName = 'Development';
 
-/** Makes sure that there are an organization, its keys, its owner and its accounts at the sandbox. */
+/** Creates what is missing: an organization, its keys, its owner and its accounts at the sandbox. */
 export async function seed(options: SeedOptions): Promise<Seed> {
   const { databaseUrl, encryptionKey, sandboxUrl, remembered } = options;
   const db = openDatabase(databaseUrl, { poolSize: 2 });
@@ -32,7 +35,7 @@ export async function seed(options: SeedOptions): Promise<Seed> {
     db,
     clock: { now: () => new Date() },
     secrets: new SecretBox([encryptionKey]),
-    hashingTurns: new HashingTurns(),
+    hashLimiter: openHashLimiter(),
   };
   try {
     const organizationId = await ensureOrganization(deps, remembered);
@@ -54,7 +57,7 @@ async function ensureOrganization(deps: SeedDependencies, remembered: DevFile | 
   return known?.id ?? (await createOrganization(deps, { name: organizationName, actor })).id;
 }
 
-/** A key that was revoked, or that another organization has in this database, is replaced by a new one. */
+/** Replaces a key that was revoked or belongs to another organization. */
 async function ensureKey(
   deps: SeedDependencies,
   organizationId: string,
@@ -79,7 +82,7 @@ async function ensureOwner(
   if (remembered !== null && known?.memberships.some((member) => member.organizationId === organizationId)) {
     return { email, password };
   }
-  // Nobody knows the password of an owner that was not remembered, so another one is made.
+  // The password of an owner that is not in dev.json is unknown, so another owner is created.
   const owner =
     known === null ? { email, password } : newOwner(`owner-${randomBytes(3).toString('hex')}@example.com`);
   await createUser(deps, { ...owner, organizationId, role: 'owner', actor });
@@ -88,4 +91,68 @@ async function ensureOwner(
 
 function newOwner(email: string): Seed['owner'] {
   return { email, password: randomBytes(12).toString('base64url') };
+}
+
+export type SeedDependencies = Pick<Dependencies, 'db' | 'clock' | 'secrets' | 'hashLimiter'>;
+
+/** The actor in the audit log. */
+const actor = 'dev';
+
+const environments = ['test', 'live'] as const;
+
+/**
+ * Sets up an account at each processor, test and live, that leads to the sandbox. Accounts with other credentials are not
+ * changed.
+ */
+async function pointAccountsAtSandbox(
+  deps: SeedDependencies,
+  organizationId: string,
+  sandboxUrl: string,
+): Promise<void> {
+  const accounts = await deps.db.processorAccount.findMany({ where: { organizationId } });
+  for (const environment of environments) {
+    for (const [processor, ours] of Object.entries(sandboxCredentials(environment))) {
+      const account = accounts.find((row) => row.environment === environment && row.processor === processor);
+      if (account !== undefined && !isOutdated(deps, account, ours, sandboxUrl)) continue;
+      const credentials = { ...ours, apiBase: sandboxUrl };
+      await setProcessorAccount(deps, { organizationId, environment, processor, credentials, actor });
+    }
+  }
+}
+
+/**
+ * True for an account at the sandbox with an earlier address or incomplete credentials, and for one that cannot be
+ * decrypted.
+ */
+function isOutdated(
+  { secrets }: SeedDependencies,
+  account: ProcessorAccount,
+  ours: Record<string, string>,
+  sandboxUrl: string,
+): boolean {
+  const stored = readCredentials(secrets, account);
+  if (stored === null) return true;
+  const { apiBase: _, ...rest } = stored;
+  const isOurs = Object.entries(rest).every(([name, value]) => ours[name] === value);
+  return isOurs && !isDeepStrictEqual(stored, { ...ours, apiBase: sandboxUrl });
+}
+
+function readCredentials(
+  secrets: SeedDependencies['secrets'],
+  account: ProcessorAccount,
+): Record<string, unknown> | null {
+  const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
+  try {
+    return JSON.parse(secrets.open(sealed, credentialContext(account)));
+  } catch {
+    return null;
+  }
+}
+
+/** Credentials of an account at the sandbox, by processor. */
+export function sandboxCredentials(environment: Environment) {
+  return {
+    stripe: { secretKey: `sk_${environment}_sandbox`, webhookSecret: `whsec_${environment}_sandbox` },
+    braintree: { merchantId: 'sandbox', publicKey: `${environment}_public`, privateKey: 'private' },
+  };
 }

@@ -2,45 +2,40 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Settings } from '../../shared/platform/config.ts';
 import { freePort } from '../support/processes/free-port.ts';
-import { claimDataDir } from './claim.ts';
-import { connectWebhooks } from './connect-webhooks.ts';
+import { claimDataDir, type DevFile, readDevFile, readEncryptionKey, writeDevFile } from './data-dir.ts';
 import { type DevDatabase, openDevDatabase } from './database.ts';
-import { type DevFile, readDevFile, writeDevFile } from './dev-file.ts';
-import { readEncryptionKey } from './encryption-key.ts';
 import { candidatePorts, isFree, portOf } from './ports.ts';
-import { type KeptProgram, keepRunning, prefixOf } from './program.ts';
-import { waitUntilReady } from './ready.ts';
+import { type KeptProgram, keepRunning, prefixOf, StartError, waitUntilReady } from './program.ts';
+import { connectWebhooks, type RunningSandbox, startSandbox } from './sandbox.ts';
 import { type Seed, seed } from './seed.ts';
-import { StartError } from './start-error.ts';
-import { type RunningSandbox, startSandbox } from './start-sandbox.ts';
 
 export interface StackOptions {
   settings: Settings;
-  /** What the processes inherit. */
+  /** Inherited by the processes. */
   env: NodeJS.ProcessEnv;
-  /** Takes what there is to tell, a line at a time. */
+  /** Takes output, a line at a time. */
   say: (line: string) => void;
-  /** Gives up the start at the next step. */
+  /** Cancels the start at the next step. */
   signal: AbortSignal;
 }
 
 /** The whole service on this machine. */
 export interface Stack {
   dataDir: string;
-  /** What `dev.json` says. */
+  /** The content of `dev.json`. */
   description(): DevFile;
-  /** Ends everything, in order, and returns when it is gone. */
+  /** Stops everything in order, and waits until it has ended. */
   stop(): Promise<void>;
 }
 
-/** What has been started so far, newest last. */
+/** Stops what was started so far, the latest last. */
 type Teardown = (() => Promise<void> | void)[];
 
 const graceMs = { api: 5_000, worker: 5_000, sandbox: 2_000 };
 
 /**
  * Starts PostgreSQL, the sandbox, the API and a worker, and writes `dev.json` once the API answers.
- * @throws StartError when the port or the data directory is taken, or a process does not start; nothing is left running.
+ * @throws StartError when the port or the data directory is in use, or a process does not start. Nothing is left running.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const teardown: Teardown = [];
@@ -93,9 +88,9 @@ const entries = {
 };
 
 interface Programs {
-  /** Starts a program and keeps it running until everything is torn down. */
+  /** Starts a program and keeps it running until `stop`. */
   keep: (name: keyof typeof entries, env: NodeJS.ProcessEnv, args?: string[]) => KeptProgram;
-  /** Called from then on when one runs again under a new process id. */
+  /** Called when a program was restarted. */
   onRestart: (() => void) | null;
 }
 
@@ -136,7 +131,7 @@ async function startPrograms(
     ENCRYPTION_KEY: encryptionKey,
     PORT: String(apiPort),
     DATA_DIR: dataDir,
-    // Whoever develops sets up accounts that lead to the sandbox.
+    // Lets the dashboard set up accounts at the sandbox.
     DASHBOARD_SETS_ADDRESSES: env.DASHBOARD_SETS_ADDRESSES ?? 'true',
   };
   const worker = programs.keep('worker', serviceEnv);
@@ -180,10 +175,10 @@ async function openDatabase(
 
 async function requireFree(port: number, host: string): Promise<void> {
   if (await isFree(port, host)) return;
-  throw new StartError(`Port ${port} is taken by another program. Stop it, or set PORT to a free one.`);
+  throw new StartError(`Another program uses port ${port}. Stop it, or set PORT to a free port.`);
 }
 
-/** An API that listens on every address is called on this machine's own. */
+/** The host for local calls to an API that listens on `host`. */
 function reachableHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** npm and the terminal both pass Ctrl-C on, so one press arrives twice; a second press comes later than this. */
+/** One Ctrl-C arrives twice, from npm and from the terminal. A second one comes later than this. */
 const samePressMs = 1_000;
 
 /**
- * Turns the first Ctrl-C, SIGTERM or closed terminal into an aborted signal; a second one ends this process at once,
- * and what is left is then ended by the reapers, which notice that we are gone.
- * @param env tells whether npm started us: an npm that is killed outright passes nothing on, and would leave all of
- * this running unseen.
+ * Returns a signal that aborts at the first Ctrl-C, SIGTERM or closed terminal. A second one ends this process at once,
+ * and the reapers end what it started.
+ * @param env shows whether npm started this process. An npm that is killed passes no signal on, so that the end of the
+ * parent process aborts as well.
  */
 export function abortOnSignals(env: NodeJS.ProcessEnv, onAbort: () => void): AbortSignal {
   const stopping = new AbortController();

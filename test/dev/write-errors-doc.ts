@@ -57,7 +57,7 @@ A key is bound permanently to the refund that its request created or cancelled, 
 ## 500 or 503
 
 503 means that nothing was changed. 500 may mean that the database connection broke during the commit, so the refund may have been
-recorded. In both cases repeat the request with the same \`Idempotency-Key\`: no refund is made twice.
+recorded. In both cases, retry with the same \`Idempotency-Key\`: no refund is made twice.
 `;
 
 if (!process.argv.includes('--check')) writeFileSync(file, content);

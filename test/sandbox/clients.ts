@@ -20,10 +20,10 @@ export interface SandboxControl {
   refunds(filter?: Record<string, string>): Promise<MovedRefund[]>;
   driveRefund(id: string, change: { status: string; failureReason?: string }): Promise<void>;
   fault(fault: Record<string, unknown>): Promise<void>;
-  /** The faults that may still strike. */
+  /** Faults that may still apply. */
   faults(): Promise<ArmedFault[]>;
   clearFaults(): Promise<void>;
-  /** How often each kind of fault has struck since the sandbox was started. */
+  /** How often each kind of fault was applied since the start of the sandbox. */
   strikes(): Promise<Record<string, number>>;
   settings(settings: Record<string, unknown>): Promise<Record<string, unknown>>;
 }
@@ -65,7 +65,7 @@ export interface ClientOptions {
   timeoutMs?: number;
 }
 
-/** With the fetch client, because the default one retries a closed connection by itself and hides the first attempt. */
+/** Uses the fetch client, because the default one repeats a request on a closed connection. */
 export function stripeClient(url: string, key = 'sk_test_sandbox', options: ClientOptions = {}): Stripe {
   const { hostname, port } = new URL(url);
   return new Stripe(key, {

@@ -1,5 +1,4 @@
-// How many decimals a currency has. This table is deliberately not the service's own: a wrong exponent there must
-// show up as a difference here.
+// How many decimals a currency has. Deliberately separate from the service's table, so that tests reveal a wrong exponent.
 
 const DECIMALS: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
@@ -8,7 +7,7 @@ const DECIMALS: Readonly<Record<string, number>> = {
   ...Object.fromEntries('bhd iqd jod kwd lyd omr tnd'.split(' ').map((c) => [c, 3])),
 };
 
-// Stripe keeps two decimals for these two although nobody can pay a fraction of them, and has none for the ariary.
+// Stripe keeps two decimals for isk and ugx, which have none, and has none for mga.
 const STRIPE_DECIMALS: Readonly<Record<string, number>> = { isk: 2, ugx: 2, mga: 0 };
 
 function decimalsOf(currency: string): number {

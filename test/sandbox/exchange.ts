@@ -16,7 +16,7 @@ export interface Answer {
   body: string;
 }
 
-/** Whoever the credentials belong to. `id` tells accounts apart without keeping a secret. */
+/** The account of the credentials. `id` identifies it without revealing a secret. */
 export interface Account {
   environment: Environment;
   id: string;
@@ -24,7 +24,7 @@ export interface Account {
 
 export interface Execution {
   answer: Answer;
-  /** To be called once the answer is out, or lost: until then an idempotency key counts as in use. */
+  /** To be called once the answer is sent or lost. Until then its idempotency key is in use. */
   finished: () => void;
 }
 
@@ -33,10 +33,10 @@ export type Outage = 'error-403' | 'error-500' | 'error-503' | 'rate-limit';
 /** One processor's protocol. */
 export interface Gateway {
   processor: Processor;
-  /** Who is calling, or the answer that turns the caller away. */
+  /** The caller's account, or the answer that refuses the credentials. */
   admit(call: Call): Account | Answer;
   targetOf(call: Call, account: Account): Target;
-  /** With `crash`, the work is done and kept, and the answer is a 500 all the same. */
+  /** @param crash true to answer 500 although the work is done. */
   execute(call: Call, account: Account, crash: boolean): Execution;
   outage(kind: Outage): Answer;
   malformed(): Answer;
@@ -49,7 +49,7 @@ export type Delivery =
   | { kind: 'hang'; forMs: number; last: () => void }
   | { kind: 'reset'; work?: () => void; afterMs?: number };
 
-/** Runs one call through credentials, faults and the processor's own logic. Wrong credentials never meet a fault. */
+/** Handles one call: credentials, then faults, then the processor's own logic. */
 export function exchange(gateway: Gateway, call: Call, faults: Faults, latencyMs: number): Delivery {
   const account = gateway.admit(call);
   if ('status' in account) return plainly(account, latencyMs);

@@ -32,23 +32,23 @@ export interface Fault {
   processor: Processor;
   operation: Operation | '*';
   kind: FaultKind;
-  /** How often it still strikes; null means until cleared. */
+  /** How often it still applies; null means until cleared. */
   times: number | null;
   delayMs: number;
   probability: number;
-  /** The one payment whose requests it strikes; null means any. */
+  /** The payment whose requests it applies to; null means any. */
   transactionId: string | null;
 }
 
-/** What a request is about, as far as faults can tell. */
+/** What a request is about. */
 export interface Target {
-  /** Null for requests without an operation of their own, which are met by `*` alone. */
+  /** Null for requests that only faults of operation `*` apply to. */
   operation: Operation | null;
-  /** Every id of the payment that is meant, by itself or through one of its refunds. */
+  /** Every id of the payment, named directly or by one of its refunds. */
   transactionIds: readonly string[];
 }
 
-/** Faults live in memory only: a restarted sandbox is a healthy one. */
+/** Faults are kept in memory only: a restart removes them. */
 export class Faults {
   #armed: Fault[] = [];
   readonly #strikes = new Map<FaultKind, number>();
@@ -57,7 +57,7 @@ export class Faults {
     this.#armed.push(fault);
   }
 
-  /** Those that may still strike, oldest first. */
+  /** Faults that may still apply, oldest first. */
   get armed(): readonly Fault[] {
     return this.#armed;
   }
@@ -66,15 +66,14 @@ export class Faults {
     this.#armed = [];
   }
 
-  /** How often each kind has struck since the start, those that were cleared included. */
+  /** How often each kind was applied since the start. */
   strikes(): Record<string, number> {
     return Object.fromEntries(this.#strikes);
   }
 
   /**
-   * The fault that strikes this request, if any: the oldest that matches and whose dice say so. At most one strikes, and
-   * only the one that strikes is used up.
-   * @param readTarget is not called while nothing is armed.
+   * Chooses the fault for a request: the oldest that matches, subject to its probability.
+   * @param readTarget not called while no fault is armed.
    */
   strike(processor: Processor, readTarget: () => Target): Fault | null {
     if (this.#armed.length === 0) return null;

@@ -11,10 +11,9 @@ import {
 import { dirname } from 'node:path';
 
 /**
- * An append-only file, one JSON array per line. A line is one change of state, whole or absent: what belongs together
- * (a refund and the idempotency key that made it) is never half there after a kill. Requests that arrive together share
- * one write, and an answer waits for it; fsync is left out on purpose, because the sandbox has to survive a killed process,
- * not a power cut.
+ * An append-only file, one JSON array per line. A line is one change of state, such as a refund with its idempotency key,
+ * so that a kill never leaves half of it. Requests that arrive together share one write, and answers wait for it. There is
+ * no fsync, because the sandbox must survive a killed process, not a power cut.
  */
 export interface Journal {
   append(records: readonly unknown[]): void;
@@ -26,7 +25,7 @@ export interface Journal {
 export function readJournal(file: string): unknown[] {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n');
-  // Everything after the last newline is a line whose writer died in the middle; nobody was ever answered for it.
+  // An incomplete last line belongs to a request that was never answered.
   const complete = lines.slice(0, -1);
   return complete.flatMap((line, index) => parseLine(line, file, index + 1));
 }
@@ -36,12 +35,12 @@ function parseLine(line: string, file: string, lineNumber: number): unknown[] {
     return JSON.parse(line) as unknown[];
   } catch {
     throw new Error(
-      `${file}:${lineNumber} is not a line of the sandbox journal; move the file away to start empty`,
+      `${file}:${lineNumber} is not a line of the sandbox journal. Move the file away to start empty.`,
     );
   }
 }
 
-/** Starts the file anew with the given records (so that it does not grow for ever) and appends to it from then on. */
+/** Rewrites the file with the given records, which compacts it, and opens it for appending. */
 export function openJournal(file: string, records: readonly unknown[]): Journal {
   mkdirSync(dirname(file), { recursive: true });
   const fresh = `${file}.new`;
@@ -75,7 +74,7 @@ class FileJournal implements Journal {
   }
 
   #write(): void {
-    // Nothing is left when the journal was closed in between.
+    // `close` may have written them.
     if (this.#lines.length === 0) return;
     writeAll(this.#descriptor, Buffer.from(this.#lines.join('')));
     const answers = this.#waiting;

@@ -4,7 +4,7 @@ import { hasReturnedMoney, settlesTo } from './statuses.ts';
 export type Processor = 'stripe' | 'braintree';
 export type Environment = 'test' | 'live';
 
-/** Everything lives in a scope; the same id in another scope is another thing. */
+/** Ids are unique within a scope. */
 export interface Scope {
   processor: Processor;
   environment: Environment;
@@ -13,7 +13,7 @@ export interface Scope {
 export interface Payment extends Scope {
   /** Stripe: the charge's id, also when the payment was registered under its payment intent. */
   id: string;
-  /** The name under which it first appeared, and which the control API reports. */
+  /** The id under which it was first used, and which the control API reports. */
   registeredAs: string;
   amount: number;
   /** Stripe: what was captured so far, where it is not all or nothing of the amount. */
@@ -27,15 +27,15 @@ export interface Payment extends Scope {
 export interface Refund extends Scope {
   id: string;
   paymentId: string;
-  /** A void is a Braintree sale undone before it settled: money went back, but no credit exists. */
+  /** A void is a Braintree sale that was voided before it settled; it has no credit. */
   kind: 'refund' | 'void';
   amount: number;
   currency: string;
   status: string;
-  /** The caller's own name for the refund: Stripe metadata.refund_id, Braintree order id. */
+  /** The caller's id of the refund: Stripe metadata.refund_id, Braintree order id. */
   key: string;
   createdAt: number;
-  /** Set by hand through the control API, so the clock leaves it alone. */
+  /** True once the control API has set the status, so that it no longer settles. */
   driven: boolean;
   reason: string | null;
   metadata: Record<string, string>;
@@ -88,7 +88,7 @@ export class Ledger {
     this.#journal = openJournal(dataFile, this.#snapshot());
   }
 
-  /** All that `change` writes reaches the journal as one line. */
+  /** Writes all of `change` to the journal as one line. */
   transact<T>(change: () => T): T {
     this.#depth += 1;
     try {
@@ -134,7 +134,7 @@ export class Ledger {
     return this.#refundedByPayment.get(nameOf(payment, payment.id)) ?? 0;
   }
 
-  /** Refunds the clock still has to settle, oldest first. */
+  /** Oldest first. */
   *unsettledRefunds(): Iterable<Refund> {
     for (const name of this.#unsettled) {
       const refund = this.#refunds.get(name);
@@ -158,7 +158,7 @@ export class Ledger {
     this.#write({ keyed });
   }
 
-  /** Runs `action` once everything put so far survives the end of this process. */
+  /** Runs `action` once everything so far is in the journal. */
   onceWritten(action: () => void): void {
     if (this.#journal === null) action();
     else this.#journal.onceWritten(action);
@@ -211,7 +211,7 @@ export class Ledger {
   }
 }
 
-/** What a refund takes of its payment. */
+/** How much of its payment a refund takes. */
 function refundedBy(refund: Refund | undefined): number {
   return refund === undefined || hasReturnedMoney(refund.status) ? 0 : refund.amount;
 }

@@ -41,14 +41,16 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-/** Two sandboxes on one file would each lose what the other writes. */
+/** Keeps two sandboxes from writing to the same file. */
 function lockData(file: string): () => void {
   mkdirSync(dirname(file), { recursive: true });
   try {
     return takeLock(`${file}.lock`);
   } catch (error) {
     if (!(error instanceof LockedError)) throw error;
-    console.error(`sandbox: another sandbox (process ${error.holder ?? 'just started'}) works on ${file}`);
+    console.error(
+      `sandbox: another sandbox (process ${error.holder ?? 'just started'}) uses ${file}. Stop it or choose another file.`,
+    );
     process.exit(1);
   }
 }

@@ -13,18 +13,18 @@ export function mayNotExist(id: string): boolean {
   return id.includes('missing');
 }
 
-/** What was collected of a Stripe payment, and can be refunded. */
+/** The part of a Stripe payment that was collected and can be refunded. */
 export function capturedAmount({ status, amount, capturedAmount: captured }: Payment): number {
   if (status === 'failed') return 0;
   return captured ?? (status === 'uncaptured' ? 0 : amount);
 }
 
-/** The issuer of these payments turns every refund down. */
+/** True when the issuer declines every refund of the payment. */
 export function declinesRefunds(payment: Payment): boolean {
   return payment.registeredAs.includes('declined') || payment.id.includes('declined');
 }
 
-/** The ids under which a payment named so can be stored; the first is the one to store it under. */
+/** The ids under which a payment may be stored; new ones are stored under the first. */
 export function storedIds(scope: Scope, id: string): string[] {
   if (scope.processor === 'stripe' && id.startsWith('pi_')) return [`ch_${id.slice(3)}`, `py_${id.slice(3)}`];
   return [id];
@@ -55,7 +55,7 @@ export function knownPayment(sandbox: Sandbox, scope: Scope, id: string): Paymen
   return undefined;
 }
 
-/** Finds a payment; an id never seen but of the right shape becomes a payment of 100.00 USD made yesterday. */
+/** Finds a payment. An unknown id of plausible form becomes a payment of 100.00 USD made yesterday. */
 export function findPayment(sandbox: Sandbox, scope: Scope, id: string): Payment | undefined {
   const known = knownPayment(sandbox, scope, id);
   if (known || !isPlausible(scope, id)) return known;
@@ -67,7 +67,7 @@ export function findPayment(sandbox: Sandbox, scope: Scope, id: string): Payment
     currency: 'usd',
     createdAt: sandbox.now() - DAY_MS,
     status: scope.processor === 'stripe' ? 'succeeded' : 'settled',
-    // Refunds to a customer's balance wait for the customer, so that the first refund anybody makes can be cancelled.
+    // Refunds to a customer balance require action, so that a first refund can be cancelled.
     paymentMethod: scope.processor === 'stripe' ? 'customer_balance' : 'card',
   };
   sandbox.ledger.putPayment(payment);

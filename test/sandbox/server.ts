@@ -11,7 +11,7 @@ import { stripeGateway } from './stripe/gateway.ts';
 import { startWebhooks } from './webhooks.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
-/** Longer than any client here keeps an idle socket, so that no reset happens that nobody injected. */
+/** Longer than clients keep idle sockets, so that no reset happens by accident. */
 const KEEP_ALIVE_MS = 65_000;
 
 export interface SandboxOptions {
@@ -33,7 +33,7 @@ export interface RunningSandbox {
 export async function startSandbox(options: SandboxOptions): Promise<RunningSandbox> {
   const host = options.host ?? '127.0.0.1';
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS });
-  // First the port: a sandbox started twice by mistake fails here, before it rewrites the other one's data file.
+  // A second sandbox on the port fails here, before it rewrites the data file.
   await listen(server, options.port, host);
   const ledger = await openLedger(server, options.dataFile);
   const webhooks = startWebhooks(ledger);
@@ -77,10 +77,10 @@ function requestHandler(sandbox: Sandbox, held: Set<NodeJS.Timeout>) {
       settleDueRefunds(sandbox);
       deliver(sandbox, respond(sandbox, gateways, call), { request, response, held });
     } catch (error) {
-      // Either the caller left while sending, or the sandbox has a bug; say it loudly rather than pose as the processor.
+      // Either the caller disconnected, or the sandbox has a bug, which must not look like an answer of the processor.
       if (request.destroyed && !request.complete) return;
       console.error('sandbox failed on', request.method, request.url, error);
-      send(response, plainText(599, 'The sandbox itself failed; see its log.\n'));
+      send(response, plainText(599, 'The sandbox failed. See its log.\n'));
     }
   };
 }
@@ -154,7 +154,7 @@ async function readCall(request: IncomingMessage): Promise<Call> {
   };
 }
 
-/** By events, which cost a third of what iterating over the request does. */
+/** Uses events, which are three times as fast as iterating over the request. */
 function readBody(request: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

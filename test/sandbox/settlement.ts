@@ -4,9 +4,8 @@ import { settlesTo } from './statuses.ts';
 const SWEEP_EVERY_MS = 50;
 
 /**
- * Settles every refund whose time has come. Called before each request, so that nobody ever reads a stale status, and by
- * a timer, so that webhooks go out while nobody asks. Due times follow from the stored creation time and thus survive a
- * restart.
+ * Settles every refund that is due. Called before each request, so that no status is stale, and by a timer, so that
+ * webhooks are sent without requests. Due times follow from the stored creation time and survive a restart.
  */
 export function settleDueRefunds(sandbox: Sandbox): void {
   const { autoSettleMs } = sandbox.ledger.settings;
@@ -14,7 +13,7 @@ export function settleDueRefunds(sandbox: Sandbox): void {
   const createdBefore = sandbox.now() - autoSettleMs;
   sandbox.ledger.transact(() => {
     for (const refund of sandbox.ledger.unsettledRefunds()) {
-      // Oldest first and one delay for all: the first that is not due ends the search.
+      // The refunds come oldest first and share one delay.
       if (refund.createdAt > createdBefore) break;
       const status = settlesTo(refund);
       if (status !== null) moveRefund(sandbox, refund, { status }, null);

@@ -7,7 +7,7 @@ export interface Sandbox {
   ledger: Ledger;
   faults: Faults;
   now: () => number;
-  /** Tells the outside that a refund appeared (`previous` is null) or changed. */
+  /** Sends webhooks about a refund that is new (`previous` is null) or has changed. */
   announce: (previous: Refund | null, refund: Refund, cause: Cause | null) => void;
 }
 
@@ -50,7 +50,7 @@ export function randomId(prefix: string, length: number): string {
   return id;
 }
 
-/** Random bytes are cheap by the thousand and dear by the dozen. */
+/** Random bytes are cheaper in large amounts. */
 const pool = Buffer.alloc(4096);
 let poolUsed = pool.length;
 

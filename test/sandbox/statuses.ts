@@ -30,7 +30,7 @@ const RETURNED: ReadonlySet<string> = new Set([
   'gateway_rejected',
 ]);
 
-/** The refund did not go through in the end: its amount can be refunded again. */
+/** True when the amount of the refund can be refunded again. */
 export function hasReturnedMoney(status: string): boolean {
   return RETURNED.has(status);
 }
@@ -41,7 +41,7 @@ interface Settleable {
   driven: boolean;
 }
 
-/** The status the clock will give this refund, or null when it is at rest. */
+/** The status to which the refund will settle; null when it stays as it is. */
 export function settlesTo(refund: Settleable): string | null {
   if (refund.driven) return null;
   if (refund.processor === 'stripe') {

@@ -4,7 +4,7 @@ import type { Ledger, Refund, WebhookEndpoint } from './ledger.ts';
 import type { Sandbox } from './state.ts';
 import { signedStripeEvent, stripeEvents } from './stripe/webhooks.ts';
 
-/** Waits before each attempt; after the last one the event is given up. */
+/** Pauses before each attempt. */
 const ATTEMPT_AFTER_MS = [0, 200, 1000, 3000];
 const ATTEMPT_TIMEOUT_MS = 5000;
 
@@ -18,7 +18,7 @@ export interface Webhooks {
   stop: () => void;
 }
 
-/** Sends events to the endpoints in the settings. Undelivered ones do not survive a restart: they are only hints. */
+/** Sends events to the endpoints in the settings. A restart drops undelivered events. */
 export function startWebhooks(ledger: Ledger): Webhooks {
   const stopping = new AbortController();
   const timers = new Set<NodeJS.Timeout>();
@@ -28,7 +28,7 @@ export function startWebhooks(ledger: Ledger): Webhooks {
     if (waitMs === undefined || stopping.signal.aborted) return;
     const timer = setTimeout(async () => {
       timers.delete(timer);
-      // An endpoint that was taken out of the settings meanwhile wants nothing more.
+      // The endpoint may have been removed meanwhile.
       if (!ledger.settings.webhooks.some((one) => isDeepStrictEqual(one, endpoint))) return;
       if (!(await post(endpoint.url, signed(endpoint, payload), stopping.signal))) {
         deliver(endpoint, payload, attempt + 1);

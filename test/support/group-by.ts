@@ -1,4 +1,4 @@
-/** Puts what has the same key together, in the order in which it came. */
+/** Groups items by key, in their order. `Map.groupBy` requires Node 21. */
 export function groupBy<K, T>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

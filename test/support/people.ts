@@ -1,33 +1,33 @@
 import { randomBytes } from 'node:crypto';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
-import { HashingTurns } from '../../shared/people/hashing-turns.ts';
+import { type HashLimiter, openHashLimiter } from '../../shared/people/hash-limiter.ts';
 import type { Proof } from '../../shared/people/sessions.ts';
 import { createUser } from '../../shared/people/users.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
 import { type Database, openDatabase, type Role } from '../../shared/platform/database.ts';
 import { type Logger, openLog } from '../../shared/platform/log.ts';
-import { madeBeforeTests } from './dashboard/made-before-tests.ts';
-import { type StoppedClock, stoppedClock } from './stopped-clock.ts';
+import { type StoppedClock, stoppedClock } from './clocks.ts';
+import { madeBeforeTests } from './made-before-tests.ts';
 import { useDatabase } from './stores/database.ts';
 
-/** A person with the password to sign in with. */
+/** A user with a known password. */
 export interface TestPerson {
   userId: string;
   email: string;
   password: string;
 }
 
-/** What the domain of people works with, on a database of its own and under a clock that tests put forward. */
+/** The dependencies of shared/people on an own database, with a clock that tests advance. */
 export interface TestPeople {
   databaseUrl: string;
   deps: {
     db: Database;
     clock: Clock;
-    hashingTurns: HashingTurns;
+    hashLimiter: HashLimiter;
     log: Logger;
     settings: { ENCRYPTION_KEY: string };
   };
-  /** What was logged, oldest first. */
+  /** Log lines, oldest first. */
   logged: Record<string, unknown>[];
   time: StoppedClock;
   addOrganization(): Promise<string>;
@@ -36,7 +36,7 @@ export interface TestPeople {
   audited(target: string): Promise<string[]>;
 }
 
-/** Gives a test file, or a `describe` block, a database for people, without anybody in it. */
+/** Gives a test file or `describe` block a database without users. */
 export function usePeople(): TestPeople {
   const databaseUrl = useDatabase();
   return madeBeforeTests(
@@ -53,19 +53,14 @@ function peopleOf(databaseUrl: string): TestPeople {
   const clock = { now: () => new Date(time.ms) };
   const logged: Record<string, unknown>[] = [];
   const log = openLog('info', 'test', { write: (line) => logged.push(JSON.parse(line)) });
-  const deps = { db, clock, hashingTurns: new HashingTurns(), log, settings };
+  const deps = { db, clock, hashLimiter: openHashLimiter(), log, settings };
   return {
     databaseUrl,
     deps,
     logged,
     time,
     addOrganization: async () => (await createOrganization(deps, { name: 'Acme', actor: 'test' })).id,
-    async addPerson(organizationId, role) {
-      const email = newEmail();
-      const password = randomBytes(9).toString('hex');
-      const { id } = await createUser(deps, { organizationId, email, password, role, actor: 'test' });
-      return { userId: id, email, password };
-    },
+    addPerson: (organizationId, role) => newPerson(deps, organizationId, role),
     async audited(target) {
       const rows = await db.auditLog.findMany({ where: { target }, orderBy: { id: 'asc' } });
       return rows.map(({ action }) => action);
@@ -73,18 +68,37 @@ function peopleOf(databaseUrl: string): TestPeople {
   };
 }
 
-/** What somebody has to show to begin a session, as the password is just now. */
+/** Adds a user to an organization. */
+export async function newPerson(
+  deps: Parameters<typeof createUser>[0],
+  organizationId: string,
+  role: Role,
+): Promise<TestPerson> {
+  const email = newEmail();
+  const password = randomBytes(9).toString('hex');
+  const { id } = await createUser(deps, { organizationId, email, password, role, actor: 'test' });
+  return { userId: id, email, password };
+}
+
+/** A limiter that is busy and allows no queue. */
+export function fullLimiter(): HashLimiter {
+  const limiter = openHashLimiter({ concurrency: 1, queueLimit: 0 });
+  void limiter(() => new Promise(() => undefined));
+  return limiter;
+}
+
+/** Proof of the present password, to start a session with. */
 export async function proofOf(db: Database, userId: string): Promise<Proof> {
   const { passwordHash } = await db.user.findUniqueOrThrow({ where: { id: userId } });
   return { userId, passwordHash };
 }
 
-/** An address that nobody has. */
+/** An unused email address. */
 export function newEmail(): string {
   return `person-${randomBytes(5).toString('hex')}@example.com`;
 }
 
-/** How many of what was tried at the same time went well, and what the others were told. */
+/** How many concurrent calls succeeded, and the errors of the others. */
 export async function outcomesOf(
   tries: readonly Promise<unknown>[],
 ): Promise<{ done: number; refusals: { code: string; message: string }[] }> {

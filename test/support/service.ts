@@ -23,7 +23,7 @@ export interface TestOrganization {
   keys: Record<Environment, { id: string; plaintext: string }>;
 }
 
-/** An answer with its JSON read; null when it has none. */
+/** An answer with its parsed JSON; null when it is empty. */
 export interface ApiAnswer {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what is there and assert on it.
@@ -31,7 +31,7 @@ export interface ApiAnswer {
   headers: LightMyRequestResponse['headers'];
 }
 
-/** The whole service in this process: the real API, real workers, a sandbox across the wire. */
+/** The whole service in this process: API, workers, and a sandbox behind HTTP. */
 export interface TestService {
   settings: ServiceSettings;
   deps: Dependencies;
@@ -55,13 +55,13 @@ export interface CallOptions {
 export interface ServiceOptions {
   databaseUrl: string;
   backend: QueueBackend;
-  /** Workers to start; 1 unless told. */
+  /** 1 by default. */
   workers?: number;
   settings?: Partial<ServiceSettings>;
   overrides?: Partial<Dependencies>;
 }
 
-/** Times that make tests quick: the same machinery, shorter pauses. */
+/** Short pauses for tests. */
 const quick = {
   RETRY_BASE_MS: 40,
   RETRY_CAP_MS: 400,
@@ -72,13 +72,13 @@ const quick = {
   PROCESSOR_TIMEOUT_MS: 1_500,
   MISCONFIGURED_RETRY_MS: 400,
   RATE_LIMIT_PER_SECOND: 0,
-  // The event loop is that of the tests, too.
+  // The tests share the event loop.
   MAX_EVENT_LOOP_DELAY_MS: 0,
-  // A comparison that nobody asked for would use up the faults that a test has armed.
+  // A scheduled reconciliation would use up the faults of a test.
   RECONCILIATION_INTERVAL_MS: 0,
 };
 
-/** Starts the service on a database of the caller's; close it before the database is dropped. */
+/** Starts the service. Close it before the database is dropped. */
 export async function startService(options: ServiceOptions): Promise<TestService> {
   const { databaseUrl, backend } = options;
   const settings: ServiceSettings = {
@@ -150,7 +150,7 @@ async function seedOrganization(
   return { id: organizationId, keys: { live, test } };
 }
 
-/** Credentials that the sandbox takes for an environment. */
+/** Credentials of the sandbox's accounts. */
 export function sandboxCredentials(environment: Environment, apiBase: string) {
   return {
     stripe: {

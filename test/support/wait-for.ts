@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** A minute by default: what takes a second may take many on a machine that has much else to do. */
+  /** A minute by default, because test machines may be slow. */
   timeoutMs?: number;
   /** 20 ms by default. */
   intervalMs?: number;
@@ -10,9 +10,9 @@ export interface WaitOptions {
 type Truthy<T> = Exclude<T, null | undefined | false | 0 | 0n | ''>;
 
 /**
- * Asks again and again until the answer is truthy, and returns that answer. A probe that throws counts as a no.
- * @param description what is waited for, to complete the sentence "Waited 10000 ms for ...".
- * @throws Error with the description and the last answer, when the time is over.
+ * Repeats a probe until its result is truthy, and returns the result. A probe that throws is repeated, too.
+ * @param description completes the sentence "Waited 10000 ms for ...".
+ * @throws Error with the description and the last result, after the timeout.
  */
 export async function waitFor<T>(
   description: string,

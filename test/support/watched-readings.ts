@@ -1,15 +1,15 @@
 import { onTestFinished, vi } from 'vitest';
 import type { TestService } from './service.ts';
 
-/** What a test sees of the calls that read refunds. */
+/** Counts of the calls that read refunds from processors. */
 export interface WatchedReadings {
-  /** How often a refund was read, by the processor's id. */
+  /** How often a refund was read, by its id at the processor. */
   countOf(externalRefundId: string | null): number;
-  /** How many readings of one refund there were at a time, at most. */
+  /** The largest number of concurrent calls for one refund. */
   most(): number;
 }
 
-/** Watches, until the test is over, how the workers of this process read refunds from their processors. */
+/** Counts how the workers of this process read refunds, until the end of the test. */
 export function watchReadings({ deps }: TestService): WatchedReadings {
   const { connections } = deps;
   const connect = connections.connect.bind(connections);

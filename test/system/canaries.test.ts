@@ -10,42 +10,43 @@ import { createUser } from '../../shared/people/users.ts';
 import { setPolicies } from '../../shared/policies/stored-policies.ts';
 import { credentialContext } from '../../shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
+import { type ApiProcess, type Deployment, deploy } from '../support/faults/deployment.ts';
 import { type Canary, findCanaries, newCanary, newCard } from '../support/http/canaries.ts';
 import { rawRequest, sendBytes } from '../support/http/raw-http.ts';
 import { proofOf } from '../support/people.ts';
 import { adminCli, type CliResult } from '../support/processes/admin-cli.ts';
-import { openProcesses, type Processes, type RunningApi } from '../support/processes/service-processes.ts';
 import { echoing } from '../support/processors/echoing-processor.ts';
 import { useScriptedServers } from '../support/processors/scripted-server.ts';
-import { queueBackends } from '../support/stores/backends.ts';
+import { newPayment } from '../support/refunds/payments.ts';
+import { isRelease } from '../support/release.ts';
+import { postgresQueues, queueBackends } from '../support/stores/backends.ts';
 import { useDatabase } from '../support/stores/database.ts';
 import { withClient } from '../support/stores/database-client.ts';
 import { byteColumns, everyCell } from '../support/stores/database-content.ts';
-import { type RunningRedis, startRedis } from '../support/stores/redis.ts';
-import { everyRedisKey } from '../support/stores/redis-content.ts';
+import { everyRedisKey, type RunningRedis, startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 vi.setConfig({ hookTimeout: 500_000 });
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 
-/** What nobody may find anywhere, for each place where it was put. */
+/** Secrets that must appear nowhere, one for each place where they are entered. */
 const secrets = {
   databasePassword: newCanary('the password of the database'),
   redisPassword: newCanary('the password of Redis'),
   encryptionKey: { what: 'ENCRYPTION_KEY', text: randomBytes(32).toString('base64') },
-  wrongEncryptionKey: newCanary('an ENCRYPTION_KEY that is none'),
+  wrongEncryptionKey: newCanary('an invalid ENCRYPTION_KEY'),
   stripeKey: newCanary('a Stripe secret key', 'sk_test_'),
   restrictedKey: newCanary('a restricted Stripe key', 'rk_live_'),
   publicKey: newCanary('a Braintree public key'),
   privateKey: newCanary('a Braintree private key'),
   webhookSecret: newCanary('a webhook secret, which a processor repeats', 'whsec_'),
   clientSecret: newCanary('a client secret in place of the id of a payment, which a processor repeats'),
-  badCredential: newCanary('credentials that were refused'),
-  dashboardPassword: newCanary('the password of a person'),
-  triedPassword: newCanary('a password that was tried in vain'),
+  badCredential: newCanary('rejected credentials'),
+  dashboardPassword: newCanary('the password of a user'),
+  triedPassword: newCanary('a wrong password'),
   sessionId: newCanary('the session id of a cookie'),
-  unknownKey: { what: 'an API key that was never made', text: generateApiKey('live') },
+  unknownKey: { what: 'an unknown API key', text: generateApiKey('live') },
   keyInQuery: { what: 'an API key in a query', text: generateApiKey('live') },
   keyInPath: { what: 'an API key in a path', text: generateApiKey('test') },
   keyInBody: { what: 'an API key as the name of a field', text: generateApiKey('live') },
@@ -55,20 +56,20 @@ const secrets = {
 
 const clientSecret = `pi_3Test_secret_${secrets.clientSecret.text}`;
 
-/** Numbers of cards that nobody may find, either. */
+/** Card numbers that must appear nowhere. */
 const cards = {
   inQuery: newCard('a card in the query'),
   inPath: newCard('a card in the path'),
   inHeader: newCard('a card in a header'),
   inName: newCard('a card as the name of a field'),
   inNumber: newCard('a card as a number that is too large', 19),
-  inProcessorWords: newCard("a card in a processor's words"),
+  inProcessorWords: newCard("a card in a processor's message"),
   inReason: newCard('a card in the reason of a rejection'),
-  inDatabaseError: newCard('a card in what PostgreSQL complains of'),
+  inDatabaseError: newCard('a card in an error of PostgreSQL'),
   inCurrency: newCard('a card as a currency'),
 };
 
-/** What is a client's own, and is kept where the client put it and nowhere else. */
+/** Data of a client, which is stored only in its own columns. */
 const owned: Record<string, { canary: Canary; columns: readonly string[] }> = {
   metadata: {
     canary: newCard('a card in metadata'),
@@ -84,7 +85,7 @@ const owned: Record<string, { canary: Canary; columns: readonly string[] }> = {
   },
 };
 
-/** Columns of bytes, each of which is sealed or a hash; the test below shows that. */
+/** Columns of bytes, which are encrypted or hashed, as a test below shows. */
 const sealedColumns = [
   'public.api_key.hash',
   'public.invitation.token_hash',
@@ -97,7 +98,7 @@ const sealedColumns = [
 const forbidden: Canary[] = [...Object.values(secrets), ...Object.values(cards)];
 const everything: Canary[] = [...forbidden, ...Object.values(owned).map(({ canary }) => canary)];
 
-/** What the drive below leaves behind. */
+/** Everything that `drive` leaves behind. */
 interface Trail {
   logs: [process: string, text: string][];
   answers: [request: string, text: string][];
@@ -105,11 +106,13 @@ interface Trail {
   titles: [process: string, text: string][];
 }
 
-describe.each(queueBackends)('no secret and no card number turns up, queues on $name', (backend) => {
+const backends = isRelease ? queueBackends : [postgresQueues];
+
+describe.each(backends)('secrets and card numbers, queues on $name', (backend) => {
   const databaseUrl = useDatabase();
   const serve = useScriptedServers();
   const trail: Trail = { logs: [], answers: [], commands: [], titles: [] };
-  let processes: Processes;
+  let processes: Deployment;
   let redis: RunningRedis | null = null;
   let databaseUrlWithSecret: string;
   const keys: Canary[] = [];
@@ -124,7 +127,11 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       name: backend.name,
       redisUrl: redis === null ? null : redisUrl(secrets.redisPassword.text),
     };
-    processes = await openProcesses(databaseUrlWithSecret, withSecret, inject('compiledFolder'));
+    processes = await deploy({
+      databaseUrl: databaseUrlWithSecret,
+      backend: withSecret,
+      compiledFolder: inject('compiledFolder'),
+    });
     await drive();
   });
   afterAll(async () => {
@@ -140,7 +147,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     { what: 'the ENCRYPTION_KEY', text: processes.service.settings.ENCRYPTION_KEY },
   ];
 
-  /** Everything that the service does well and badly, with a canary wherever one fits. */
+  /** Uses every part of the service, also wrongly, with a canary in every input. */
   async function drive(): Promise<void> {
     const { service } = processes;
     const { deps, organization } = service;
@@ -163,18 +170,18 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     ] as const) {
       trail.titles.push([name, readFileSync(`/proc/${pid}/cmdline`, 'utf8')]);
     }
-    await useWell(api);
-    await useBadly(api, revoked.plaintext);
-    await meetTellingProcessors(api);
+    await useCorrectly(api);
+    await useWrongly(api, revoked.plaintext);
+    await useEchoingProcessors(api);
     await breakJobs(api);
-    await worker.kill9();
+    await worker.kill();
     await api.process.stop();
     trail.logs.push(['API', api.process.output()], ['worker that was killed', worker.output()]);
-    await startBadly(backend.name === 'redis' ? badRedis() : badSettings());
+    await startWithBadSettings(backend.name === 'redis' ? badRedis() : badSettings());
     if (backend.name === 'postgres') await administer();
   }
 
-  /** A person who signs in, well and badly, and invites another one. */
+  /** Signs in, rightly and wrongly, and invites a member. */
   async function usePeople(): Promise<void> {
     const { deps, organization, settings } = processes.service;
     const owner = { email: 'person@example.com', password: secrets.dashboardPassword.text };
@@ -198,7 +205,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
   }
 
   async function ask(
-    api: RunningApi,
+    api: ApiProcess,
     method: string,
     path: string,
     options: RequestInit & { key?: string } = {},
@@ -212,30 +219,26 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     });
     const text = await response.text();
     const answeredHeaders = JSON.stringify([...response.headers]);
-    // A client is told its own data; in a refusal nothing of it is repeated.
+    // A success repeats the client's data, a refusal does not.
     trail.answers.push([`${method} ${path}`, response.ok ? answeredHeaders : `${answeredHeaders}\n${text}`]);
     return { status: response.status, body: JSON.parse(text) };
   }
-  const create = async (api: RunningApi, body: object, options: RequestInit & { key?: string } = {}) =>
+  const create = async (api: ApiProcess, body: object, options: RequestInit & { key?: string } = {}) =>
     await ask(api, 'POST', '/v1/refunds', {
       body: JSON.stringify({ amount: 100, reason: 'other', ...body }),
       ...options,
     });
 
-  async function useWell(api: RunningApi): Promise<void> {
+  async function useCorrectly(api: ApiProcess): Promise<void> {
     const { metadata, transactionId, idempotencyKey } = owned as Record<string, { canary: Canary }>;
-    const payment = await processes.service.sandbox.transaction({
-      processor: 'stripe',
-      amount: 10_000,
-      currency: 'usd',
-    });
+    const payment = await newPayment(processes.service);
     const { status, body } = await create(
       api,
       { transactionId: payment, metadata: { card: metadata?.canary.text } },
       { headers: { 'idempotency-key': idempotencyKey?.canary.text ?? '' } },
     );
     expect([status, body.data?.metadata]).toEqual([200, { card: metadata?.canary.text }]);
-    // An id like that is one that Braintree could have; the sandbox makes up the payment.
+    // The sandbox knows every id that Braintree could have.
     const card = { transactionId: transactionId?.canary.text, processor: 'braintree' };
     expect((await create(api, card, { headers: { 'idempotency-key': 'of-a-card' } })).status).toBe(200);
     await ask(api, 'GET', `/v1/refunds/${body.data.id}`);
@@ -244,7 +247,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     await ask(api, 'POST', '/v1/policies/check', { body: JSON.stringify({ transactionId: payment }) });
   }
 
-  async function useBadly(api: RunningApi, revokedKey: string): Promise<void> {
+  async function useWrongly(api: ApiProcess, revokedKey: string): Promise<void> {
     const unknown = secrets.unknownKey.text;
     for (const key of [unknown, revokedKey, `${unknown}x`, unknown.toLowerCase()]) {
       await ask(api, 'GET', '/v1/refunds', { key });
@@ -315,8 +318,8 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     }
   }
 
-  /** An organization whose processors repeat in their words what they were sent, and more. */
-  async function meetTellingProcessors(api: RunningApi): Promise<void> {
+  /** Uses processors whose messages repeat the request and contain secrets. */
+  async function useEchoingProcessors(api: ApiProcess): Promise<void> {
     const { service } = processes;
     const telling = [
       ...[secrets.webhookSecret, secrets.restrictedKey, cards.inProcessorWords].map(({ text }) => text),
@@ -351,7 +354,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
         body: JSON.stringify({ transactionId: `ch_${word}2` }),
       });
     }
-    await waitFor('the worker to have met what the processors say', async () => {
+    await waitFor('the worker to have got every kind of answer', async () => {
       const told = await service.deps.db.refundAttempt.groupBy({
         by: ['outcome'],
         where: { refund: { organizationId } },
@@ -361,8 +364,8 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     });
   }
 
-  /** What PostgreSQL complains of may hold a whole row; here it does. */
-  async function breakJobs(api: RunningApi): Promise<void> {
+  /** Makes jobs fail with an error of PostgreSQL that contains a row. */
+  async function breakJobs(api: ApiProcess): Promise<void> {
     const words = `card ${cards.inDatabaseError.text} key ${secrets.unknownKey.text}`;
     await withClient(databaseUrl(), async (client) => {
       await client.query(
@@ -373,11 +376,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
         'create trigger complain before update on refund_work for each row execute function complain()',
       );
     });
-    const payment = await processes.service.sandbox.transaction({
-      processor: 'stripe',
-      amount: 10_000,
-      currency: 'usd',
-    });
+    const payment = await newPayment(processes.service);
     const { body } = await create(api, { transactionId: payment });
     await ask(api, 'POST', `/v1/refunds/${body.data.id}/cancel`);
     await waitFor('the queue to have kept a failed job', async () => (await failedJobs()).length > 0);
@@ -392,7 +391,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     return stored.map(({ text }) => text).filter((text) => text.includes('The job failed'));
   }
 
-  /** Settings with which no process can do its work, each with a secret in them. */
+  /** Settings that do not work, each with a secret. */
   function badSettings(): [what: string, settings: Record<string, string>][] {
     const { text: password } = secrets.databasePassword;
     const wrong = new URL(databaseUrlWithSecret);
@@ -414,37 +413,39 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     ];
   }
 
-  function serverThatIsGone(): string {
+  function unreachableDatabase(): string {
     const gone = new URL(databaseUrlWithSecret);
     gone.port = '1';
     return gone.href;
   }
 
-  async function startBadly(attempts: [what: string, settings: Record<string, string>][]): Promise<void> {
+  async function startWithBadSettings(
+    attempts: [what: string, settings: Record<string, string>][],
+  ): Promise<void> {
     await Promise.all(
       attempts.map(async ([what, settings]) => {
         const output = await outputOfWorker({ LOG_LEVEL: 'trace', ...settings });
         trail.logs.push([`worker with ${what}`, output]);
       }),
     );
-    const api = await processes.startApi({ LOG_LEVEL: 'trace', DATABASE_URL: serverThatIsGone() });
+    const api = await processes.startApi({ LOG_LEVEL: 'trace', DATABASE_URL: unreachableDatabase() });
     await create(api, { transactionId: 'ch_1', metadata: { card: owned.metadata?.canary.text } });
     await api.process.stop();
     trail.logs.push(['API without a database', api.process.output()]);
   }
 
-  /** What a worker says that may not even start. */
+  /** The output of a worker that may fail to start. */
   async function outputOfWorker(settings: Record<string, string>): Promise<string> {
     try {
       const worker = await processes.startWorker(settings);
-      // It works, or says that it cannot; either is enough.
+      // It may also work without a warning.
       await waitFor('a warning', () => /"level":[45]0/.test(worker.output()), { timeoutMs: 5_000 }).catch(
         () => null,
       );
-      await worker.kill9();
+      await worker.kill();
       return worker.output();
     } catch (error) {
-      // It ended by itself, and the error holds what it said.
+      // It ended, and the error contains its output.
       return String(error);
     }
   }
@@ -480,14 +481,10 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     await run(['refund', 'reject', pending, '--reason', `The card ${cards.inReason.text} was stolen`]);
   }
 
-  /** A refund that a policy keeps for a person; answers its id. */
+  /** Creates a refund that needs approval, and returns its id. */
   async function waitForApproval(): Promise<string> {
     const { service } = processes;
-    const payment = await service.sandbox.transaction({
-      processor: 'stripe',
-      amount: 10_000,
-      currency: 'usd',
-    });
+    const payment = await newPayment(service);
     const { id: organizationId } = service.organization;
     const policy = { name: 'Ask', priority: 1, approvalAbove: { api: 1 } };
     await setPolicies(service.deps, { organizationId, file: { policies: [policy] }, actor: 'test' });
@@ -495,20 +492,20 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     return (await service.call('POST', '/v1/refunds', { body })).body.data.id;
   }
 
-  test('in the logs of processes that tell everything they can', () => {
+  test('do not appear in logs of level trace', () => {
     expect(trail.logs.map(([, text]) => text.length > 0)).not.toContain(false);
     expect(trail.logs.map(([, text]) => text).join('')).toMatch(/"level":50/);
     expect(trail.logs.flatMap(([name, text]) => findCanaries(all(), name, text))).toEqual([]);
   });
 
-  test('in refusals, and in the headers of any answer', () => {
+  test('do not appear in refusals or in the headers of answers', () => {
     expect(trail.answers.length).toBeGreaterThan(40);
     expect(trail.answers.flatMap(([name, text]) => findCanaries(all(), name, text))).toEqual([]);
   });
 
-  // Commands do the same on either backend, so one of them is enough.
+  // Commands do the same on both backends.
   if (backend.name === 'postgres') {
-    test('in what the command line says', () => {
+    test('do not appear in the output of the command line', () => {
       expect(trail.commands.filter(([, { code }]) => code === 0).length).toBeGreaterThan(3);
       const found = trail.commands.flatMap(([command, { stdout, stderr }]) =>
         findCanaries([...forbidden, ...keys], command, `${stdout}\n${stderr}`),
@@ -517,12 +514,12 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     });
   }
 
-  test('in the titles of processes', () => {
+  test('do not appear in the titles of processes', () => {
     expect(trail.titles).toHaveLength(2);
     expect(trail.titles.flatMap(([name, text]) => findCanaries(all(), name, text))).toEqual([]);
   });
 
-  test("in the database, but for a client's own data in the columns that are there for it", async () => {
+  test("do not appear in the database, except a client's own data in its columns", async () => {
     const cells = await everyCell(databaseUrl());
     const allowed = ({ text }: Canary, column: string) =>
       Object.values(owned).some(({ canary, columns }) => canary.text === text && columns.includes(column));
@@ -534,14 +531,14 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
       ),
     );
     expect(found).toEqual([]);
-    // What is allowed is there, so the search would have found it elsewhere.
+    // The allowed data is found, so that the search works.
     for (const { canary, columns } of Object.values(owned)) {
       const own = cells.filter(({ column, text }) => columns.includes(column) && text.includes(canary.text));
       expect(own.length, canary.what).toBeGreaterThan(0);
     }
   });
 
-  test('and bytes in the database are sealed, or hashes', async () => {
+  test('are encrypted or hashed in columns of bytes', async () => {
     expect(await byteColumns(databaseUrl())).toEqual(sealedColumns);
     const { db, secrets: box } = processes.service.deps;
     for (const account of await db.processorAccount.findMany()) {
@@ -559,7 +556,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     for (const { passwordHash } of await db.user.findMany()) expect(passwordHash).toMatch(/^\$argon2id\$/);
   });
 
-  test('in the queues: names, data, reasons and stacks of jobs', async () => {
+  test('do not appear in names, data, failure reasons or stacks of jobs', async () => {
     expect((await failedJobs()).length).toBeGreaterThan(0);
     if (redis === null) return;
     const entries = await everyRedisKey(redisUrl(secrets.redisPassword.text));
@@ -567,7 +564,7 @@ describe.each(queueBackends)('no secret and no card number turns up, queues on $
     expect(entries.flatMap(({ key, text }) => findCanaries(all(), key, `${key}\n${text}`))).toEqual([]);
   });
 
-  /** The same database as a user of its own, whose password is known to nobody else. */
+  /** The URL of the database for a new user with this password. */
   async function withPassword(serverUrl: string, password: string): Promise<string> {
     const user = `canary_${randomBytes(4).toString('hex')}`;
     await withClient(serverUrl, (client) =>

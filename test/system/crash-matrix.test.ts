@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { madeBeforeTests } from '../support/dashboard/made-before-tests.ts';
+import { madeBeforeTests } from '../support/made-before-tests.ts';
 import { useDatabase } from '../support/stores/database.ts';
 import { type Combination, type Run, slice } from './crash-matrix/combinations.ts';
 import { crashPoints } from './crash-matrix/crash-points.ts';
 import { allCombinations, playAll, type Result, startMatrix, traces } from './crash-matrix/matrix.ts';
 import { plantedBugs } from './crash-matrix/planted-bugs.ts';
 
-/** Combinations of a run that is not told otherwise by `MATRIX=<count>` or `MATRIX=full`: some 25 s on two cores. */
+/** Combinations that are played without `MATRIX=<count>` or `MATRIX=full`. */
 const usualCount = 30;
-/** Combinations that a planted bug has to show in. */
+/** Combinations in which a planted bug must show. */
 const plantedCount = 8;
 
 const seed = Number(process.env.MATRIX_SEED ?? 1);
@@ -19,7 +19,7 @@ const matrix = madeBeforeTests(
   ({ service }) => service.close(),
 );
 
-describe('a process that dies or freezes at any point, whatever the processor answers and the queue does', () => {
+describe('a process that is killed or frozen, with every answer of the processor and every failure of the queue', () => {
   let found: Map<Run, string[]>;
   let all: Combination[];
 
@@ -28,16 +28,16 @@ describe('a process that dies or freezes at any point, whatever the processor an
     all = allCombinations(found);
   }, 300_000);
 
-  test('dies at every point that there is: before and after each commit, each call and each wake-up', () => {
+  test('is stopped before and after each commit, each call and each wake-up', () => {
     const passed = [...found.values()].flat().map((point) => point.replace(/, again$/, ''));
     expect([...new Set(passed)].toSorted()).toEqual([...crashPoints].toSorted());
   });
 
-  test('leaves a refund that moves once at most, comes to its end, and whose timeline tells how', async () => {
+  test('leaves a refund that moves at most once, ends, and has a timeline that explains its end', async () => {
     const { MATRIX: asked = usualCount } = process.env;
     const count = asked === 'full' ? all.length : Number(asked);
     const result = await playAll(matrix, slice(all, count, seed), {
-      tell: (soFar) => console.log(`So far: ${describeResult(soFar)}\n${soFar.violations.join('\n')}`),
+      report: (soFar) => console.log(`So far: ${describeResult(soFar)}\n${soFar.violations.join('\n')}`),
     });
     console.log(`Crash matrix: ${describeResult(result)} (of ${all.length} combinations, seed ${seed})`);
     for (const title of result.missed) console.log(`Missed its point: ${title}`);
@@ -47,7 +47,7 @@ describe('a process that dies or freezes at any point, whatever the processor an
   }, 14_400_000);
 
   test.each(plantedBugs)(
-    'notices $name',
+    'the matrix finds a planted bug: $name',
     async ({ name, tampering, shows, symptom }) => {
       const result = await playAll(matrix, slice(all.filter(shows), plantedCount, seed), { tampering });
       const noticed = result.violations.filter((violation) => symptom.test(violation));

@@ -1,29 +1,27 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import {
-  accept,
-  openProcesses,
-  type Processes,
-  refundOfNewPayment,
-  untilAtProcessor,
-  untilCompleted,
-} from '../support/processes/service-processes.ts';
+import { type Deployment, deploy } from '../support/faults/deployment.ts';
+import { accept, refundOfNewPayment, untilAtProcessor, untilCompleted } from '../support/faults/refunds.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
 import { rowOf, timelineOf } from '../support/refunds/refund-records.ts';
-import { queueBackends } from '../support/stores/backends.ts';
+import { systemBackends } from '../support/release.ts';
 import { useDatabase } from '../support/stores/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const processors = ['stripe', 'braintree'] as const;
 
-/** A deadline long enough for two refunds to be found at their processors at once, however slow the machine is. */
+/** Long enough for two lookups at once on a slow machine. */
 const patient = { PROCESSOR_TIMEOUT_MS: '10000' };
 
-describe.each(queueBackends)('when processes end, queues on $name', (backend) => {
+describe.each(systemBackends)('processes that end, queues on $name', (backend) => {
   const databaseUrl = useDatabase();
-  let processes: Processes;
+  let processes: Deployment;
 
   beforeAll(async () => {
-    processes = await openProcesses(databaseUrl(), backend, inject('compiledFolder'));
+    processes = await deploy({
+      databaseUrl: databaseUrl(),
+      backend,
+      compiledFolder: inject('compiledFolder'),
+    });
   });
   afterEach(async () => {
     await processes.service.sandbox.clearFaults();
@@ -32,12 +30,12 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
   });
   afterAll(() => processes.close());
 
-  test('workers that are killed in the middle of their calls cost time, and no refund moves twice', async () => {
+  test('refunds of killed workers complete, and none moves twice', async () => {
     const { service } = processes;
     const first = await processes.startWorker(patient);
     const applied = await holdAtProcessors('timeout-after-apply');
     const lost = await holdAtProcessors('timeout');
-    await first.kill9();
+    await first.kill();
     const killedAt = performance.now();
     const [second, survivor] = await Promise.all([
       processes.startWorker(patient),
@@ -47,11 +45,11 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     const burst = await Promise.all(
       [...processors, ...processors, ...processors].map((processor) => accept(service, processor)),
     );
-    await waitFor('some of them to be on their way', async () => {
+    await waitFor('some refunds to be sent', async () => {
       const sent = { id: { in: burst }, attempts: { some: {} }, externalRefundId: null };
       return (await service.deps.db.refund.count({ where: sent })) > 2;
     });
-    await second.kill9();
+    await second.kill();
     await service.sandbox.settings({ latencyMs: 0 });
     const later = await Promise.all(processors.map((processor) => accept(service, processor)));
     const laterMs = await untilCompleted(service, later);
@@ -59,8 +57,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     const appliedMs = Math.round(performance.now() - killedAt);
     await untilCompleted(service, [...lost, ...burst]);
     console.log(
-      `Workers killed (${backend.name}): the first one's refunds complete after ${appliedMs} ms, ` +
-        `new ones after ${laterMs} ms`,
+      `Workers killed (${backend.name}): interrupted refunds complete after ${appliedMs} ms, new ones after ${laterMs} ms`,
     );
     for (const id of applied) {
       expect((await rowOf(service, id)).attemptCount).toBe(1);
@@ -73,7 +70,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     await survivor.stop();
   });
 
-  /** Has one refund per processor sent, whose answer does not come. */
+  /** Sends one refund per processor and holds back the answer. */
   async function holdAtProcessors(kind: string): Promise<string[]> {
     const { service } = processes;
     for (const processor of processors) {
@@ -84,7 +81,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     return ids;
   }
 
-  test('a worker that is asked to end finishes its calls, writes down what came of them, and ends well', async () => {
+  test('a worker that gets SIGTERM finishes its calls, records their outcomes, and exits with 0', async () => {
     const { service } = processes;
     const worker = await processes.startWorker({ PROCESSOR_TIMEOUT_MS: '20000' });
     for (const processor of processors) {
@@ -100,7 +97,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     await expectToComplete(ids);
   });
 
-  test('an API that is killed takes no refund along, neither an answered one nor one that is waited for', async () => {
+  test('a killed API loses no refund, whether its client was answered or still waits', async () => {
     const { service } = processes;
     const [api, worker] = await Promise.all([
       processes.startApi({ CREATE_WAIT_MS: '20000' }),
@@ -116,7 +113,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     );
     const other = await refundOfNewPayment(service, 'braintree');
     const answered = await api.post('/v1/refunds', other, { prefer: 'respond-async' });
-    await api.process.kill9();
+    await api.process.kill();
     expect(answered.status).toBe(200);
     expect(await waited).toBe('cut off');
     await expectSameRefundFor(headers, body, open.id);
@@ -126,7 +123,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     await worker.stop();
   });
 
-  /** Repeats a request whose API died between its commit and its answer. */
+  /** Repeats a request whose API was killed between its commit and its answer. */
   async function expectSameRefundFor(headers: Record<string, string>, body: object, refundId: string) {
     const again = await processes.service.call('POST', '/v1/refunds', {
       body,
@@ -138,7 +135,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     expect(await processes.service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
   }
 
-  test('an API that is asked to end answers who still waits, and ends well', async () => {
+  test('an API that gets SIGTERM answers waiting clients and exits with 0', async () => {
     const { service } = processes;
     const api = await processes.startApi({ CREATE_WAIT_MS: '20000' });
     const headers = { 'idempotency-key': `asked-to-end-${backend.name}` };
@@ -155,7 +152,7 @@ describe.each(queueBackends)('when processes end, queues on $name', (backend) =>
     await expectToComplete([body.data.id]);
   });
 
-  /** Lets another worker finish what is open; in this process, because it is not the one that is looked at. */
+  /** Finishes open refunds with a worker of this process. */
   async function expectToComplete(ids: readonly string[]): Promise<void> {
     const worker = processes.service.startWorker();
     await untilCompleted(processes.service, ids);

@@ -10,9 +10,10 @@ import { newEmail, type TestPerson } from '../support/people.ts';
 import { createdRefund } from '../support/refunds/flagged-refunds.ts';
 import { newPayment } from '../support/refunds/payments.ts';
 import { rowOf, timelineOf, untilStatus } from '../support/refunds/refund-records.ts';
+import { releaseTest } from '../support/release.ts';
 import { useService } from '../support/use-service.ts';
 
-describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () => {
+describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () => {
   const service = useService();
   const browser = useDashboardBrowser(service);
   let operator: TestPerson;
@@ -37,12 +38,12 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
   const confirm = (page: Page, name: string) =>
     page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
 
-  /** Tells the page apart from the same address loaded anew. */
+  /** Marks the page, to notice a reload. */
   const mark = (page: Page) =>
     page.evaluate(() => document.documentElement.setAttribute('data-mark', 'kept'));
   const isMarked = (page: Page) => page.evaluate(() => document.documentElement.hasAttribute('data-mark'));
 
-  /** As a program's agent asks for one, above what it may do alone. */
+  /** A refund by an agent that needs approval. */
   async function refundAskedByAgent(amount = 2_500n) {
     const owner = { organizationId: service.organization.id, environment: 'test' as const };
     const key = service.organization.keys.test;
@@ -62,15 +63,14 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     return refund;
   }
 
-  test('signs in, sees where, and signs out for good', async () => {
+  test('signs in, sees the organization, and signs out', async () => {
     const page = await browser.open();
     const complaints = noteComplaints(page);
     await page.goto(`${base}/refunds`);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    await page.getByLabel('E-mail address').fill(operator.email);
+    await page.getByLabel('Email address').fill(operator.email);
     await page.getByLabel('Password').fill(operator.password);
     await press(page, 'Sign in');
-    // The page that was asked for, not just any.
     await page.waitForURL(`**${base}/refunds`);
     await page.getByRole('link', { name: 'Test organization' }).waitFor();
     await page.getByLabel(`Signed in as ${operator.email}`).click();
@@ -82,12 +82,12 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(complaints).toEqual([]);
   });
 
-  test('creates a key, has a program use it, revokes it, and the program is refused', async () => {
+  releaseTest('creates a key that works until it is revoked', async () => {
     const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await press(page, 'Create a test key');
-    await page.getByRole('heading', { name: 'Copy the new key now' }).waitFor();
-    await page.getByRole('button', { name: 'Copy the key' }).click();
+    await press(page, 'Create test key');
+    await page.getByRole('heading', { name: 'API key created' }).waitFor();
+    await page.getByRole('button', { name: 'Copy API key' }).click();
     const key = await page.evaluate(() => navigator.clipboard.readText());
     expect(key).toMatch(/^svc_test_\w+$/);
     const use = () =>
@@ -97,48 +97,49 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(await page.content()).not.toContain(key);
     const row = page.getByRole('row', { name: `...${key.slice(-4)}` });
     await row.getByRole('button', { name: 'Revoke' }).first().click();
-    await page.getByRole('heading', { name: `Revoke the key ...${key.slice(-4)}?` }).waitFor();
-    await confirm(page, 'Not now');
+    await page.getByRole('heading', { name: `Revoke API key ...${key.slice(-4)}?` }).waitFor();
+    await confirm(page, 'Cancel');
     expect((await use()).status).toBe(200);
     await row.getByRole('button', { name: 'Revoke' }).first().click();
     await confirm(page, 'Revoke');
-    await page.getByText('The key is revoked.').waitFor();
+    await page.getByText('API key revoked.').waitFor();
     expect((await use()).status).toBe(401);
   });
 
-  test('copies again and again, and by hand where a page may not copy', async () => {
+  releaseTest('copies a secret repeatedly, and by hand where a page may not copy', async () => {
     const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await press(page, 'Create a test key');
-    const copy = page.getByRole('button', { name: 'Copy the key' });
+    await press(page, 'Create test key');
+    const copy = page.getByRole('button', { name: 'Copy API key' });
     const secret = page.locator('.secret').filter({ has: copy });
     await copy.click();
     await copy.click();
     await secret.getByRole('status').getByText('Copied', { exact: true }).waitFor();
-    expect(await copy.textContent()).toBe('Copy the key');
+    expect(await copy.textContent()).toBe('Copy API key');
     await page.waitForFunction(() => document.querySelector('.copy [role="status"]')?.textContent === '');
-    expect(await copy.textContent()).toBe('Copy the key');
+    expect(await copy.textContent()).toBe('Copy API key');
     // As over plain HTTP.
     await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
     await copy.click();
-    await secret.getByRole('status').getByText('Selected: copy it by hand').waitFor();
+    await secret.getByRole('status').getByText('Selected. Press Ctrl+C to copy.').waitFor();
     const selected = await page.evaluate(() => getSelection()?.toString());
     expect(selected).toBe(await secret.locator('code').textContent());
   });
 
-  test('approves what an agent asked for, and sees it complete without a reload', async () => {
+  test("approves an agent's refund and sees it complete without a reload", async () => {
     const refund = await refundAskedByAgent();
     expect(refund.status).toBe('pending');
     const page = await pageOf(operator);
     const complaints = noteComplaints(page);
-    await page.getByRole('link', { name: '25.00 USD' }).click();
-    await status(page, 'Waits for approval');
+    await page.getByRole('link', { name: 'Review' }).click();
+    await page.getByRole('link', { name: refund.id }).click();
+    await status(page, 'Awaiting approval');
     expect(await page.getByText('Agent, key').count()).toBe(1);
     expect(await timelineOf(service, refund.id)).toEqual(['refund.created', 'refund.approval_required']);
     await press(page, 'Approve');
     await page.getByRole('heading', { name: 'Approve this refund?' }).waitFor();
     await confirm(page, 'Approve');
-    await page.getByText('Approved. It is sent now.').waitFor();
+    await page.getByText('Refund approved. It is being sent.').waitFor();
     await mark(page);
     await status(page, 'Completed');
     expect(await isMarked(page)).toBe(true);
@@ -147,7 +148,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(complaints).toEqual([]);
   });
 
-  test('sees what somebody else decides about a refund while its page is open', async () => {
+  releaseTest('sees the decision of another member while the page of a refund is open', async () => {
     const refund = await refundAskedByAgent();
     const page = await pageOf(operator, `/refunds/${refund.id}`);
     await mark(page);
@@ -156,7 +157,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await press(other, 'Reject');
     await other.getByLabel('Reason').fill('The parcel has arrived.');
     await confirm(other, 'Reject');
-    await other.getByText('It is cancelled and was never sent.').waitFor();
+    await other.getByText('Refund rejected. It was not sent.').waitFor();
     await status(page, 'Cancelled');
     expect(await isMarked(page)).toBe(true);
     await page.getByText('The parcel has arrived.').waitFor();
@@ -167,31 +168,34 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     ]);
   });
 
-  test('reads in a dialog what holds when it opens, and nothing else once it is open', async () => {
-    await service.sandbox.settings({ autoSettleMs: null });
-    const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
-    const { id } = await createdRefund(service, 'braintree', { transactionId });
-    const page = await pageOf(operator, `/refunds/${id}`);
-    await page.getByText('The processor accepted it').waitFor();
-    // As a page has it that was opened before the refund was sent.
-    const makeStale = () =>
-      page.evaluate(() => {
-        const words = document.querySelector('#cancel p');
-        if (words !== null) words.textContent = 'What has not been sent is cancelled at once.';
-      });
-    const words = page.locator('#cancel p');
-    const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
-    await makeStale();
-    await words.filter({ hasText: 'Braintree has it already' }).waitFor({ state: 'attached' });
-    await press(page, 'Cancel the refund');
-    await makeStale();
-    await refreshed();
-    await refreshed();
-    expect(await words.textContent()).toContain('What has not been sent');
-    expect(await page.getByRole('dialog').count()).toBe(1);
-  });
+  releaseTest(
+    'sees the current text when a dialog opens, which does not change while it is open',
+    async () => {
+      await service.sandbox.settings({ autoSettleMs: null });
+      const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
+      const { id } = await createdRefund(service, 'braintree', { transactionId });
+      const page = await pageOf(operator, `/refunds/${id}`);
+      await page.getByText('The processor accepted it').waitFor();
+      // The text of a page that was opened before the refund was sent.
+      const makeStale = () =>
+        page.evaluate(() => {
+          const words = document.querySelector('#cancel p');
+          if (words !== null) words.textContent = 'What has not been sent is cancelled at once.';
+        });
+      const words = page.locator('#cancel p');
+      const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
+      await makeStale();
+      await words.filter({ hasText: 'Braintree has it already' }).waitFor({ state: 'attached' });
+      await press(page, 'Cancel refund');
+      await makeStale();
+      await refreshed();
+      await refreshed();
+      expect(await words.textContent()).toContain('What has not been sent');
+      expect(await page.getByRole('dialog').count()).toBe(1);
+    },
+  );
 
-  test('creates a refund with the payment and the verdict in view, and sees it complete', async () => {
+  test('creates a refund after a check of the payment and the policy, and sees it complete', async () => {
     const transactionId = await newPayment(service);
     const page = await pageOf(operator, '/refunds');
     await page.getByRole('link', { name: 'Create refund' }).first().click();
@@ -203,9 +207,9 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await page.getByRole('region', { name: 'Payment' }).getByText(transactionId).waitFor();
     expect(await page.getByText('Still refundable').count()).toBe(1);
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
-    // Twice in quick succession, as impatient people do.
+    // Two clicks must create one refund.
     await page.getByRole('button', { name: 'Refund 12.34 USD' }).dblclick();
-    await page.getByText('The refund is on record').waitFor();
+    await page.getByText('Refund created.').waitFor();
     await mark(page);
     await status(page, 'Completed');
     expect(await isMarked(page)).toBe(true);
@@ -214,7 +218,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(refund).toMatchObject({ amount: 1_234n, initiatedBy: 'dashboard', reason: 'product_defective' });
   });
 
-  test('is told at the field what is wrong, and keeps what was entered', async () => {
+  releaseTest('sees an error at its field, and keeps what was entered', async () => {
     const page = await pageOf(operator, '/refunds/new');
     await page.getByLabel('Transaction').fill(await newPayment(service));
     await page.getByLabel('Amount').fill('1000');
@@ -225,13 +229,13 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(await page.getByLabel('Amount').evaluate((input) => input === document.activeElement)).toBe(true);
   });
 
-  test('has to say why a refund is rejected', async () => {
+  releaseTest('must give a reason for a rejection', async () => {
     const refund = await refundAskedByAgent();
     const page = await pageOf(operator, `/refunds/${refund.id}`);
     await press(page, 'Reject');
     await page.getByLabel('Reason').fill('   ');
     await confirm(page, 'Reject');
-    await page.getByText('Has to be 1 to 500 printable characters.').waitFor();
+    await page.getByText('Must be 1 to 500 printable characters.').waitFor();
     await page.getByLabel('Reason').fill('Asked for twice.');
     await confirm(page, 'Reject');
     await status(page, 'Cancelled');
@@ -239,20 +243,20 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect((await rowOf(service, refund.id)).status).toBe('cancelled');
   });
 
-  test('cancels a refund that the processor still lets go', async () => {
+  releaseTest('cancels a refund that the processor can still cancel', async () => {
     // It stays open at the processor.
     await service.sandbox.settings({ autoSettleMs: null });
     const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
     const { id } = await createdRefund(service, 'braintree', { transactionId });
     const page = await pageOf(operator, `/refunds/${id}`);
-    await page.getByText('The processor accepted it').waitFor();
-    await press(page, 'Cancel the refund');
-    await confirm(page, 'Cancel the refund');
+    await page.getByText('Accepted by the processor').waitFor();
+    await press(page, 'Cancel refund');
+    await confirm(page, 'Cancel refund');
     await status(page, 'Cancelled');
     expect((await untilStatus(service, id, 'cancelled')).status).toBe('cancelled');
   });
 
-  test('finds a refund by any of its ids, and filters the others away', async () => {
+  releaseTest('finds a refund by any of its ids and by filters', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const { transactionId, externalRefundId } = await untilStatus(service, id, 'completed');
     await createdRefund(service, 'braintree');
@@ -284,7 +288,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     expect(await kept.locator('tbody tr').count()).toBe(words.length);
   });
 
-  test('takes what a list shows along as a file, and is told when all of it is there', async () => {
+  releaseTest('exports a list to a file, and sees when it is complete', async () => {
     const { transactionId, id } = await createdRefund(service, 'stripe');
     const page = await pageOf(operator, `/refunds?q=${transactionId}`);
     const [download] = await Promise.all([
@@ -299,17 +303,17 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await page.getByText('1 refund', { exact: true }).waitFor();
   });
 
-  test('invites somebody, who joins in another browser', async () => {
+  releaseTest('invites a person, who joins in another browser', async () => {
     const page = await pageOf(await addPerson(service, 'owner'), '/settings/members');
     const email = newEmail();
-    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Email address').fill(email);
     await page.getByLabel('Role', { exact: true }).selectOption('viewer');
-    await press(page, 'Make a link');
+    await press(page, 'Create invite link');
     const link = await page.locator('.secret code').textContent();
     const newcomer = await browser.open();
     await newcomer.goto(link ?? '');
-    await newcomer.getByText('You are invited as viewer').waitFor();
-    await newcomer.getByLabel('Choose a password').fill('correct horse battery');
+    await newcomer.getByText('You are invited to join as viewer').waitFor();
+    await newcomer.getByLabel('Password').fill('correct horse battery');
     await press(newcomer, 'Join Test organization');
     await newcomer.getByRole('heading', { name: 'Overview' }).waitFor();
     await newcomer.getByRole('link', { name: 'Refunds', exact: true }).click();
@@ -319,10 +323,10 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await page.getByRole('row', { name: email }).getByLabel(`Role of ${email}`).waitFor();
     const third = await browser.open();
     await third.goto(link ?? '');
-    await third.getByText('This invitation is over').waitFor();
+    await third.getByText('Invitation no longer valid').waitFor();
   });
 
-  test('does it all with the keyboard: goes to the refunds, searches, and approves', async () => {
+  releaseTest('opens, searches and approves refunds with the keyboard', async () => {
     const refund = await refundAskedByAgent();
     const page = await browser.open();
     const { keyboard } = page;
@@ -363,7 +367,7 @@ describe.skipIf(inject('chromiumPath') === null)('somebody with a browser', () =
     await status(page, 'Completed');
   });
 
-  test('signs in, searches and reads without scripts', async () => {
+  releaseTest('signs in, searches and reads without scripts', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const page = await browser.open({ javaScriptEnabled: false });
     await signInAt(page, operator);

@@ -8,19 +8,19 @@ import { waitFor } from '../support/wait-for.ts';
 describe('pages that wait for the database', () => {
   const service = useService({ workers: 0, settings: { DATABASE_POOL_SIZE: 2, DASHBOARD_POOL_SIZE: 2 } });
 
-  test('keep no refund waiting', async () => {
+  test('delay no refund', async () => {
     const { visitor } = await signInMember(service, 'viewer');
     const transactionId = await newPayment(service);
     const body = { transactionId, amount: 100, currency: 'usd', reason: 'other' };
     const created = await withClient(service.settings.DATABASE_URL, async (locker) => {
       await locker.query('BEGIN');
-      // The overview reads it, and whoever creates a refund does not.
+      // The overview reads this table, and creating a refund does not.
       await locker.query('LOCK TABLE reconciliation_run IN ACCESS EXCLUSIVE MODE');
       const pages = Array.from({ length: 8 }, () =>
         visitor.get(`/dashboard/${service.organization.id}/test`),
       );
       await waitFor('all connections of the pages to wait', async () => {
-        // Not asked in the transaction, which would see what was so when it asked first.
+        // On another connection: within the transaction the view would not change.
         const waiting = await query(
           service.settings.DATABASE_URL,
           `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
@@ -39,10 +39,10 @@ describe('pages that wait for the database', () => {
   });
 });
 
-describe('somebody who asks for more than a person would', () => {
+describe('a member who exceeds the request rate', () => {
   const service = useService({ workers: 0, settings: { RATE_LIMIT_PER_SECOND: 1_000 } });
 
-  test('is told to wait, and nobody else', async () => {
+  test('gets 429, and no other member does', async () => {
     const [hasty, other] = [await signInMember(service, 'viewer'), await signInMember(service, 'viewer')];
     const open = () => hasty.visitor.get('/dashboard/you');
     for (let round = 0; round < 10; round += 1) expect((await open()).status).toBe(200);

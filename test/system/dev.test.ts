@@ -1,20 +1,18 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settingNames } from '../../shared/platform/config.ts';
 import type { PublicRefund } from '../../shared/refunds/model/refund.ts';
-import { type DevFile, readDevFile } from '../dev/dev-file.ts';
-import { type KeptProgram, keepRunning } from '../dev/program.ts';
-import { startSandbox } from '../dev/start-sandbox.ts';
+import { type DevFile, readDevFile } from '../dev/data-dir.ts';
 import { type StartedProcess, startProcess } from '../support/processes/child-process.ts';
 import { freePort } from '../support/processes/free-port.ts';
-import { useSandbox } from '../support/processors/use-sandbox.ts';
+import { releaseTest } from '../support/release.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** The tests tell one story, each going on where the one before it ended. */
+// Each test continues where the one before it ended.
 describe('npm run dev', () => {
-  // A blank in the path, as in many home folders.
+  // With a blank in the path, as in many home folders.
   const folder = mkdtempSync(join(tmpdir(), 'refund dev-'));
   const dataDir = join(folder, 'data');
   let port: number;
@@ -24,7 +22,7 @@ describe('npm run dev', () => {
 
   const start = async () => {
     const started = startDev({ DATA_DIR: dataDir, PORT: String(port) });
-    await started.waitForOutput(/Ctrl-C stops everything/);
+    await started.waitForOutput(/Press Ctrl-C/);
     return started;
   };
   const call = (path: string, body?: object) =>
@@ -45,7 +43,7 @@ describe('npm run dev', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('writes down where everything is, for us alone to read', () => {
+  test('writes addresses, keys and process ids to dev.json, which only its owner can read', () => {
     const path = join(dataDir, 'dev.json');
     const apiUrl = `http://127.0.0.1:${port}`;
     expect(JSON.parse(readFileSync(path, 'utf8'))).toStrictEqual({
@@ -67,7 +65,7 @@ describe('npm run dev', () => {
     expect(allOf(first).every(isAlive)).toBe(true);
   });
 
-  test('is ready, and makes a refund that gets through', async () => {
+  test('completes a refund', async () => {
     expect(await (await call('/readyz')).json()).toEqual({ status: 'ok', database: 'up', queue: 'up' });
     const answer = await call('/v1/refunds', {
       transactionId: 'ch_first',
@@ -83,7 +81,7 @@ describe('npm run dev', () => {
     });
   });
 
-  test('hears from the sandbox that the money of a refund came back', async () => {
+  test('fails a refund when the sandbox sends a webhook that its money was returned', async () => {
     const body = { transactionId: 'ch_returned', amount: 700, reason: 'other' };
     const { id, externalRefundId } = await refundIn(await call('/v1/refunds', body));
     const statusOf = async () => (await refundIn(await call(`/v1/refunds/${id}`))).status;
@@ -96,19 +94,19 @@ describe('npm run dev', () => {
     await waitFor('the refund to be failed', async () => (await statusOf()) === 'failed');
   });
 
-  test('a second one on the same data, and one on the same port, say why they do not start', async () => {
+  test('says why it does not start when its data directory or its port is in use', async () => {
     const twin = startDev({ DATA_DIR: dataDir, PORT: String(await freePort()) });
     expect(await twin.exited).toEqual({ code: 1, signal: null });
     expect(twin.output()).toMatch(
-      new RegExp(`^npm run dev already runs on .* \\(process ${dev.pid}\\)\\..*\\n$`),
+      new RegExp(`^npm run dev already runs in .* \\(process ${dev.pid}\\)\\..*\\n$`),
     );
 
     const neighbour = startDev({ DATA_DIR: join(folder, 'other'), PORT: String(port) });
     expect(await neighbour.exited).toEqual({ code: 1, signal: null });
-    expect(neighbour.output()).toMatch(new RegExp(`^Port ${port} is taken by another program\\..*\\n$`));
+    expect(neighbour.output()).toMatch(new RegExp(`^Another program uses port ${port}\\..*\\n$`));
   });
 
-  test('starts again what was killed, under a process id that it writes down', async () => {
+  test('restarts killed processes and writes their new ids to dev.json', async () => {
     for (const name of ['workers', 'api', 'sandbox'] as const) {
       const [killed = -1] = [readDev(dataDir).processes[name]].flat();
       process.kill(killed, 'SIGKILL');
@@ -123,14 +121,14 @@ describe('npm run dev', () => {
     await waitFor('the service to work again', async () => (await call('/v1/refunds', again)).status === 200);
   });
 
-  test('SIGTERM leaves no process behind', async () => {
+  test('leaves no process behind at SIGTERM', async () => {
     const before = [...allOf(readDev(dataDir)), postgresOf(dataDir)];
     expect(before.every(isAlive)).toBe(true);
     expect(await dev.stop()).toEqual({ code: 0, signal: null });
     expect(before.filter(isAlive)).toEqual([]);
   });
 
-  test('the next start keeps keys and data', async () => {
+  releaseTest('keeps keys and data at its next start', async () => {
     dev = await start();
     const { processes: _, ...kept } = readDev(dataDir);
     expect(kept).toEqual({ ...kept, organizationId: first.organizationId, keys: first.keys });
@@ -139,7 +137,7 @@ describe('npm run dev', () => {
     expect([refund.id, refund.status]).toEqual([refundId, 'completed']);
   });
 
-  test('killed itself, it takes everything along, and starts again', async () => {
+  releaseTest('ends all its processes when it is killed, and starts again', async () => {
     const before = [...allOf(readDev(dataDir)), postgresOf(dataDir)];
     await dev.kill9();
     await waitFor('all of its processes to end', () => !before.some(isAlive));
@@ -148,67 +146,8 @@ describe('npm run dev', () => {
   });
 });
 
-describe('the sandbox of npm run dev', () => {
-  const { sandbox: another } = useSandbox();
-  const programs: KeptProgram[] = [];
-  const lines: string[] = [];
-  const startOn = (ports: number[]) =>
-    startSandbox({
-      // Free when they were looked at, and taken by the time the sandbox has started.
-      ports: candidates(ports),
-      launch(port) {
-        const args = ['--port', String(port)];
-        const program = { name: 'sandbox', entry: 'test/sandbox/main.ts', args, env: process.env };
-        const kept = keepRunning(
-          { ...program, showsOutput: false },
-          { say: (line) => lines.push(line), onRestart: () => {} },
-        );
-        programs.push(kept);
-        return kept;
-      },
-      signal: new AbortController().signal,
-    });
-
-  afterEach(async () => {
-    await Promise.all(programs.splice(0).map((program) => program.stop(1_000)));
-  });
-
-  test('moves on when another one has got its port, and leaves that one alone', async () => {
-    const free = await freePort();
-    const { url, program } = await startOn([another.port, free]);
-    expect(url).toBe(`http://127.0.0.1:${free}`);
-    expect(await (await fetch(`${url}/_sandbox/health`)).json()).toEqual({ ok: true, pid: program.pid() });
-    expect(programs).toHaveLength(2);
-    expect((await fetch(`${another.url}/_sandbox/health`)).status).toBe(200);
-  });
-
-  test('is not started again for ever when it gets none', async () => {
-    await expect(startOn([another.port])).rejects.toThrow('the reason stands above');
-    expect(lines.join('\n')).toContain('EADDRINUSE');
-    expect(programs.map((program) => isAlive(program.pid()))).toEqual([false]);
-  });
-});
-
-async function* candidates(ports: number[]): AsyncGenerator<number> {
-  yield* ports;
-}
-
-test('npm run demo brings a refund through at each processor, and leaves nothing behind', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'refund-demo-test-'));
-  // The loader keeps there what it has compiled, and finds what others had it compile.
-  const loaderCache = `tsx-${process.getuid?.()}`;
-  mkdirSync(join(tmpdir(), loaderCache), { recursive: true });
-  symlinkSync(join(tmpdir(), loaderCache), join(folder, loaderCache));
-  const demo = startProcess('test/dev/demo.ts', { env: { TMPDIR: folder } });
-  expect(await demo.exited, demo.output()).toEqual({ code: 0, signal: null });
-  expect(demo.output().match(/back through (stripe|braintree)/g)).toHaveLength(2);
-  expect(demo.output().match(/refund\.completed/g)).toHaveLength(2);
-  expect(readdirSync(folder)).toEqual([loaderCache]);
-  rmSync(folder, { recursive: true, force: true });
-});
-
 function startDev(env: Record<string, string>): StartedProcess {
-  // What this machine has set is not meant for the one that is tested.
+  // Without the settings of this shell.
   const unset = Object.fromEntries(settingNames.map((name) => [name, undefined]));
   return startProcess('test/dev/main.ts', { env: { ...unset, npm_lifecycle_event: undefined, ...env } });
 }
@@ -219,7 +158,7 @@ async function refundIn(answer: Response): Promise<PublicRefund> {
 
 function readDev(dataDir: string): DevFile {
   const content = readDevFile(dataDir);
-  if (content === null) throw new Error('There is no dev.json that can be read.');
+  if (content === null) throw new Error('dev.json is missing or not valid.');
   return content;
 }
 
@@ -231,7 +170,7 @@ function postgresOf(dataDir: string): number {
   return Number.parseInt(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10);
 }
 
-/** A zombie has ended, even where nobody collects it. */
+/** False for a zombie. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -4,26 +4,28 @@ import { closeDependencies, openDependencies } from '../../shared/dependencies.t
 import { openLog } from '../../shared/platform/log.ts';
 import type { QueueWorker } from '../../shared/platform/queues.ts';
 import { startWorkers } from '../../worker/start-workers.ts';
+import { allComplete, create, timed } from '../support/faults/refunds.ts';
+import { OwnPostgres } from '../support/faults/stores.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
+import { newPayment } from '../support/refunds/payments.ts';
+import { releaseTest, systemBackends } from '../support/release.ts';
 import { type ApiAnswer, startService, type TestService } from '../support/service.ts';
-import { queueBackends } from '../support/stores/backends.ts';
-import { allComplete, create, OwnPostgres, payment, timed } from '../support/stores/own-stores.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const createWaitMs = 1_000;
 
-/** The longest that a client waits for an answer while the database hangs. */
+/** The longest wait for an answer while the database hangs. */
 const frozenAnswerMs = 15_000;
 
 const async = { prefer: 'respond-async' };
 
-describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) => {
+describe.each(systemBackends)('an outage of PostgreSQL, queues on $name', (backend) => {
   let postgres: OwnPostgres;
   let service: TestService;
   let worker: QueueWorker;
 
   beforeAll(async () => {
-    postgres = await OwnPostgres.start();
+    postgres = await OwnPostgres.open();
     const settings = { CREATE_WAIT_MS: createWaitMs };
     service = await startService({ databaseUrl: postgres.url, backend, workers: 0, settings });
     worker = service.startWorker();
@@ -35,56 +37,61 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
     await postgres.remove();
   });
 
-  test('a database that is gone is told at once, and everything works when it is back', async () => {
+  test('is answered with 503 at once, and everything works when the database is back', async () => {
     await service.sandbox.settings({ latencyMs: 300 });
-    const transactionId = await payment(service, 'stripe');
+    const transactionId = await newPayment(service, { processor: 'stripe' });
     const open = await create(service, transactionId, async);
     await postgres.stop();
     await expectNotReady();
     await expectUnavailable(transactionId, open.body.data.id, 5_000);
-    await postgres.startAgain();
+    await postgres.start();
     await expectEverythingWorks();
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
     await expectKeyToBeFree(transactionId);
   });
 
-  test('a client whose verdict a hanging database holds back is answered all the same', async () => {
+  releaseTest('that begins while a client waits does not keep the answer from it', async () => {
     await service.sandbox.settings({ latencyMs: 500 });
-    const transactionId = await payment(service, 'stripe');
+    const transactionId = await newPayment(service, { processor: 'stripe' });
     const waiting = create(service, transactionId, keyOf(transactionId));
-    await waitFor('the refund to be on its way', () =>
+    await waitFor('the refund to be sent', () =>
       service.deps.db.refund.findFirst({ where: { transactionId, attempts: { some: {} } } }),
     );
     postgres.freeze();
     const { status, ms } = await waiting;
     postgres.thaw();
     expect(status).toBe(200);
-    // Reading the payment, the wait, and time to spare.
+    // Reading the payment, the wait, and a margin.
     expect(ms).toBeLessThan(500 + createWaitMs + 2_000 + 1_500);
     await allComplete(service);
   });
 
-  test('a database that hangs keeps nobody waiting for long, and 503 means that nothing was done', async () => {
-    const known = await create(service, await payment(service, 'stripe'));
-    const caught = await createInARow(24);
-    postgres.freeze();
-    const transactionId = await payment(service, 'stripe');
-    await Promise.all([
-      expectUnavailable(transactionId, known.body.data.id, frozenAnswerMs),
-      expectNotReady(),
-    ]);
-    const answers = await Promise.all(caught);
-    postgres.thaw();
-    await expectEverythingWorks();
-    for (const answer of answers) await expectTruth(answer);
-    const slowest = Math.max(...answers.map(({ ms }) => ms));
-    console.log(`PostgreSQL frozen (${backend.name}): the slowest of ${answers.length} took ${slowest} ms`);
-    await expectKeyToBeFree(transactionId);
-  });
+  releaseTest(
+    'in which the database hangs keeps no client waiting for long, and 503 means that nothing was done',
+    async () => {
+      const known = await create(service, await newPayment(service, { processor: 'stripe' }));
+      const caught = await createInARow(24);
+      postgres.freeze();
+      const transactionId = await newPayment(service, { processor: 'stripe' });
+      await Promise.all([
+        expectUnavailable(transactionId, known.body.data.id, frozenAnswerMs),
+        expectNotReady(),
+      ]);
+      const answers = await Promise.all(caught);
+      postgres.thaw();
+      await expectEverythingWorks();
+      for (const answer of answers) await expectTruth(answer);
+      const slowest = Math.max(...answers.map(({ ms }) => ms));
+      console.log(`PostgreSQL frozen (${backend.name}): the slowest of ${answers.length} took ${slowest} ms`);
+      await expectKeyToBeFree(transactionId);
+    },
+  );
 
-  /** Starts creations one after the other, so that whatever happens next meets them at different steps. */
+  /** Starts creations one after the other, so that the outage meets them at different steps. */
   async function createInARow(count: number) {
-    const payments = await Promise.all(Array.from({ length: count }, () => payment(service, 'stripe')));
+    const payments = await Promise.all(
+      Array.from({ length: count }, () => newPayment(service, { processor: 'stripe' })),
+    );
     const creating = payments.map(async (transactionId, index) => {
       await sleep(index * 4);
       const headers = index % 3 === 0 ? { ...async, 'idempotency-key': `freeze-${transactionId}` } : async;
@@ -159,7 +166,7 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
     );
     const readyMs = Math.round(performance.now() - since);
     for (const processor of ['stripe', 'braintree']) {
-      expect((await create(service, await payment(service, processor))).status).toBe(200);
+      expect((await create(service, await newPayment(service, { processor }))).status).toBe(200);
     }
     await allComplete(service);
     const completeMs = Math.round(performance.now() - since);
@@ -168,21 +175,24 @@ describe.each(queueBackends)('without PostgreSQL, queues on $name', (backend) =>
     );
   }
 
-  test('API and worker start while the database is gone, and work once it is there', async () => {
-    await worker.close();
-    const { body } = await create(service, await payment(service, 'stripe'), async);
-    await postgres.stop();
-    const deps = openDependencies(service.settings, openLog('silent', 'late'));
-    deps.queues.enqueue({ id: body.data.id, processor: 'stripe' });
-    const late = startWorkers(deps);
-    // Long enough for every part of both to have tried once.
-    await sleep(1_500);
-    await postgres.startAgain();
-    const since = performance.now();
-    await allComplete(service);
-    const ms = Math.round(performance.now() - since);
-    console.log(`PostgreSQL there at last (${backend.name}): complete after ${ms} ms`);
-    await late.close();
-    await closeDependencies(deps);
-  });
+  releaseTest(
+    'does not keep API and worker from starting, and they work once the database is there',
+    async () => {
+      await worker.close();
+      const { body } = await create(service, await newPayment(service, { processor: 'stripe' }), async);
+      await postgres.stop();
+      const deps = openDependencies(service.settings, openLog('silent', 'late'));
+      deps.queues.enqueue({ id: body.data.id, processor: 'stripe' });
+      const late = startWorkers(deps);
+      // Long enough for each of its parts to have failed once.
+      await sleep(1_500);
+      await postgres.start();
+      const since = performance.now();
+      await allComplete(service);
+      const ms = Math.round(performance.now() - since);
+      console.log(`PostgreSQL started late (${backend.name}): complete after ${ms} ms`);
+      await late.close();
+      await closeDependencies(deps);
+    },
+  );
 });

@@ -1,4 +1,3 @@
-import { formatAmount } from '../../shared/money/money.ts';
 import type { Settings } from '../../shared/platform/config.ts';
 import type { AttemptOutcome, Payment, Prisma, Refund } from '../../shared/platform/database.ts';
 import {
@@ -11,8 +10,15 @@ import type { Claim } from '../../shared/refunds/lifecycle/claim.ts';
 import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
 import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/model/backoff.ts';
 import type { RefundEventType } from '../../shared/refunds/model/event-types.ts';
+import {
+  type Flag,
+  factsOf,
+  flagOf,
+  hasOwnFlag,
+  isFlaggedForExtra,
+  isSameFlag,
+} from '../../shared/refunds/model/flags.ts';
 import { lookupConclusiveAt } from '../../shared/refunds/model/lookup-proof.ts';
-import { hasOwnFlag, isFlaggedForExtra } from '../../shared/refunds/model/refund.ts';
 
 // What follows for a refund from each answer of a processor. Pure functions.
 
@@ -136,9 +142,9 @@ export function absent(context: OutcomeContext): StepOutcome {
     const detail = { conclusiveAt: conclusiveAt.toISOString() };
     return { moves: [{ to: 'processing', type: 'lookup.inconclusive', detail }], dueInMs: missingMs };
   }
-  // An attempt whose worker died was not applied.
+  // The attempt of the killed worker was not applied.
   const attempt = { outcome: 'unavailable' } as const;
-  if (isPastDeadline(context)) return { ...givenUp('it has no such refund'), attempt };
+  if (isPastDeadline(context)) return { ...givenUp('refund not found'), attempt };
   return {
     moves: [{ to: 'processing', type: 'lookup.absent' }],
     attempt,
@@ -168,7 +174,7 @@ export function unanswered(
 export function stepFailed(context: OutcomeContext): StepOutcome {
   const failure = {
     code: 'step_failed',
-    message: 'The answer of the processor could not be recorded. See the log of the worker.',
+    message: "The processor's answer could not be recorded. See the worker log.",
   };
   switch (context.claim.step) {
     case 'send':
@@ -190,7 +196,7 @@ export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: 
     moves:
       unread.flag === undefined
         ? []
-        : [{ to: 'processing', type: 'settlement.flagged', detail: { ...failure } }],
+        : [{ to: 'processing', type: 'settlement.flagged', detail: { flag: unread.flag } }],
     dueInMs: retryPause(context, consecutiveFailures, retryAfterMs),
     consecutiveFailures,
     ...unread,
@@ -198,8 +204,8 @@ export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: 
 }
 
 /**
- * The state of a refund at the processor. A refund of another amount or currency than requested is flagged, never completed;
- * one that moved nothing has ended, whatever its amount.
+ * The outcome of reading a refund from the processor. One with another amount or currency than requested is flagged, never
+ * completed; one that moved no money has ended, with any amount.
  */
 export function stateRead(context: OutcomeContext, found: ProcessorRefund): StepOutcome {
   if (!isLive(found)) return settled(found);
@@ -227,7 +233,7 @@ export function misconfigured(
   failure: ProcessorFailure,
   more: Partial<StepOutcome> = {},
 ): StepOutcome {
-  return flagged(context, type, `The processor account cannot be used: ${failure.message}`, more);
+  return flagged(context, type, { reason: 'account_unusable', facts: { message: failure.message } }, more);
 }
 
 /** Refused credentials of a send: the attempt was the only one of unknown outcome, so none is unknown now. */
@@ -245,29 +251,29 @@ export function accountUnusable(context: OutcomeContext, message: string): StepO
 }
 
 /**
- * Flags the refund, keeps its status and retries slowly, because the cause is often fixed elsewhere. The timeline gets no
- * entry for a flag that the refund has already, or that a flag for another refund precedes, unless there is more to record.
+ * Flags the refund and keeps its status. The same flag is not noted twice, nor is one beside the flag for an extra refund,
+ * unless there is more to record. It is tried again slowly: the cause is often fixed at the processor.
  */
 export function flagged(
   { claim, settings }: OutcomeContext,
   type: RefundEventType,
-  reason: string,
+  flag: Flag,
   more: Partial<StepOutcome> = {},
 ): StepOutcome {
-  const isCovered = claim.work.flagReason === reason || isFlaggedForExtra(claim.work);
-  const isRepeated = isCovered && Object.keys(more).length === 0;
+  const isCovered = isSameFlag(flagOf(claim.work), flag) || isFlaggedForExtra(claim.work);
+  const isTold = isCovered && Object.keys(more).length === 0;
   return {
-    moves: isRepeated ? [] : [{ to: claim.refund.status, type, detail: { reason } }],
+    moves: isTold ? [] : [{ to: claim.refund.status, type, detail: { flag } }],
     ...more,
     dueInMs: settings.MISCONFIGURED_RETRY_MS,
     consecutiveFailures: claim.work.consecutiveFailures + 1,
-    ...(isRepeated ? {} : { flag: reason }),
+    ...(isTold ? {} : { flag }),
   };
 }
 
 /** The refund could not be sent before the retry deadline. */
 function givenUp(lastMessage: string): StepOutcome {
-  const message = `The processor could not be reached in time; it last said: ${lastMessage}`;
+  const message = `The processor could not be reached before the retry deadline. Last error: ${lastMessage}`;
   return failed({ code: 'processor_unavailable', message });
 }
 
@@ -278,28 +284,25 @@ function isPastDeadline({ claim, settings }: OutcomeContext): boolean {
   return claim.now.getTime() - retryingSince.getTime() >= settings.RETRY_DEADLINE_MS;
 }
 
-/** A call without an answer: the refund is flagged once that has lasted for too long. */
+/** An attempt without an answer: once this has lasted for too long, the refund is flagged. */
 function stillUnknown(
   { claim, settings }: OutcomeContext,
   failure: ProcessorFailure,
-): { retrying: true; flag?: string } {
+): { retrying: true; flag?: Flag } {
   const { retryingSince, flaggedAt } = claim.work;
-  const unansweredMs = claim.now.getTime() - (retryingSince ?? claim.now).getTime();
-  if (unansweredMs < settings.FLAG_UNKNOWN_AFTER_MS || flaggedAt !== null) return { retrying: true };
-  const problem =
-    claim.refund.externalRefundId === null
-      ? 'Its outcome at the processor is unknown'
-      : 'The processor has it and has not answered for too long';
-  return { retrying: true, flag: `${problem}; the processor last said: ${failure.message}` };
+  const troubledMs = claim.now.getTime() - (retryingSince ?? claim.now).getTime();
+  if (troubledMs < settings.FLAG_UNKNOWN_AFTER_MS || flaggedAt !== null) return { retrying: true };
+  const reason = claim.refund.externalRefundId === null ? 'outcome_unknown' : 'no_answer';
+  return { retrying: true, flag: { reason, facts: { message: failure.message } } };
 }
 
-/** How the processor's refund differs from the requested one; null when it does not. */
-export function mismatchOf(refund: Refund, found: ProcessorRefund): string | null {
+/** The flag for a refund whose amount or currency is not what was asked; null when it is. */
+function mismatchOf(refund: Refund, found: ProcessorRefund): Flag | null {
   if (found.amount === refund.amount && found.currency === refund.currency) return null;
-  return `The processor has ${formatAmount(found.amount, found.currency)} under ${found.id}, asked were ${formatAmount(refund.amount, refund.currency)}.`;
+  return { reason: 'amount_differs', facts: factsOf(refund, found) };
 }
 
-/** The payment was read. The refund goes on, unless it does not fit and has failed, so that its lease is lost. */
+/** The payment was read. The refund continues, unless it exceeds the payment and has failed, which ended its lease. */
 export function paymentStored(context: OutcomeContext, { amount }: Pick<Payment, 'amount'>): StepOutcome {
   if (amount !== null) return { moves: [], dueInMs: 0, consecutiveFailures: 0 };
   // The amount could not be stored. The pause keeps the payment from being read in a loop.

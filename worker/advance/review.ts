@@ -1,29 +1,25 @@
-import { formatAmount } from '../../shared/money/money.ts';
-import type { Database, Prisma, Refund } from '../../shared/platform/database.ts';
-import {
-  isLive,
-  type ProcessorFailure,
-  type ProcessorRefund,
-} from '../../shared/processors/contract/processor.ts';
-import { compare } from '../../shared/reconciliation/compare.ts';
-import {
-  isLetStand,
-  type NamedProblem,
-  reviewFlaggedEvent,
-} from '../../shared/refunds/decisions/named-problem.ts';
-import { wasForced } from '../../shared/refunds/decisions/person-decisions.ts';
+import type { Database, Refund } from '../../shared/platform/database.ts';
+import { isLive, type ProcessorRefund } from '../../shared/processors/contract/processor.ts';
+import { compare, type Discrepancy } from '../../shared/reconciliation/compare.ts';
+import { wasSettled } from '../../shared/refunds/lifecycle/flag.ts';
 import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
-import { hasOwnFlag, isFlaggedForExtra, referenceTo } from '../../shared/refunds/model/refund.ts';
-import type { RefundStatus } from '../../shared/refunds/model/states.ts';
-import { describe, mismatchOf, retryPause } from './outcomes.ts';
+import {
+  type Flag,
+  flagOf,
+  hasOwnFlag,
+  isFlaggedForExtra,
+  isSameFlag,
+} from '../../shared/refunds/model/flags.ts';
+import { referenceTo } from '../../shared/refunds/model/refund.ts';
+import { describe, retryPause } from './outcomes.ts';
 import type { StepContext } from './steps.ts';
 
-/** A review is not urgent: while the processor is unreachable, it is repeated after the pause of this many failures. */
+/** A review is not urgent: while the processor cannot be read, it is repeated after the pause of this many retries. */
 const retryAttempt = 6;
 
 /**
- * Reads a refund that has ended here once more, because a resync was requested. Money that came back
- * makes a completed refund failed; every other contradiction is flagged for a person, and nothing goes backwards.
+ * Reads a finished refund from the processor again after a requested resync. A completed refund that was reversed becomes
+ * failed; every other discrepancy is flagged.
  */
 export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
   const { deps, claim, processor, settings } = context;
@@ -36,12 +32,11 @@ export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
       : await processor.getRefund(refund.externalRefundId, reference, options);
   switch (answer.kind) {
     case 'found':
-      if (await isAnothers(deps.db, refund, answer.value)) return await endAbsent(context);
-      return await recordReview(context, answer.value);
+      return await judge(context, (await isAnothers(deps.db, refund, answer.value)) ? null : answer.value);
     case 'not-found':
-    // Without the payment the processor cannot have the refund under it, which contradicts nothing.
+    // Without the payment there is no refund to read, and nothing that contradicts the record.
     case 'payment-not-found':
-      return await endAbsent(context);
+      return await judge(context, null);
     case 'unavailable': {
       const dueInMs = retryPause(context, retryAttempt, answer.retryAfterMs);
       return { moves: [], dueInMs };
@@ -68,87 +63,65 @@ async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund):
   return holders > 0;
 }
 
-async function recordReview(context: StepContext, found: ProcessorRefund): Promise<StepOutcome> {
-  const { deps, claim } = context;
-  const { refund } = claim;
-  if (refund.status === 'completed') {
-    if (isLive(found)) return await endReview(context, mismatchOf(refund, found), found);
-    const insisted = await wasForced(deps.db, refund);
-    return insisted ? await endReview(context, denial(found), found) : reverse(found);
-  }
-  if (!isLive(found)) return await endReview(context, null, found);
+/** @param found what the processor has; null for nothing. */
+async function judge(context: StepContext, found: ProcessorRefund | null): Promise<StepOutcome> {
+  const { refund, work, now } = context.claim;
+  const discrepancy = compare(found, { ...refund, work }, now);
+  const outcome = await outcomeOf(context, found, discrepancy);
   // What moved there without a reservation here counts as refunded outside, once the payment is read again.
-  const outcome = await endReview(context, contradiction(refund.status, found), found);
-  return { ...outcome, isPaymentStale: true };
+  const movedUnreserved = found !== null && isLive(found) && refund.status !== 'completed';
+  return movedUnreserved ? { ...outcome, isPaymentStale: true } : outcome;
 }
 
-async function endAbsent(context: StepContext): Promise<StepOutcome> {
-  return await endReview(context, absence(context), null);
+async function outcomeOf(
+  context: StepContext,
+  found: ProcessorRefund | null,
+  discrepancy: Discrepancy | null,
+): Promise<StepOutcome> {
+  const { deps, claim } = context;
+  if (discrepancy === null) return agreed(context);
+  const { kind: reason, facts } = discrepancy;
+  if (found !== null && reason === 'reversed_there' && !(await wasForced(deps.db, claim.refund))) {
+    return reversed(found);
+  }
+  return await flagUnlessSettled(context, { reason, facts });
 }
 
-/** The money came back: the refund fails, and its amount can be refunded again. */
-function reverse(found: ProcessorRefund): StepOutcome {
-  const failure: ProcessorFailure = found.failure ?? {
+/** True when a person has completed the refund against the processor's word, so the same word does not undo that. */
+async function wasForced(db: Database, { id }: Refund): Promise<boolean> {
+  const lastMove = await db.refundEvent.findFirst({
+    where: { refundId: id, previousStatus: { not: null } },
+    orderBy: { seq: 'desc' },
+  });
+  return (lastMove?.detail as { forced?: boolean } | undefined)?.forced === true;
+}
+
+/** The processor reversed the refund: it fails, and its amount can be refunded again. */
+function reversed(found: ProcessorRefund): StepOutcome {
+  const { code, message } = found.failure ?? {
     code: 'reversed',
-    message: `The processor reports the refund as ${found.processorStatus}: the money came back.`,
+    message: `The processor reversed the refund (status: ${found.processorStatus}).`,
   };
   return {
-    moves: [{ to: 'failed', type: 'refund.failed', detail: { ...describe(found), ...failure } }],
-    change: {
-      processorStatus: found.processorStatus,
-      failureCode: failure.code,
-      failureMessage: failure.message,
-    },
+    moves: [{ to: 'failed', type: 'refund.failed', detail: { ...describe(found), code, message } }],
+    change: { processorStatus: found.processorStatus, failureCode: code, failureMessage: message },
     dueInMs: null,
     flag: null,
   };
 }
 
-/**
- * Ends a review that moves nothing.
- * @param problem what a person has to look at; null when the processor and the record agree, which ends a flag of this
- * refund's own.
- * @param found what the processor has; null for nothing.
- */
-async function endReview(
-  context: StepContext,
-  problem: string | null,
-  found: ProcessorRefund | null,
-): Promise<StepOutcome> {
-  const { deps, claim } = context;
-  const { refund, work, now } = claim;
-  const entry = (type: 'review.agreed' | 'review.flagged', detail: Prisma.InputJsonObject = {}) => ({
-    to: refund.status,
-    type,
-    detail,
-  });
-  if (problem === null && hasOwnFlag(work)) {
-    return { moves: [entry('review.agreed')], dueInMs: null, flag: null };
-  }
-  const isCovered = problem === work.flagReason || isFlaggedForExtra(work);
-  const name = problem === null || isCovered ? null : compare(found, { ...refund, work }, now);
-  if (problem === null || isCovered || (name !== null && (await isLetStand(deps.db, refund.id, name)))) {
-    return { moves: [], dueInMs: null };
-  }
-  const detail = { reason: problem, ...namedAs(name) };
-  return { moves: [entry(reviewFlaggedEvent, detail)], dueInMs: null, flag: problem };
+function agreed({ claim: { refund, work } }: StepContext): StepOutcome {
+  if (!hasOwnFlag(work)) return { moves: [], dueInMs: null };
+  return { moves: [{ to: refund.status, type: 'review.agreed' }], dueInMs: null, flag: null };
 }
 
-/** What reconciliation calls the problem, so that a decision about it holds there, too. */
-function namedAs(name: NamedProblem | null): Prisma.InputJsonObject {
-  return name === null ? {} : { kind: name.kind, externalRefundId: name.externalRefundId };
-}
-
-function absence({ claim: { refund } }: StepContext): string | null {
-  if (refund.status !== 'completed') return null;
-  return `The processor no longer knows ${refund.externalRefundId}, which had completed.`;
-}
-
-/** A person has called it completed against the processor's word, so the same word does not undo that. */
-function denial(found: ProcessorRefund): string {
-  return `A person has called it completed, and the processor has ${found.id} as ${found.processorStatus}.`;
-}
-
-function contradiction(status: RefundStatus, found: ProcessorRefund): string {
-  return `It is ${status} here, and the processor has ${found.id} as ${found.processorStatus}: ${formatAmount(found.amount, found.currency)} have moved or may yet move.`;
+async function flagUnlessSettled({ deps, claim }: StepContext, flag: Flag): Promise<StepOutcome> {
+  const { refund, work } = claim;
+  const isCovered = isSameFlag(flagOf(work), flag) || isFlaggedForExtra(work);
+  if (isCovered || (await wasSettled(deps.db, refund.id, flag))) return { moves: [], dueInMs: null };
+  return {
+    moves: [{ to: refund.status, type: 'review.flagged', detail: { flag } }],
+    dueInMs: null,
+    flag,
+  };
 }

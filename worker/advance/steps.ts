@@ -3,6 +3,7 @@ import type { Processor, ProcessorFailure } from '../../shared/processors/contra
 import { renewLease } from '../../shared/refunds/lifecycle/lease.ts';
 import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
 import { recordPayment } from '../../shared/refunds/lifecycle/record-payment.ts';
+import { factsOf } from '../../shared/refunds/model/flags.ts';
 import { referenceTo } from '../../shared/refunds/model/refund.ts';
 import {
   absent,
@@ -51,7 +52,7 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
 
 /**
  * Sends a refund that is not at the processor. The claim has recorded the attempt and its unknown outcome, so no worker sends
- * again without a lookup, whatever happens from here on.
+ * again without a lookup, even if this one is killed.
  * @param since when the claim was requested, as `performance.now()`: the deadline of the call counts from there, so that a
  * process that was suspended, and may have lost its lease, does not send.
  */
@@ -129,8 +130,8 @@ export async function checkSettlement(context: StepContext): Promise<StepOutcome
     case 'found':
       return stateRead(context, answer.value);
     case 'not-found': {
-      const reason = `The processor no longer knows ${refund.externalRefundId}, which it had accepted.`;
-      return flagged(context, 'settlement.flagged', reason);
+      const flag = { reason: 'missing_there', facts: factsOf(refund, null) } as const;
+      return flagged(context, 'settlement.flagged', flag);
     }
     case 'misconfigured':
       return misconfigured(context, 'settlement.flagged', answer.failure);

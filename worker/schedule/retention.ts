@@ -1,6 +1,6 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
 import { failuresKeptMs } from '../../shared/people/lockout.ts';
-import { scheduleActor } from '../../shared/reconciliation/schedule.ts';
+import { scheduleActor } from '../../shared/reconciliation/runs.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 

@@ -20,23 +20,22 @@ interface Owner {
 }
 
 const setHelp = `
-Credentials are JSON, from --credentials-file or from stdin. They are never given as an argument, because arguments can
-be read by every user of the machine and stay in the shell's history. They are stored encrypted and not shown again.
+Credentials are JSON, from --credentials-file or stdin. They are never an argument: every user of the machine can read
+arguments, and the shell keeps them in its history. They are stored encrypted and never shown.
 
   stripe     {"secretKey": "sk_test_...", "webhookSecret": "whsec_..."}
   braintree  {"merchantId": "...", "publicKey": "...", "privateKey": "..."}
 
-"apiBase": "http://127.0.0.1:4010" besides points either at the sandbox; without it the account is the real one's, also on
+"apiBase": "http://127.0.0.1:4010" sends requests to the sandbox. Without it they go to the real processor, also during
 npm run dev.
 
-webhookSecret is the signing secret of the webhook endpoint at Stripe, and may be left out until there is one; until then
-no webhook of the account is taken.
+webhookSecret is the signing secret of the webhook endpoint at Stripe. Without it the account accepts no webhooks.
 
-Setting an account again replaces its credentials, in every process at once, and tries again what they held up. The new
-ones have to be of the same account at the processor.
+Setting an account again replaces all of its credentials, in every process, and retries refunds that were on hold. The
+new credentials must belong to the same account at the processor.
 `;
 
-/** `account`: where an organization's money is, and the credentials for it. */
+/** `account`: the processor accounts of organizations. */
 export function addAccountCommands(program: Command): void {
   const account = program.command('account').description('set up and list processor accounts');
   account
@@ -45,7 +44,7 @@ export function addAccountCommands(program: Command): void {
     .addOption(organizationOption())
     .addOption(environmentOption())
     .addOption(processorOption())
-    .option('--credentials-file <file>', 'where the credentials are; stdin unless given')
+    .option('--credentials-file <file>', 'file with the credentials (default: stdin)')
     .addHelpText('after', setHelp)
     .addHelpText(
       'after',
@@ -78,8 +77,8 @@ async function setAccount(options: SetOptions): Promise<void> {
     const { id, resumedRefunds } = await setProcessorAccount(deps, request);
     printData(id);
     explain(`Stored the ${environment} credentials for ${processor}.`);
-    explain(`Its webhooks go to /webhooks/${processor}/${id} of the API.`);
-    if (resumedRefunds > 0) explain(`Refunds that are tried again now: ${resumedRefunds}.`);
+    explain(`Webhook path: /webhooks/${processor}/${id}`);
+    if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that were on hold.`);
   });
 }
 
@@ -87,16 +86,9 @@ async function listAccounts({ organization, json }: Owner & { json?: true }): Pr
   await withDependencies(async ({ db }) => {
     const accounts = await listProcessorAccounts(db, organization);
     if (json) return printJson(accounts);
-    if (accounts.length === 0) return explain('The organization has no processor account yet.');
+    if (accounts.length === 0) return explain('The organization has no processor accounts.');
     printTable(
-      [
-        'ID',
-        'ENVIRONMENT',
-        'PROCESSOR',
-        'CREDENTIALS SET',
-        'REFUSED BY THE PROCESSOR SINCE',
-        'THROTTLED UNTIL',
-      ],
+      ['ID', 'ENVIRONMENT', 'PROCESSOR', 'CREDENTIALS UPDATED', 'REJECTED SINCE', 'RATE LIMITED UNTIL'],
       accounts.map((account) => [
         account.id,
         account.environment,

@@ -9,12 +9,12 @@ interface Owner {
   organization: string;
 }
 
-/** `key`: with what backends call the API. */
+/** `key`: the API keys of backends. */
 export function addKeyCommands(program: Command): void {
   const key = program.command('key').description('create, list and revoke API keys');
   key
     .command('create')
-    .description('create an API key and print it, this once, alone on stdout; only its hash is kept')
+    .description('create an API key and print it once, alone on stdout; only its hash is stored')
     .addOption(organizationOption())
     .addOption(environmentOption())
     .addHelpText(
@@ -34,8 +34,8 @@ export function addKeyCommands(program: Command): void {
     .action(listKeys);
   key
     .command('revoke')
-    .description('revoke an API key, at once and for good')
-    .argument('<keyId>', 'as `key list` shows it')
+    .description('revoke an API key permanently, effective immediately')
+    .argument('<keyId>', 'as shown by `key list`')
     .addHelpText('after', examples('key revoke key_...'))
     .action(revokeKey);
 }
@@ -44,7 +44,7 @@ async function createKey(options: Owner & { environment: Environment }): Promise
   await withDependencies(async (deps, actor) => {
     const { organization: organizationId, environment } = options;
     const { id, plaintext } = await createApiKey(deps, { organizationId, environment, actor });
-    explain(`Created ${id} for the ${environment} environment. It is shown this once:`);
+    explain(`Created ${id} for the ${environment} environment. It is shown once:`);
     printData(plaintext);
   });
 }
@@ -53,7 +53,7 @@ async function listKeys({ organization, json }: Owner & { json?: true }): Promis
   await withDependencies(async ({ db }) => {
     const keys = await listApiKeys(db, organization);
     if (json) return printJson(keys);
-    if (keys.length === 0) return explain('The organization has no key yet.');
+    if (keys.length === 0) return explain('The organization has no API keys.');
     printTable(
       ['ID', 'ENVIRONMENT', 'KEY', 'CREATED BY', 'CREATED', 'LAST USED', 'REVOKED'],
       keys.map((key) => [
@@ -72,6 +72,6 @@ async function listKeys({ organization, json }: Owner & { json?: true }): Promis
 async function revokeKey(keyId: string): Promise<void> {
   await withDependencies(async (deps, actor) => {
     const { alreadyRevoked } = await revokeApiKey(deps, { keyId, actor });
-    explain(alreadyRevoked ? `${keyId} was revoked before.` : `Revoked ${keyId}: it is refused from now on.`);
+    explain(alreadyRevoked ? `${keyId} was already revoked.` : `Revoked ${keyId}.`);
   });
 }

@@ -4,19 +4,19 @@ import { examples, jsonOption } from '../console/options.ts';
 import { explain, printData, printJson, printTable } from '../console/output.ts';
 import { withDependencies } from '../console/session.ts';
 
-/** `organization`: whom everything else belongs to. */
+/** `organization`: the tenants of the installation. */
 export function addOrganizationCommands(program: Command): void {
   const organization = program.command('organization').description('create and list organizations');
   organization
     .command('create')
     .description('create an organization with the default policy, and print its id')
-    .requiredOption('--name <name>', 'what people call it')
+    .requiredOption('--name <name>', 'display name')
     .addHelpText('after', examples("organization create --name 'Acme Inc'"))
     .action(async ({ name }: { name: string }) => {
       await withDependencies(async (deps, actor) => {
         const { id } = await createOrganization(deps, { name, actor });
         printData(id);
-        explain(`Created. Next: set up a processor account and create a key for ${id}.`);
+        explain(`Created ${id}. Next: set up a processor account and create an API key.`);
       });
     });
   organization
@@ -31,7 +31,7 @@ async function listOrganizations({ json }: { json?: true }): Promise<void> {
   await withDependencies(async ({ db }) => {
     const organizations = await db.organization.findMany({ orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] });
     if (json) return printJson(organizations);
-    if (organizations.length === 0) return explain('There is no organization yet.');
+    if (organizations.length === 0) return explain('There are no organizations.');
     printTable(
       ['ID', 'NAME', 'CREATED'],
       organizations.map(({ id, name, createdAt }) => [id, name, createdAt]),

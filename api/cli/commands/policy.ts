@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { policyFileSchema } from '../../../shared/policies/policy.ts';
+import { policyFileSchema } from '../../../shared/policies/policy-file.ts';
 import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { examples, jsonOption, organizationOption } from '../console/options.ts';
 import { explain, printJson, printTable } from '../console/output.ts';
@@ -10,19 +10,19 @@ interface Owner {
   organization: string;
 }
 
-/** `policy`: what may be refunded, and when a person has to agree. */
+/** `policy`: what may be refunded, and when a refund requires approval. */
 export function addPolicyCommands(program: Command): void {
   const policy = program.command('policy').description("set and show an organization's refund policies");
   policy
     .command('set')
-    .description('replace all policies of an organization by those of a file; docs/policies.md explains it')
+    .description('replace all policies of an organization with those of a file (see docs/policies.md)')
     .addOption(organizationOption())
     .requiredOption('--file <file>', 'the policies as JSON; - for stdin')
     .addHelpText('after', examples('policy set --organization org_... --file policy.json'))
     .action(setPolicyFile);
   policy
     .command('show')
-    .description('show the policies of an organization in the order in which they are asked')
+    .description('show the policies of an organization in the order in which they are checked')
     .addOption(organizationOption())
     .addOption(jsonOption())
     .addHelpText(
@@ -44,7 +44,7 @@ async function setPolicyFile({ organization, file }: Owner & { file: string }): 
   });
 }
 
-/** As JSON it is the file that `policy set` takes. */
+/** Its JSON output is a file for `policy set`. */
 async function showPolicies({ organization, json }: Owner & { json?: true }): Promise<void> {
   await withDependencies(async ({ db }) => {
     const file = policyFileSchema.encode({ policies: await listPolicies(db, organization) });

@@ -5,7 +5,7 @@ import { type Environment, environments } from '../../../shared/platform/environ
 import { findOrganization } from '../../../shared/platform/organization.ts';
 import { processorNames } from '../../../shared/processors/registry.ts';
 import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
-import { nextWindow } from '../../../shared/reconciliation/schedule.ts';
+import { nextWindow } from '../../../shared/reconciliation/runs.ts';
 import { examples, jsonOption, organizationOption } from '../console/options.ts';
 import { explain, printJson } from '../console/output.ts';
 import { CommandError, withDependencies } from '../console/session.ts';
@@ -18,30 +18,28 @@ import {
   summaryOf,
 } from '../reports/reconciliation-report.ts';
 
-/** Exit code: the comparison was made, and it found what a person has to look at. */
-const needsPersonCode = 3;
+/** Exit code of a finished comparison that found something that needs attention. */
+const needsAttentionCode = 3;
 
 const runHelp = `
-Exit code: 0 when there is nothing for a person to do, 3 when there is, 1 when a comparison could not be brought to its
-end. Times are ISO 8601; a day alone begins at midnight UTC. Without --from it compares what the next run on schedule
-would: the last 30 days, unless RECONCILIATION_LOOKBACK_MS says otherwise. docs/reconciliation.md explains each finding.
+Exit code: 0 when nothing needs attention, 3 when something does, 1 when a comparison could not be finished. Times are
+ISO 8601; a day alone begins at midnight UTC. Without --from it compares the window of the next scheduled run: the last 30
+days, unless RECONCILIATION_LOOKBACK_MS says otherwise. docs/reconciliation.md explains each finding.
 `;
 
 /** `reconciliation`: compare the processors' refunds with ours. */
 export function addReconciliationCommands(program: Command): void {
   const reconciliation = program
     .command('reconciliation')
-    .description("compare the processors' refunds with ours, and look at what was found");
+    .description("compare the processors' refunds with ours");
   reconciliation
     .command('run')
-    .description('compare now, and show what differs')
+    .description('compare now, and show the discrepancies')
     .addOption(organizationOption())
-    .addOption(new Option('--environment <environment>', 'this one only').choices(environments))
-    .addOption(new Option('--processor <name>', 'this one only').choices(processorNames))
-    .addOption(new Option('--from <time>', 'refunds that the processor made from here').argParser(readTime))
-    .addOption(
-      new Option('--to <time>', 'until here, which is left out; now unless given').argParser(readTime),
-    )
+    .addOption(new Option('--environment <environment>', 'only this one').choices(environments))
+    .addOption(new Option('--processor <name>', 'only this one').choices(processorNames))
+    .addOption(new Option('--from <time>', 'refunds made at or after this time').argParser(readTime))
+    .addOption(new Option('--to <time>', 'refunds made before this time; default: now').argParser(readTime))
     .addOption(jsonOption())
     .addHelpText('after', runHelp)
     .addHelpText(
@@ -55,7 +53,7 @@ export function addReconciliationCommands(program: Command): void {
   reconciliation
     .command('list')
     .description('list the latest runs, newest first')
-    .option('--organization <id>', 'of this organization only')
+    .option('--organization <id>', 'only of this organization')
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -66,7 +64,7 @@ export function addReconciliationCommands(program: Command): void {
     });
   reconciliation
     .command('show')
-    .description('show a run with all that it found')
+    .description('show a run with its findings')
     .argument('<runId>')
     .addOption(jsonOption())
     .addHelpText('after', examples('reconciliation show rec_...', 'reconciliation show rec_... --json'))
@@ -99,9 +97,10 @@ async function run(options: RunOptions): Promise<void> {
       reports.push(report);
     }
     if (options.json) printJson(reports.map(reportToJson));
-    if (reports.some(({ needsPersonCount }) => needsPersonCount > 0)) process.exitCode = needsPersonCode;
+    if (reports.some(({ needsAttentionCount }) => needsAttentionCount > 0))
+      process.exitCode = needsAttentionCode;
     if (reports.some(({ run: { failure } }) => failure !== null)) {
-      throw new CommandError('Not every comparison could be brought to its end. Repeat it.');
+      throw new CommandError('Reconciliation is incomplete. Run it again.');
     }
   });
 }
@@ -129,17 +128,16 @@ async function runOne(
 ): Promise<RunReport> {
   const scheduled = await nextWindow(deps, account);
   const window = { from: options.from ?? scheduled.from, to: options.to ?? scheduled.to };
-  if (window.from >= window.to)
-    throw new CommandError('--from has to be before --to, and not in the future.');
+  if (window.from >= window.to) throw new CommandError('--from must be before --to, and not in the future.');
   const { signal } = new AbortController();
   const done = await reconcileAccount(deps, { account, window, actor, signal });
   if (done !== null) return await loadReport(deps.db, done.id);
   throw new CommandError(
-    `The ${account.environment} account at ${account.processor} is being compared already; repeat in a minute.`,
+    `The ${account.environment} ${account.processor} account is already being reconciled. Try again in a minute.`,
   );
 }
 
-/** A day, or a moment with its offset: without one, it would depend on the machine which moment is meant. */
+/** A day, or a time with its offset: without one, the time would depend on the machine. */
 function readTime(text: string): Date {
   const isComplete = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
   const time = new Date(text);

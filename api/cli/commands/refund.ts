@@ -11,16 +11,16 @@ import { listAttention } from '../reports/refund-attention.ts';
 import { loadRefund, showRefund } from '../reports/refund-report.ts';
 import { addResolutionCommands } from './refund-resolution.ts';
 
-/** `refund`: look at refunds, and decide about those that wait for a person. */
+/** `refund`: show refunds, and decide about those that need attention. */
 export function addRefundCommands(program: Command): void {
   const refund = program
     .command('refund')
-    .description('look at refunds, and decide about those that need a person');
+    .description('show refunds, and decide about those that need attention');
   addReadingCommands(refund);
   addResolutionCommands(refund);
   refund
     .command('approve')
-    .description('let a refund that waits for approval be sent')
+    .description('approve a refund that awaits approval; it is then sent')
     .argument('<refundId>')
     .addHelpText('after', examples('refund approve ref_...'))
     .action(async (refundId: string) => {
@@ -31,9 +31,9 @@ export function addRefundCommands(program: Command): void {
     });
   refund
     .command('reject')
-    .description('cancel a refund that waits for approval; it is never sent')
+    .description('reject a refund that awaits approval; it is never sent')
     .argument('<refundId>')
-    .requiredOption('--reason <text>', 'why, for its timeline and the audit log')
+    .requiredOption('--reason <text>', 'for its timeline and the audit log')
     .addHelpText('after', examples("refund reject ref_... --reason 'Bought by mistake, wants an exchange'"))
     .action(async (refundId: string, { reason }: { reason: string }) => {
       await withDependencies(async (deps, actor) => {
@@ -46,7 +46,7 @@ export function addRefundCommands(program: Command): void {
 function addReadingCommands(refund: Command): void {
   refund
     .command('show')
-    .description('show a refund, what the service knows about sending it, and its timeline')
+    .description('show a refund, its processing state and its timeline')
     .argument('<refundId>')
     .addOption(jsonOption())
     .addHelpText('after', examples('refund show ref_...', 'refund show ref_... --json'))
@@ -56,7 +56,7 @@ function addReadingCommands(refund: Command): void {
   refund
     .command('attention')
     .description(
-      'list what needs a person: flagged refunds, those that wait for approval, and refused accounts',
+      'list what needs attention: flagged refunds, refunds awaiting approval, and refused accounts',
     )
     .option('--organization <id>', 'of this organization only')
     .addOption(jsonOption())
@@ -69,7 +69,7 @@ function addReadingCommands(refund: Command): void {
 function reportDecision({ kind, refund }: DecisionOutcome, done: string, consequence: string): void {
   if (kind === 'not-pending') {
     throw new CommandError(
-      `${refund.id} does not wait for approval: its status is ${refund.status}. Nothing was changed.`,
+      `${refund.id} is not awaiting approval: its status is ${refund.status}. Nothing was changed.`,
     );
   }
   explain(`${done} ${refund.id}: ${consequence}.`);

@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
-import { findMember, listMembers } from '../../../shared/people/find-members.ts';
 import { needsFirstOwner, setupCode } from '../../../shared/people/first-owner.ts';
 import { invite } from '../../../shared/people/invitations.ts';
-import { removeMember } from '../../../shared/people/members.ts';
-import { resetPassword } from '../../../shared/people/password-change.ts';
+import { findMember, listMembers, removeMember } from '../../../shared/people/members.ts';
+import { resetPassword } from '../../../shared/people/passwords.ts';
 import { roles } from '../../../shared/people/roles.ts';
 import { createUser, hasUser } from '../../../shared/people/users.ts';
 import type { Role } from '../../../shared/platform/database.ts';
@@ -26,13 +25,13 @@ interface PasswordSource {
 }
 
 const passwordHelp = `
-The password is made up and printed, this once, alone on stdout; or read from stdin with --password-stdin. It is never an
-argument, because arguments can be read by every user of the machine and stay in the shell's history.
+A password is generated and printed once, alone on stdout, or read from stdin with --password-stdin. It is never an
+argument: every user of the machine can read arguments, and the shell keeps them in its history.
 `;
 
-/** `user`: the people who use the dashboard. */
+/** `user`: the users of the dashboard. */
 export function addUserCommands(program: Command): void {
-  const user = program.command('user').description('list, add and remove people who use the dashboard');
+  const user = program.command('user').description('manage users of the dashboard');
   user
     .command('list')
     .description('list the members of an organization')
@@ -42,7 +41,7 @@ export function addUserCommands(program: Command): void {
     .action(listUsers);
   user
     .command('add')
-    .description('make a new person a member of an organization; for who has a user already, an invitation')
+    .description('create a user as a member of an organization; invites an existing user instead')
     .addOption(organizationOption())
     .addOption(emailOption())
     .addOption(roleOption())
@@ -52,7 +51,7 @@ export function addUserCommands(program: Command): void {
     .action(addUser);
   user
     .command('reset-password')
-    .description('give a member a new password, end all sessions of that person and any lock')
+    .description('set a new password, end all sessions of the user and clear lockouts')
     .addOption(organizationOption())
     .addOption(emailOption())
     .addOption(passwordOption())
@@ -61,28 +60,28 @@ export function addUserCommands(program: Command): void {
     .action(resetUser);
   user
     .command('remove')
-    .description('take a person out of an organization; its last owner stays')
+    .description('remove a member from an organization, except its last owner')
     .addOption(organizationOption())
     .addOption(emailOption())
     .addHelpText('after', examples('user remove --organization org_... --email ada@example.com'))
     .action(removeUser);
   user
     .command('set-up-code')
-    .description('print the code that makes the first owner at /dashboard/set-up')
+    .description('print the code for creating the first owner at /dashboard/set-up')
     .addHelpText('after', examples('user set-up-code'))
     .action(printSetUpCode);
 }
 
 function emailOption(): Option {
-  return new Option('--email <address>', 'what the person signs in with').makeOptionMandatory();
+  return new Option('--email <address>', 'email address of the user').makeOptionMandatory();
 }
 
 function roleOption(): Option {
-  return new Option('--role <role>', 'what the person may do').choices(roles).makeOptionMandatory();
+  return new Option('--role <role>', 'role in the organization').choices(roles).makeOptionMandatory();
 }
 
 function passwordOption(): Option {
-  return new Option('--password-stdin', 'read the password from stdin instead of making one up');
+  return new Option('--password-stdin', 'read the password from stdin instead of generating one');
 }
 
 async function listUsers({ organization, json }: Owner & { json?: true }): Promise<void> {
@@ -90,9 +89,9 @@ async function listUsers({ organization, json }: Owner & { json?: true }): Promi
     await findOrganization(db, organization);
     const members = await listMembers(db, organization);
     if (json) return printJson(members);
-    if (members.length === 0) return explain('The organization has no member yet.');
+    if (members.length === 0) return explain('The organization has no members.');
     printTable(
-      ['ID', 'E-MAIL', 'ROLE', 'SINCE'],
+      ['ID', 'EMAIL', 'ROLE', 'SINCE'],
       members.map(({ userId, email, role, since }) => [userId, email, role, since]),
     );
   });
@@ -105,7 +104,7 @@ async function addUser(options: Person & PasswordSource & { role: Role }): Promi
       const acting = { administration: actor };
       const { token, expiresAt } = await invite(deps, { organizationId, acting, email, role });
       explain(
-        `${email} has a user already, made by whoever signed up with that address. Pass this link on to the person you mean, below the address of your dashboard; who is signed in as ${email} accepts it and becomes ${role}. It is shown this once, and open until ${expiresAt.toISOString()}:`,
+        `${email} already has a user; addresses are not verified. Append this path to your dashboard's address and send it to the person, who accepts it when signed in as ${email} and becomes ${role}. It is shown once and expires ${expiresAt.toISOString()}:`,
       );
       return printData(`/dashboard/invitation/${token}`);
     }
@@ -120,8 +119,9 @@ async function resetUser(options: Person & PasswordSource): Promise<void> {
   const { organization: organizationId, email } = options;
   await withDependencies(async (deps, actor) => {
     const { password, isNew } = await choosePassword(options);
-    const id = await resetPassword(deps, { organizationId, email, password, actor });
-    explain(`The password of ${id} is a new one, and all sessions have ended.`);
+    const member = await findMember(deps.db, organizationId, email);
+    await resetPassword(deps, { user: member, password, actor });
+    explain(`Reset the password of ${member.userId} and ended all sessions.`);
     if (isNew) printNewPassword(password);
   });
 }
@@ -129,7 +129,7 @@ async function resetUser(options: Person & PasswordSource): Promise<void> {
 async function printSetUpCode(): Promise<void> {
   await withDependencies(async ({ db, settings }) => {
     if (!(await needsFirstOwner(db)))
-      return explain('There is a user already, so that the code is of no use.');
+      return explain('The installation already has a user; the code is no longer valid.');
     printData(setupCode(settings.ENCRYPTION_KEY));
   });
 }
@@ -143,6 +143,6 @@ async function removeUser({ organization: organizationId, email }: Person): Prom
 }
 
 function printNewPassword(password: string): void {
-  explain('The password is shown this once:');
+  explain('Password, shown once:');
   printData(password);
 }

@@ -1,4 +1,4 @@
-/** Writes data: what another program may read. Everything else is told on stderr. */
+/** Writes data to stdout, for other programs. Everything else goes to stderr. */
 export function printData(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -8,12 +8,12 @@ export function printJson(value: unknown): void {
   printData(JSON.stringify(value, null, 2));
 }
 
-/** Tells the person at the terminal what was done, or what to do. */
+/** Writes a message for the person at the terminal to stderr. */
 export function explain(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** What a cell of a table may hold; null is shown as a dash. */
+/** The value of a table cell; null is shown as a dash. */
 export type Cell = string | number | Date | null;
 
 /** Writes rows under their headings, aligned, one line each. */
@@ -36,7 +36,7 @@ export function printFields(fields: readonly (readonly [name: string, value: Cel
   for (const [name, value] of fields) printData(`${name.padEnd(width)}  ${showCell(value)}`);
 }
 
-/** Names and processors' messages come from outside: nothing in them may steer the terminal. */
+/** Replaces control characters: names and processor messages are untrusted. */
 function showCell(cell: Cell): string {
   if (cell === null) return '-';
   const text = cell instanceof Date ? cell.toISOString() : String(cell);

@@ -5,7 +5,7 @@ import { explain } from './output.ts';
 /** 120 random bits, as twenty letters, digits, dashes and underscores. */
 const newPasswordBytes = 15;
 
-/** The password of a command: the first line of stdin where that is asked for, else a new one. */
+/** The password for a command: the first line of stdin with `--password-stdin`, otherwise a new random one. */
 export async function choosePassword({
   passwordStdin,
 }: {

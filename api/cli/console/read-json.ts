@@ -5,10 +5,10 @@ import { explain } from './output.ts';
 import { CommandError } from './session.ts';
 
 /**
- * Reads JSON from a file, or from stdin when there is none or it is `-`. Nothing of the content ever is part of an
- * error, because it may be a secret.
- * @param what is read, for messages: `credentials`.
- * @throws CommandError when it cannot be read or is not strict JSON.
+ * Reads JSON from a file, or from stdin if the file is missing or `-`. Errors never quote the content, which may be a
+ * secret.
+ * @param what the name of the content in messages, such as `credentials`.
+ * @throws CommandError if the file cannot be read or is not strict JSON.
  */
 export async function readJson(file: string | undefined, what: string): Promise<unknown> {
   const source = file === undefined || file === '-' ? 'stdin' : file;

@@ -14,19 +14,19 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** How long the end of a command waits for connections to close; one to a store that is gone may never do so. */
+/** How long a command waits for connections to close. A connection to an unreachable store may never close. */
 const closingTimeoutMs = 3_000;
 
 /**
  * Connects a command to the service's database, and disconnects it again so that the process ends.
- * @param work gets the name that goes into timelines and the audit log: the user of this machine.
+ * @param work receives the actor for timelines and the audit log, named after the user of this machine.
  * @throws ConfigError when DATABASE_URL or ENCRYPTION_KEY is missing.
  */
 export async function withDependencies(
   work: (deps: Dependencies, actor: string) => Promise<void>,
 ): Promise<void> {
   const settings = loadServiceSettings();
-  // What goes wrong is told by the command itself; a queue that is gone is made up for by the sweep.
+  // Silent, because the command reports errors itself and the sweep makes up for an unreachable queue.
   const deps = openDependencies({ ...settings, DATABASE_POOL_SIZE: 2 }, openLog('silent', 'admin'));
   try {
     await untilClockStarted(deps);
@@ -36,7 +36,7 @@ export async function withDependencies(
   }
 }
 
-/** A container may run under a number that has no name. */
+/** A container may run under a user id without a name. */
 function userName(): string {
   try {
     return userInfo().username;

@@ -5,7 +5,10 @@ import type {
   ReconciliationRun,
 } from '../../../shared/platform/database.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
-import { needsPerson } from '../../../shared/reconciliation/act.ts';
+import { processorKind } from '../../../shared/processors/registry.ts';
+import { needsAttention } from '../../../shared/reconciliation/findings.ts';
+import { wordsFor } from '../../../shared/refunds/model/flag-wording.ts';
+import type { Facts, FindingKind } from '../../../shared/refunds/model/flags.ts';
 import { explain, printData, printFields, printJson, printTable } from '../console/output.ts';
 import { CommandError } from '../console/session.ts';
 
@@ -16,7 +19,7 @@ export interface RunReport {
   run: ReconciliationRun;
   account: Account;
   findings: ReconciliationFinding[];
-  needsPersonCount: number;
+  needsAttentionCount: number;
 }
 
 /** Runs that a list shows. */
@@ -30,7 +33,7 @@ const withReport = {
 /** @throws CommandError for an unknown id. */
 export async function loadReport(db: Database, id: string): Promise<RunReport> {
   const row = await db.reconciliationRun.findUnique({ where: { id }, include: withReport });
-  if (row === null) throw new CommandError(`No such run: ${id}`);
+  if (row === null) throw new CommandError(`Run not found: ${id}`);
   return reportOf(row);
 }
 
@@ -52,7 +55,7 @@ export async function listRuns(
     return printJson(
       reports.map(({ findings, ...report }) => ({ ...runToJson(report), findingCount: findings.length })),
     );
-  if (reports.length === 0) return explain('Nothing has been compared yet.');
+  if (reports.length === 0) return explain('No runs yet.');
   printTable(
     ['ID', 'ORGANIZATION', 'ENVIRONMENT', 'PROCESSOR', 'FROM', 'TO', 'BY', 'STARTED', 'COMPARED', 'RESULT'],
     reports.map((report) => [
@@ -70,7 +73,7 @@ export async function listRuns(
   );
 }
 
-/** Prints a run and, below it, its findings; those for a person come first. */
+/** Prints a run and its findings; those that need attention come first. */
 export function printReport(report: RunReport): void {
   const { run, account, findings } = report;
   printFields([
@@ -88,15 +91,15 @@ export function printReport(report: RunReport): void {
   ]);
   printData('');
   if (findings.length === 0) return;
-  const [forPerson, others] = [findings.filter(needsPerson), findings.filter((each) => !needsPerson(each))];
+  const sorted = findings.toSorted((a, b) => Number(needsAttention(b)) - Number(needsAttention(a)));
   printTable(
-    ['FINDING', 'DONE', 'REFUND', 'PERSON', 'WHAT'],
-    [...forPerson, ...others].map((finding) => [
+    ['FINDING', 'ACTION', 'REFUND', 'ATTENTION', 'SUMMARY'],
+    sorted.map((finding) => [
       finding.kind,
       finding.action,
       finding.refundId,
-      needsPerson(finding) ? 'yes' : 'no',
-      finding.message,
+      needsAttention(finding) ? 'yes' : 'no',
+      summaryOfFinding(finding, account),
     ]),
   );
   printData('');
@@ -106,29 +109,40 @@ export function printReport(report: RunReport): void {
 export function reportToJson({ findings, ...report }: RunReport) {
   return {
     ...runToJson(report),
-    findings: findings.map(({ runId: _, ...finding }) => ({ ...finding, needsPerson: needsPerson(finding) })),
+    findings: findings.map(({ runId: _, ...finding }) => ({
+      ...finding,
+      summary: summaryOfFinding(finding, report.account),
+      needsAttention: needsAttention(finding),
+    })),
   };
 }
 
-/** The run in one line, for the person at the terminal. */
+function summaryOfFinding(
+  { kind, facts }: Pick<ReconciliationFinding, 'kind' | 'facts'>,
+  { processor }: Account,
+): string {
+  return wordsFor(kind as FindingKind, facts as Facts, processorKind(processor).displayName).summary;
+}
+
+/** The run in one line. */
 export function summaryOf(report: RunReport): string {
   const { account, run } = report;
   return `${account.environment} ${account.processor}: ${run.comparedCount} refunds compared; ${resultOf(report)}.`;
 }
 
-function runToJson({ run, account, needsPersonCount }: Omit<RunReport, 'findings'>) {
+function runToJson({ run, account, needsAttentionCount }: Omit<RunReport, 'findings'>) {
   const { claimedUntil: _, ...fields } = run;
-  return { ...fields, account, needsPersonCount };
+  return { ...fields, account, needsAttentionCount };
 }
 
-function resultOf({ run, findings, needsPersonCount }: RunReport): string {
+function resultOf({ run, findings, needsAttentionCount }: RunReport): string {
   if (run.failure !== null) return `not finished: ${run.failure}`;
   if (run.finishedAt === null) return 'under way';
-  if (findings.length === 0) return 'in agreement';
-  const found = findings.length === 1 ? 'one finding' : `${findings.length} findings`;
-  return needsPersonCount === 0
-    ? `${found}, none for a person`
-    : `${found}, ${needsPersonCount} for a person`;
+  if (findings.length === 0) return 'no discrepancies';
+  const found = findings.length === 1 ? '1 finding' : `${findings.length} findings`;
+  return needsAttentionCount === 0
+    ? `${found}, none needs attention`
+    : `${found}, ${needsAttentionCount} ${needsAttentionCount === 1 ? 'needs' : 'need'} attention`;
 }
 
 function reportOf({
@@ -136,5 +150,5 @@ function reportOf({
   findings,
   ...run
 }: ReconciliationRun & { account: Account; findings: ReconciliationFinding[] }): RunReport {
-  return { run, account, findings, needsPersonCount: findings.filter(needsPerson).length };
+  return { run, account, findings, needsAttentionCount: findings.filter(needsAttention).length };
 }

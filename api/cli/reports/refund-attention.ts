@@ -1,48 +1,60 @@
 import {
-  findAwaitingApproval,
-  findFlagged,
+  findRefundsNeedingAttention,
   findRefusedAccounts,
-  type WaitingRefund,
-} from '../../../shared/insights/needs-person.ts';
+} from '../../../shared/insights/needs-attention.ts';
 import { formatAmount } from '../../../shared/money/money.ts';
 import type { Database } from '../../../shared/platform/database.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
 import type { AccountSummary } from '../../../shared/processors/accounts/manage-accounts.ts';
-import {
-  isFlaggedForExtra,
-  type RefundWithWork,
-  toPublicRefund,
-} from '../../../shared/refunds/model/refund.ts';
+import { processorKind } from '../../../shared/processors/registry.ts';
+import { wordsFor } from '../../../shared/refunds/model/flag-wording.ts';
+import { type Flag, flagOf } from '../../../shared/refunds/model/flags.ts';
+import { type RefundWithWork, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { isTerminal } from '../../../shared/refunds/model/states.ts';
 import { explain, printData, printJson, printTable } from '../console/output.ts';
 
-/** What does not go on, or not well, without a person; the oldest first, each with the command to go on with. */
+/** What needs attention, the oldest first, each with the command to continue with. */
 export interface Attention {
   /** Accounts whose credentials their processor refuses. */
   accounts: { account: AccountSummary; next: string }[];
-  refunds: (WaitingRefund & { next: string })[];
+  refunds: AttentionItem[];
+}
+
+interface AttentionItem {
+  refund: RefundWithWork;
+  since: Date;
+  /** Null for a refund that awaits approval and is not flagged. */
+  flag: Flag | null;
+  why: string;
+  next: string;
 }
 
 /** @throws ServiceError not_found for an organization that does not exist. */
 export async function readAttention(db: Database, organizationId: string | undefined): Promise<Attention> {
   if (organizationId !== undefined) await findOrganization(db, organizationId);
-  const owner = organizationId === undefined ? {} : { organizationId };
-  const [accounts, approvals, flagged] = await Promise.all([
-    findRefusedAccounts(db, owner),
-    findAwaitingApproval(db, owner),
-    findFlagged(db, owner),
+  const scope = organizationId === undefined ? {} : { organizationId };
+  const [accounts, refunds] = await Promise.all([
+    findRefusedAccounts(db, scope),
+    findRefundsNeedingAttention(db, scope),
   ]);
   const refused = new Set(accounts.map(placeOf));
   return {
     accounts: accounts.map((account) => ({ account, next: setCommand(account) })),
-    refunds: oldestFirst([...approvals, ...flagged]).map((waiting) => ({
-      ...waiting,
-      next: nextCommand(waiting.refund, refused.has(placeOf(waiting.refund))),
-    })),
+    refunds: refunds.map((refund) => itemOf(refund, refused.has(placeOf(refund)))),
   };
 }
 
-/** Shows what needs a person, accounts first, because mending one may mend its refunds. */
+function itemOf(refund: RefundWithWork, isRefused: boolean): AttentionItem {
+  const flag = flagOf(refund.work);
+  const why =
+    flag === null
+      ? 'Awaiting approval.'
+      : wordsFor(flag.reason, flag.facts, processorKind(refund.processor).displayName).summary;
+  const since = refund.work?.flaggedAt ?? refund.createdAt;
+  return { refund, since, flag, why, next: nextCommand(refund, flag, isRefused) };
+}
+
+/** Shows what needs attention, accounts first: fixing one may be enough for its refunds. */
 export async function listAttention(
   db: Database,
   organizationId: string | undefined,
@@ -60,7 +72,7 @@ export async function listAttention(
   if (accounts.length > 0) printAccounts(accounts);
   if (accounts.length > 0 && refunds.length > 0) printData('');
   if (refunds.length > 0) printRefunds(refunds);
-  if (accounts.length + refunds.length === 0) explain('Nothing needs a person.');
+  if (accounts.length + refunds.length === 0) explain('Nothing needs attention.');
 }
 
 function printAccounts(accounts: Attention['accounts']): void {
@@ -77,7 +89,7 @@ function printAccounts(accounts: Attention['accounts']): void {
   );
 }
 
-function printRefunds(refunds: Attention['refunds']): void {
+function printRefunds(refunds: readonly AttentionItem[]): void {
   printTable(
     ['ID', 'ORGANIZATION', 'ENVIRONMENT', 'STATUS', 'AMOUNT', 'PROCESSOR', 'SINCE', 'WHY', 'NEXT'],
     refunds.map(({ refund, since, why, next }) => [
@@ -94,30 +106,22 @@ function printRefunds(refunds: Attention['refunds']): void {
   );
 }
 
-/** By their creation, each once: one that waits for approval may be flagged as well. */
-function oldestFirst(waiting: readonly WaitingRefund[]): WaitingRefund[] {
-  const once = new Map(waiting.map((item) => [item.refund.id, item]));
-  return [...once.values()].sort(
-    ({ refund: a }, { refund: b }) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1),
-  );
-}
-
 type Place = Pick<AccountSummary, 'organizationId' | 'environment' | 'processor'>;
 
 function placeOf({ organizationId, environment, processor }: Place): string {
   return `${organizationId}/${environment}/${processor}`;
 }
 
-/**
- * What to do about a refund, `...` being for the person to fill in; the cause comes before the refund itself, because mending
- * it may be enough.
- */
-function nextCommand(refund: RefundWithWork, isRefused: boolean): string {
-  const { id, status } = refund;
-  const isExtra = isFlaggedForExtra(refund.work);
+/** The command to continue with; `...` is to be filled in. Fixing a refused account comes first, as it may be enough. */
+function nextCommand(
+  { id, status, ...refund }: RefundWithWork,
+  flag: Flag | null,
+  isRefused: boolean,
+): string {
+  const isExtra = flag?.reason === 'extra_refund';
   if (status === 'pending') return isExtra ? `refund reject ${id} --reason '...'` : `refund approve ${id}`;
   if (isRefused && !isExtra) return setCommand(refund);
-  const decision = isExtra || isTerminal(status) ? '--keep' : '--as ...';
+  const decision = isExtra || isTerminal(status) ? '--dismiss' : '--as ...';
   return `refund resolve ${id} ${decision} --reason '...'`;
 }
 

@@ -1,5 +1,8 @@
 import { formatAmount } from '../../../shared/money/money.ts';
 import type { Database, Prisma, RefundEvent } from '../../../shared/platform/database.ts';
+import { processorKind } from '../../../shared/processors/registry.ts';
+import { wordsFor } from '../../../shared/refunds/model/flag-wording.ts';
+import { flagOf } from '../../../shared/refunds/model/flags.ts';
 import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { type Cell, printData, printFields, printJson, printTable } from '../console/output.ts';
 import { CommandError } from '../console/session.ts';
@@ -13,11 +16,11 @@ export async function loadRefund(db: Database, id: string): Promise<RefundInFull
     where: { id },
     include: { work: true, attempts: { orderBy: { number: 'desc' } } },
   });
-  if (refund === null) throw new CommandError(`No such refund: ${id}`);
+  if (refund === null) throw new CommandError(`Refund not found: ${id}`);
   return refund;
 }
 
-/** Shows all there is to know of a refund: its public fields, how far sending it has come, and its timeline. */
+/** Shows a refund's public fields, its processing state and its timeline. */
 export async function showRefund(db: Database, id: string, json: boolean): Promise<void> {
   const refund = await loadRefund(db, id);
   const events = await db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } });
@@ -35,9 +38,10 @@ export async function showRefund(db: Database, id: string, json: boolean): Promi
   printTable(['TIME', 'EVENT', 'STATUS', 'ACTOR', 'DETAIL'], events.map(toRow));
 }
 
-/** What the service keeps for itself; a refund that does not move shows here why. */
+/** The internal state: why a refund does not move. */
 function stateOf(refund: RefundInFull): Record<string, Cell> {
   const [lastAttempt] = refund.attempts;
+  const flag = flagOf(refund.work);
   return {
     environment: refund.environment,
     apiKeyId: refund.apiKeyId,
@@ -53,7 +57,11 @@ function stateOf(refund: RefundInFull): Record<string, Cell> {
     failureCode: refund.failureCode,
     failureMessage: refund.failureMessage,
     flaggedAt: refund.work?.flaggedAt ?? null,
-    flagReason: refund.work?.flagReason ?? null,
+    flag:
+      flag === null
+        ? null
+        : wordsFor(flag.reason, flag.facts, processorKind(refund.processor).displayName).summary,
+    flagReason: flag?.reason ?? null,
   };
 }
 

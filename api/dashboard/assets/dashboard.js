@@ -1,6 +1,6 @@
-// What a page cannot do by HTML alone. Without it everything still works, with less comfort.
+// Enhancements. Every page also works without this script.
 
-/** Says in a few words how long ago a moment is. */
+/** Formats a time relative to now. */
 function timeAgo(moment) {
   const seconds = Math.round((moment - Date.now()) / 1000);
   const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
@@ -29,8 +29,7 @@ setInterval(refreshTimes, 15_000);
 document.addEventListener('htmx:after:swap', refreshTimes);
 refreshTimes();
 
-// Copies what stands in front of the button, and says so where a screen reader hears it. Over plain HTTP a page may not
-// copy; the text is selected then, for the person to copy it.
+// Copy buttons. Over plain HTTP browsers refuse to copy; the text before the button is selected instead.
 const copyTimers = new WeakMap();
 document.addEventListener('click', async ({ target }) => {
   const button = target instanceof Element ? target.closest('button[data-copy]') : null;
@@ -43,7 +42,7 @@ document.addEventListener('click', async ({ target }) => {
     status.textContent = 'Copied';
   } catch {
     getSelection().selectAllChildren(shown);
-    status.textContent = 'Selected: copy it by hand';
+    status.textContent = 'Selected. Press Ctrl+C to copy.';
     shownForMs = 6000;
   }
   clearTimeout(copyTimers.get(button));
@@ -55,13 +54,13 @@ document.addEventListener('click', async ({ target }) => {
   );
 });
 
-// A dialog that came back to be mended is above the page again, as it was when it was sent.
+// A dialog that the server opened to show an error becomes modal again.
 for (const dialog of document.querySelectorAll('dialog[open]')) {
   dialog.close();
   dialog.showModal();
 }
 
-// A menu closes when something else is clicked, or with Escape.
+// Menus close on an outside click or Escape.
 function closeMenus(except) {
   for (const menu of document.querySelectorAll('details.menu[open]')) {
     if (!menu.contains(except)) menu.open = false;
@@ -72,21 +71,20 @@ document.addEventListener('keydown', ({ key }) => {
   if (key === 'Escape') closeMenus(null);
 });
 
-// A form that was sent is not sent again by a second click; the server would refuse it, and that would look like a fault.
+// Ignore a second click on a submit button; the server would refuse the form as a duplicate.
 document.addEventListener('submit', ({ target, submitter }) => {
   if (target.method !== 'post' || target.hasAttribute('hx-post')) return;
   setTimeout(() => {
     if (submitter !== null) submitter.disabled = true;
   });
 });
-// Coming back to a page that the browser has kept makes it usable again.
+// Re-enable the buttons when the browser restores the page from its cache.
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted) return;
-  for (const button of document.querySelectorAll('button[disabled]:not([data-disabled])'))
-    button.disabled = false;
+  for (const button of document.querySelectorAll('button[disabled]')) button.disabled = false;
 });
 
-// Keys for people who come here every day: / searches, g and a letter goes to a page.
+// Keyboard shortcuts: / focuses the search, g and a letter opens a page.
 let isGoing = false;
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,9 +1,9 @@
 export interface ShareBarProps {
-  /** Colored by the style sheet; shares from 0 to 1, of one whole. The numbers have to stand beside the picture in words. */
+  /** Shares from 0 to 1, colored by the style sheet. Screen readers skip the bar: show the numbers beside it. */
   parts: readonly { name: string; share: number }[];
 }
 
-/** One bar that is divided as a whole is, drawn here: the browser gets a finished picture. */
+/** A bar divided into shares, as SVG. */
 export function ShareBar({ parts }: ShareBarProps) {
   const starts = parts.map((_, index) => parts.slice(0, index).reduce((sum, { share }) => sum + share, 0));
   return (

@@ -2,26 +2,26 @@ import { scaleBand, scaleLinear } from 'd3-scale';
 import { stack } from 'd3-shape';
 import { Table } from '../layout/table.tsx';
 
-/** One bar: a day, with a number for each series. */
+/** A bar, such as a day, with a number for each series. */
 export interface Bar {
-  /** Shown below, for a few of the bars. */
+  /** Shown below a few of the bars. */
   label: string;
   values: Readonly<Record<string, number>>;
 }
 
 export interface StackedBarsProps {
-  /** What the picture shows, for people who hear the page. */
+  /** For screen readers. */
   title: string;
   bars: readonly Bar[];
-  /** From the bottom to the top; each is colored by the style sheet. */
+  /** From bottom to top, colored by the style sheet. */
   series: readonly { name: string; label: string }[];
-  /** A value in words. */
+  /** Formats a value. */
   format: (value: number) => string;
-  /** The same in few characters, for beside the picture; like `format` unless given. */
+  /** Formats a value for the axis; `format` by default. */
   formatShort?: (value: number) => string;
-  /** What the bars stand for, as the head of their column: `Day`. */
+  /** The column title of the bars in the table: `Day`. */
   unit: string;
-  /** A narrow picture is for half of a page, and labels each of its few bars. */
+  /** For half of the page width and few bars, each with its label. */
   isNarrow?: boolean;
 }
 
@@ -30,7 +30,7 @@ const narrow = { ...wide, width: 400, height: 180 };
 const ticksWanted = 4;
 const labelsWanted = 8;
 
-/** Bars of several series on top of each other, drawn here: the browser gets a finished picture. */
+/** Stacked bars of several series, as SVG with a table of the numbers. */
 export function StackedBars(props: StackedBarsProps) {
   const { title, bars, series, format, formatShort = format, isNarrow = false } = props;
   const size = isNarrow ? narrow : wide;
@@ -47,7 +47,7 @@ export function StackedBars(props: StackedBarsProps) {
   const isWhole = bars.every(({ values }) => Object.values(values).every(Number.isInteger));
   return (
     <figure class="stack-tight">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone it scrolls, and keys can scroll only what can have the focus. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone, and keys scroll only what has the focus. */}
       <section class="chart-scroll" data-narrow={isNarrow} aria-label={title} tabIndex={0}>
         <svg class="chart" viewBox={`0 0 ${size.width} ${size.height}`} aria-hidden="true">
           {y
@@ -84,7 +84,7 @@ export function StackedBars(props: StackedBarsProps) {
           ))}
           {bars.map((bar, index) => (
             <g key={bar.label}>
-              {/* Invisible, as high as the picture: the words show wherever the bar is pointed at. */}
+              {/* Invisible and as high as the chart, so that the tooltip shows above low bars too. */}
               <rect
                 x={x(bar.label)}
                 y={size.top}
@@ -113,11 +113,11 @@ export function StackedBars(props: StackedBarsProps) {
   );
 }
 
-/** The numbers of the picture, for whoever cannot see it or wants to take them along; those without any are left out. */
+/** The numbers of the chart, without empty bars. */
 function AsTable({ title, bars, series, format, unit }: StackedBarsProps) {
   return (
     <details class="more">
-      <summary class="small muted">In numbers</summary>
+      <summary class="small muted">Show as table</summary>
       <div class="table-scroll">
         <Table
           caption={title}
@@ -137,7 +137,6 @@ function AsTable({ title, bars, series, format, unit }: StackedBarsProps) {
   );
 }
 
-/** The colors of the series in words. */
 function Legend({ series }: Pick<StackedBarsProps, 'series'>) {
   return (
     <ul class="legend">
@@ -161,5 +160,5 @@ function wordsOf(bar: Bar, series: StackedBarsProps['series'], format: StackedBa
   const parts = series
     .filter(({ name }) => (bar.values[name] ?? 0) > 0)
     .map(({ name, label }) => `${label} ${format(bar.values[name] ?? 0)}`);
-  return `${bar.label}: ${parts.join(', ') || 'nothing'}`;
+  return `${bar.label}: ${parts.join(', ') || 'none'}`;
 }

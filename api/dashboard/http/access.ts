@@ -1,87 +1,90 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../../../shared/dependencies.ts';
-import { actorOf } from '../../../shared/people/acting.ts';
-import { findMembership } from '../../../shared/people/find-members.ts';
+import { actorOf } from '../../../shared/people/actors.ts';
+import { findMembership } from '../../../shared/people/members.ts';
 import { mayAct } from '../../../shared/people/roles.ts';
-import { loadSession, sessionOver } from '../../../shared/people/sessions.ts';
+import { loadSession, sessionEnded } from '../../../shared/people/sessions.ts';
 import type { Role } from '../../../shared/platform/database.ts';
 import { type Environment, isEnvironment } from '../../../shared/platform/environment.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { isId } from '../../../shared/platform/ids.ts';
 import type { RefundOwner } from '../../../shared/refunds/model/refund.ts';
-import { ownAddressOfPage } from './own-address.ts';
-import { dashboardPath } from './paths.ts';
-import { signedIn, type Visitor } from './signed-in.ts';
+import { dashboardPath, pageNotFound, safeReturnPathOf } from './paths.ts';
+import { findVisitor, type Visitor } from './session.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The least role that a member needs for the route; every route of an organization has to name one. */
+    /** The least role that the route requires; every route of an organization must have one. */
     role?: Role;
+  }
+  interface FastifyRequest {
+    /** Set by `requireVisitor`. */
+    visitor?: Visitor | null;
+    /** Set by `requireMember`. */
+    member?: Context | null;
   }
 }
 
-/** Somebody at work in one environment of one organization, as the address of the page says. */
+/** A member in one environment of one organization, as the page's address names them. */
 export interface Context extends Visitor {
   organization: { id: string; name: string };
   role: Role;
   environment: Environment;
-  /** What the addresses of all pages in it begin with. */
+  /** The path prefix of all pages in it. */
   base: string;
-  /** The person, in timelines and in the audit log. */
+  /** The user as an actor of timelines and the audit log. */
   actor: string;
-  /** Whose refunds the page is about, and no others. */
+  /** The owner of all refunds that the pages may show. */
   owner: RefundOwner;
 }
 
-const visitors = new WeakMap<FastifyRequest, Visitor>();
-const contexts = new WeakMap<FastifyRequest, Context>();
-
-/** Lets only people who are signed in into the routes that are registered on this instance from here on; others sign in first. */
+/** Redirects anyone who is not signed in to the sign-in page, on all routes registered afterwards. */
 export function requireVisitor(scope: FastifyInstance, deps: Dependencies): void {
+  scope.decorateRequest('visitor', null);
   scope.addHook('onRequest', async (request, reply) => {
-    const visitor = await signedIn(deps, request, reply);
-    if (visitor === null) return toSignIn(request, reply);
-    visitors.set(request, visitor);
+    request.visitor = await findVisitor(deps, request, reply);
+    if (request.visitor === null) return redirectToSignIn(request, reply);
   });
 }
 
-function toSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function redirectToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const signIn = `${dashboardPath}/sign-in`;
   const backTo = (next: string) => `${signIn}?next=${encodeURIComponent(next)}`;
-  // What asks for a part of a page leads back to that page: the part alone is none. Nor is it replaced by another page.
+  // A request for a part of a page returns to the whole page, and loads the sign-in page instead of swapping it in.
   if (request.headers['hx-request'] === 'true') {
     const page = request.headers['hx-current-url'];
-    const next = ownAddressOfPage(typeof page === 'string' ? page : undefined);
+    const next = safeReturnPathOf(typeof page === 'string' ? page : undefined);
     return reply.code(401).header('hx-redirect', backTo(next)).send('');
   }
-  const asksForPage = request.method === 'GET' || request.method === 'HEAD';
-  return reply.redirect(asksForPage ? backTo(request.url) : signIn, 303);
+  const isForPage = request.method === 'GET' || request.method === 'HEAD';
+  return reply.redirect(isForPage ? backTo(request.url) : signIn, 303);
 }
 
 /**
- * Lets only members of the organization that the path names into the routes that are registered on this instance from
- * here on, each according to the role that the route asks for. An organization of others is unknown.
+ * Admits only members of the organization in the path with the role that the route requires, on all routes registered
+ * afterwards. Another organization is answered like an unknown one.
  */
 export function requireMember(scope: FastifyInstance, deps: Dependencies): void {
+  scope.decorateRequest('member', null);
   scope.addHook('onRoute', ({ url, config }) => {
-    if (config?.role === undefined) throw new TypeError(`${url} does not say which role may use it.`);
+    if (config?.role === undefined) throw new TypeError(`${url} does not name the role that it requires.`);
   });
   scope.addHook('onRequest', async (request) => {
     const { organizationId = '', environment = '' } = request.params as Record<string, string | undefined>;
     const visitor = visitorOf(request);
-    if (!isId('org', organizationId) || !isEnvironment(environment)) throw noSuchPage();
+    if (!isId('org', organizationId) || !isEnvironment(environment)) throw pageNotFound();
     const { role, organizationName } = await requireRole(deps, request, visitor, organizationId);
     const base = `/dashboard/${organizationId}/${environment}`;
     const organization = { id: organizationId, name: organizationName };
     const actor = actorOf({ userId: visitor.user.id });
     const owner = { organizationId, environment };
-    contexts.set(request, { ...visitor, organization, role, environment, base, actor, owner });
+    request.member = { ...visitor, organization, role, environment, base, actor, owner };
   });
 }
 
 /**
- * Asks once more when the form is here: whoever holds it back must not use rights that were taken away meanwhile, nor a
- * session that has ended.
+ * Checks session and role again once the form has arrived, so that a client that delays the body cannot use rights that
+ * were revoked meanwhile.
  */
 export function confirmRights(scope: FastifyInstance, deps: Dependencies): void {
   scope.addHook('preHandler', async (request) => {
@@ -91,16 +94,14 @@ export function confirmRights(scope: FastifyInstance, deps: Dependencies): void 
 }
 
 /**
- * Asks whether the person of a request may still do what it is for, however long ago it came.
- * @throws ServiceError insufficient_scope when the session has ended or the role does not suffice any more; not_found for
- * who is no member any more.
+ * Checks the session and the role of a request again.
+ * @throws ServiceError insufficient_scope when the session has ended or the role no longer suffices; not_found for a
+ * former member.
  */
 export async function confirmMember(deps: Dependencies, request: FastifyRequest): Promise<void> {
   const context = contextOf(request);
   const session = await loadSession(deps, request.session.sessionId);
-  if (session?.userId !== context.user.id) {
-    throw sessionOver();
-  }
+  if (session?.userId !== context.user.id) throw sessionEnded();
   await requireRole(deps, request, context, context.organization.id);
 }
 
@@ -111,31 +112,28 @@ async function requireRole(
   organizationId: string,
 ): Promise<{ role: Role; organizationName: string }> {
   const membership = await findMembership(deps.db, user.id, organizationId);
-  if (membership === null) throw noSuchPage();
+  if (membership === null) throw pageNotFound();
   const { role, organizationName } = membership;
   const required = request.routeOptions.config.role ?? 'owner';
   if (mayAct(role, required)) return membership;
   throw new ServiceError(
     'insufficient_scope',
-    `This takes the role ${required}; yours is ${role}. An owner or admin of ${organizationName} can change it.`,
+    `This requires the ${required} role. Your role is ${role}. An admin or owner of ${organizationName} can change it.`,
   );
 }
 
-function noSuchPage(): ServiceError {
-  return new ServiceError('not_found', 'No such page.');
-}
-
-/** Who is signed in, on a route behind `requireVisitor`. */
+/** The user of a request, on routes behind `requireVisitor`. */
 export function visitorOf(request: FastifyRequest): Visitor {
-  return known(visitors.get(request), 'requireVisitor');
+  return required(request.visitor, 'requireVisitor');
 }
 
-/** Who is at work where, on a route behind `requireMember`. */
+/** The member, organization and environment of a request, on routes behind `requireMember`. */
 export function contextOf(request: FastifyRequest): Context {
-  return known(contexts.get(request), 'requireMember');
+  return required(request.member, 'requireMember');
 }
 
-function known<T>(value: T | undefined, guard: string): T {
-  if (value === undefined) throw new TypeError(`This route is registered outside of ${guard}`);
+function required<T>(value: T | null | undefined, guard: string): T {
+  if (value === null || value === undefined)
+    throw new TypeError(`This route is registered outside of ${guard}`);
   return value;
 }

@@ -11,9 +11,9 @@ const mediaTypes = {
   'favicon.svg': 'image/svg+xml',
 } as const;
 
-/** In the order in which they hold: what comes later wins. */
+/** In cascade order: later files win. */
 const styles = [
-  ...['tokens', 'ground', 'frame', 'cards', 'tables', 'notices', 'buttons', 'forms', 'dialogs', 'text'],
+  ...['tokens', 'base', 'frame', 'cards', 'tables', 'notices', 'buttons', 'forms', 'text'],
   ...['timeline', 'charts', 'preferences'],
 ];
 
@@ -27,7 +27,7 @@ interface Asset {
 
 const base = '/dashboard/assets';
 
-/** Read once; the address of a file carries its content's hash, so that browsers may keep it for good. */
+/** Read once. The address contains the hash of the content, so that browsers may cache it forever. */
 const assets = Object.fromEntries(
   Object.entries(mediaTypes).map(([name, mediaType]) => [name, readAsset(name as AssetName, mediaType)]),
 ) as Record<AssetName, Asset>;
@@ -38,7 +38,7 @@ function readAsset(name: AssetName, mediaType: string): Asset {
   return { body, mediaType, url: `${base}/${hash}/${name}` };
 }
 
-/** What an asset is made of: the styles are a file for each subject, and one for the browser. */
+/** The source files of an asset; all style sheets are sent as one. */
 function filesOf(name: AssetName): string[] {
   if (name === 'htmx.min.js') return [createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js')];
   const folder = join(import.meta.dirname, '..', 'assets');
@@ -46,12 +46,12 @@ function filesOf(name: AssetName): string[] {
   return styles.map((subject) => join(folder, 'styles', `${subject}.css`));
 }
 
-/** Where a page finds an asset. */
+/** The address of an asset. */
 export function assetUrl(name: AssetName): string {
   return assets[name].url;
 }
 
-/** Serves the files that pages are made of, to everybody: they tell nothing. */
+/** Serves the assets without authentication; they contain no data. */
 export function assetRoutes(scope: Api): void {
   for (const { url, body, mediaType } of Object.values(assets)) {
     scope.get(url, async (_request, reply) =>

@@ -1,13 +1,14 @@
 import type { z } from 'zod';
+import { fromDecimal } from '../../../shared/money/money.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 
-/** What is wrong with what was entered, by field; under `form` what concerns no single one. */
+/** Error messages by field; `form` has those that concern no single field. */
 export type FormProblems = Readonly<Record<string, string | undefined>>;
 
-/** What somebody entered: the values to go on with, or what has to be mended. */
+/** A form that was read: its values, or what is wrong with them. */
 export type FormReading<T> = { kind: 'valid'; value: T } | { kind: 'invalid'; problems: FormProblems };
 
-/** Reads a form as it was sent. Fields that the schema does not know are left alone. */
+/** Validates a submitted form; unknown fields are ignored. */
 export function readForm<T>(schema: z.ZodType<T>, body: unknown): FormReading<T> {
   const parsed = schema.safeParse(body ?? {});
   if (parsed.success) return { kind: 'valid', value: parsed.data };
@@ -19,20 +20,49 @@ export function readForm<T>(schema: z.ZodType<T>, body: unknown): FormReading<T>
   return { kind: 'invalid', problems };
 }
 
-/** The text that was entered in a field, to be shown again; the empty text when there is none. */
+/** The submitted text of a field, to be shown again; empty when there is none. */
 export function entered(body: unknown, field: string): string {
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[field] : '';
   return typeof value === 'string' ? value : '';
 }
 
 /**
- * A refusal of the service as something that can be mended in the form: `email: not an e-mail address.` belongs to its field.
- * @param fields those that the form shows.
- * @throws the error again when it is nothing that another entry could mend.
+ * Converts a client error to a message at its field: `email: must be a valid email address.` belongs to `email`.
+ * @param fields the fields that the form shows.
+ * @throws the error again when it is a server error.
  */
 export function problemsOf(error: unknown, fields: readonly string[]): FormProblems {
   if (!(error instanceof ServiceError) || error.status >= 500) throw error;
   const [, name = '', text = ''] = /^([A-Za-z]+): (.*)$/s.exec(error.message) ?? [];
   if (!fields.includes(name)) return { form: error.message };
   return { [name]: `${text.charAt(0).toUpperCase()}${text.slice(1)}` };
+}
+
+/**
+ * The same for validation errors only.
+ * @throws the error again when it is any other, such as a missing permission.
+ */
+export function validationProblemsOf(error: unknown, fields: readonly string[]): FormProblems {
+  if (error instanceof ServiceError && error.code === 'validation_error') return problemsOf(error, fields);
+  throw error;
+}
+
+/** A submitted amount in minor units, or what is wrong with it. */
+export type EnteredAmount = { kind: 'amount'; amount: bigint } | { kind: 'problem'; problem: string };
+
+const problem = (text: string): EnteredAmount => ({ kind: 'problem', problem: text });
+
+/** Reads a decimal amount, `10.50` for usd. @param currency lowercase ISO 4217. */
+export function readAmount(text: string, currency: string): EnteredAmount {
+  const unreadable = problem('Enter a number in decimals of the currency, such as 10.50, or 1050 for JPY.');
+  if (text.length > 20) return unreadable;
+  try {
+    const amount = fromDecimal(text, currency);
+    if (amount < 0n) return problem('Must not be negative.');
+    return amount > BigInt(Number.MAX_SAFE_INTEGER)
+      ? problem('Is more than any payment.')
+      : { kind: 'amount', amount };
+  } catch {
+    return unreadable;
+  }
 }

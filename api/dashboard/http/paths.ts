@@ -1,5 +1,54 @@
-/** What the addresses of all pages begin with; the session's cookie goes nowhere else. */
+import type { FastifyRequest } from 'fastify';
+import { ServiceError } from '../../../shared/platform/errors.ts';
+import { type IdPrefix, isId } from '../../../shared/platform/ids.ts';
+
+/** The prefix of all pages; the session cookie is limited to it. */
 export const dashboardPath = '/dashboard';
 
-/** Where the queue board is. */
 export const queueBoardPath = `${dashboardPath}/queues`;
+
+/** The scheme and host of a request, for links and examples. */
+export function originOf({ protocol, host }: FastifyRequest): string {
+  return `${protocol}://${host}`;
+}
+
+/** The error for an address without a page. */
+export function pageNotFound(): ServiceError {
+  return new ServiceError('not_found', 'Page not found.');
+}
+
+/**
+ * Checks an id from a path before the database sees it.
+ * @throws ServiceError not_found.
+ */
+export function idInPath(prefix: IdPrefix, text: string): string {
+  if (isId(prefix, text)) return text;
+  throw pageNotFound();
+}
+
+/** A placeholder host: what resolves to another one is a foreign address. */
+const thisHost = 'http://dashboard.invalid';
+
+/**
+ * Where to go after signing in: the requested path and query if it is a page of the dashboard, else `/dashboard`. The
+ * address may come from an attacker's link, so anything that a browser could take for another host is rejected.
+ */
+export function safeReturnPath(requested: string | undefined): string {
+  // Browsers read a backslash as a slash, and drop tabs and line breaks.
+  if (requested === undefined || !requested.startsWith('/') || /[\\\p{Cc}]/u.test(requested)) {
+    return dashboardPath;
+  }
+  if (!URL.canParse(requested, thisHost)) return dashboardPath;
+  const { origin, pathname, search } = new URL(requested, thisHost);
+  const isOwn = pathname === dashboardPath || pathname.startsWith(`${dashboardPath}/`);
+  const isSignIn = pathname.startsWith(`${dashboardPath}/sign-`);
+  if (origin !== thisHost || !isOwn || isSignIn || pathname.includes('//')) return dashboardPath;
+  return `${pathname}${search}`;
+}
+
+/** The same for a whole address, such as the page that htmx reports. */
+export function safeReturnPathOf(address: string | undefined): string {
+  if (address === undefined || !URL.canParse(address)) return dashboardPath;
+  const { pathname, search } = new URL(address);
+  return safeReturnPath(`${pathname}${search}`);
+}

@@ -3,17 +3,23 @@ import cookie from '@fastify/cookie';
 import session from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../../../shared/dependencies.ts';
-import { signOut } from '../../../shared/people/own-sessions.ts';
-import { noteUse, type Proof, sessionLifeMs } from '../../../shared/people/sessions.ts';
-import { rememberBrowser } from './known-browser-cookie.ts';
+import { extendSession, type Proof, sessionLifeMs, signOut } from '../../../shared/people/sessions.ts';
+import { addKnownBrowser, knownBrowserMs } from '../../../shared/people/sign-in.ts';
 import { dashboardPath, queueBoardPath } from './paths.ts';
 import { databaseStore } from './session-store.ts';
 
+/** A signed-in user. */
+export interface Visitor {
+  user: { id: string; email: string };
+  /** For the forms of the page. */
+  csrfToken: string;
+}
+
 /**
- * Keeps sessions on this instance: an unguessable id in a cookie that no script can read, and everything else in the
- * database, where a session ends for good. Nobody gets one before signing in.
+ * Adds sessions to this scope: a random id in a cookie that scripts cannot read, everything else in the database. There
+ * is no session before sign-in.
  */
-export async function keepSessions(scope: FastifyInstance, deps: Dependencies): Promise<void> {
+export async function enableSessions(scope: FastifyInstance, deps: Dependencies): Promise<void> {
   await scope.register(cookie);
   await scope.register(session, {
     secret: cookieSecret(deps.settings.ENCRYPTION_KEY),
@@ -22,9 +28,8 @@ export async function keepSessions(scope: FastifyInstance, deps: Dependencies): 
       path: dashboardPath,
       httpOnly: true,
       sameSite: 'lax',
-      // With TLS, which may end at a trusted proxy.
+      // Secure when the request came over TLS, which may end at a trusted proxy.
       secure: 'auto',
-      // The database ends it sooner when it is not used.
       maxAge: sessionLifeMs,
     },
     saveUninitialized: false,
@@ -33,25 +38,39 @@ export async function keepSessions(scope: FastifyInstance, deps: Dependencies): 
   });
   scope.addHook('onRequest', async (request) => {
     const { storedId } = request.session;
-    if (storedId !== undefined && !refreshesPart(request)) await noteUse(deps, storedId);
+    if (storedId !== undefined && !isAutomaticUpdate(request)) await extendSession(deps, storedId);
   });
 }
 
-/** A page that is left open asks for its parts by itself; that must not keep somebody signed in who is long gone. */
-function refreshesPart({ method, headers, url }: FastifyRequest): boolean {
+/** Open pages update themselves; that must not keep an absent user signed in. */
+function isAutomaticUpdate({ method, headers, url }: FastifyRequest): boolean {
   if (method !== 'GET') return false;
   return headers['hx-request'] === 'true' || url.startsWith(`${queueBoardPath}/api/`);
 }
 
-/** A key of its own, so that what signs cookies opens nothing else. */
+/** A separate key, so that the key that signs cookies decrypts nothing. */
 function cookieSecret(encryptionKey: string): string {
   const key = hkdfSync('sha256', Buffer.from(encryptionKey, 'base64'), '', 'dashboard session cookies', 32);
   return Buffer.from(key).toString('base64');
 }
 
+/** The signed-in user of a request, or null. */
+export async function findVisitor(
+  { db }: Dependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Visitor | null> {
+  const { userId } = request.session;
+  if (userId === undefined) return null;
+  const user = await db.user.findUnique({ where: { id: userId }, select: { id: true, email: true } });
+  return user === null ? null : { user, csrfToken: reply.generateCsrf() };
+}
+
+const userFields = ['userId', 'beginning', 'userAgent', 'ip'] as const;
+
 /**
- * Signs somebody in who has shown who they are. Whoever was signed in on the browser before is signed out.
- * @throws ServiceError validation_error when the password was changed since it was shown; then nobody is signed in.
+ * Starts a session under a new id, and ends the one that the browser had before.
+ * @throws ServiceError validation_error when the password has changed since it was checked; the browser then has no session.
  */
 export async function beginSession(
   deps: Dependencies,
@@ -61,45 +80,30 @@ export async function beginSession(
 ): Promise<void> {
   const { userId, sessionId: sid } = request.session;
   if (userId !== undefined) await signOut(deps, { userId, sid });
-  const { 'user-agent': userAgent = 'An unknown browser' } = request.headers;
+  const { 'user-agent': userAgent = 'Unknown browser' } = request.headers;
   Object.assign(request.session, { userId: proof.userId, beginning: { proof }, userAgent, ip: request.ip });
   try {
-    // Under another id, so that nobody who knew the one before knows this one.
-    await request.session.regenerate([...toldOfPerson]);
+    // A new id prevents session fixation.
+    await request.session.regenerate([...userFields]);
   } catch (error) {
-    // What is left is nobody's, and is stored no more than that of any stranger.
-    for (const each of toldOfPerson) delete request.session[each];
+    // Without them the library does not store the session.
+    for (const field of userFields) delete request.session[field];
     throw error;
   }
-  welcome(deps, request, reply, proof);
-}
-
-const toldOfPerson = ['userId', 'beginning', 'userAgent', 'ip'] as const;
-
-/**
- * Gives the session another id together with what `change` stores, so that a copy of the cookie opens nothing any more.
- * @param change stores the session under the next id, or throws; then the browser keeps the session that it has.
- */
-export async function renewSession(
-  deps: Dependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  change: (ids: { sid: string; nextSid: string }) => Promise<Proof>,
-): Promise<void> {
-  const before = request.session;
-  try {
-    // The library has the next id stored at once; there is no such session yet, so that changes nothing.
-    await before.regenerate(['userId', 'storedId']);
-    const ids = { sid: before.sessionId, nextSid: request.session.sessionId };
-    welcome(deps, request, reply, await change(ids));
-  } catch (error) {
-    request.session = before;
-    throw error;
-  }
-}
-
-/** Gives the browser what it needs with a new id: a token for forms, and by what it is known later. */
-function welcome(deps: Dependencies, request: FastifyRequest, reply: FastifyReply, proof: Proof): void {
   reply.generateCsrf();
-  rememberBrowser(deps, request, reply, proof);
+  reply.setCookie(knownBrowserCookie, addKnownBrowser(deps, knownBrowserOf(request) ?? '', proof), {
+    path: dashboardPath,
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: request.protocol === 'https',
+    maxAge: knownBrowserMs / 1000,
+  });
+}
+
+/** Lists the users who signed in with this browser; it stays when they sign out. */
+const knownBrowserCookie = 'refunds_known_browser';
+
+/** The known-browser cookie of a request. */
+export function knownBrowserOf({ cookies }: FastifyRequest): string | undefined {
+  return cookies[knownBrowserCookie];
 }

@@ -1,9 +1,9 @@
 import type { RefundStatus } from '../../../shared/refunds/model/states.ts';
 
-/** What a state means for whoever looks: done, under way, asks for somebody, gone wrong, of no matter. */
+/** The meaning of a state: done, in progress, needs attention, failed, inactive. */
 export type Tone = 'good' | 'wait' | 'warn' | 'bad' | 'quiet';
 
-/** One word for a state. The word alone says it; the color only repeats it. */
+/** A state as a word; the color only repeats it. */
 export function Badge({ tone, children }: { tone: Tone; children: string }) {
   return (
     <span class="badge" data-tone={tone}>
@@ -12,7 +12,6 @@ export function Badge({ tone, children }: { tone: Tone; children: string }) {
   );
 }
 
-/** The tone of each status of a refund. */
 const statusTones: Record<RefundStatus, Tone> = {
   pending: 'warn',
   processing: 'wait',
@@ -21,9 +20,9 @@ const statusTones: Record<RefundStatus, Tone> = {
   cancelled: 'quiet',
 };
 
-/** Statuses in words for people. */
+/** The labels of refund statuses. */
 export const statusWords: Record<RefundStatus, string> = {
-  pending: 'Waits for approval',
+  pending: 'Awaiting approval',
   processing: 'Processing',
   completed: 'Completed',
   failed: 'Failed',

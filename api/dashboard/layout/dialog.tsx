@@ -3,20 +3,20 @@ import { CsrfField } from './form.tsx';
 
 export interface ConfirmProps {
   id: string;
-  /** The button that opens it, and the one that does it. */
+  /** The label of both buttons: the one that opens the dialog and the one that confirms. */
   action: string;
   title: string;
   kind: 'primary' | 'danger';
-  /** Where the form is sent. */
+  /** The address of the form. */
   to: string;
   csrfToken: string;
-  /** True to show it at once, because something in it has to be mended. */
+  /** Opens it at once, to show an error. */
   isOpen?: boolean;
-  /** What will happen, and further fields. */
+  /** The explanation, and further fields. */
   children: ComponentChildren;
 }
 
-/** A button whose act is explained and confirmed before it is carried out; the browser opens and closes the dialog by itself. */
+/** A button with a confirmation dialog, which works without scripts. */
 export function Confirm({ id, action, title, kind, to, csrfToken, isOpen = false, children }: ConfirmProps) {
   return (
     <>
@@ -33,7 +33,7 @@ export function Confirm({ id, action, title, kind, to, csrfToken, isOpen = false
               {action}
             </button>
             <button type="button" class="button" {...{ command: 'close', commandfor: id }}>
-              Not now
+              Cancel
             </button>
           </div>
         </form>

@@ -3,14 +3,14 @@ import type { Environment } from '../../../shared/platform/environment.ts';
 import { assetUrl } from '../http/assets.ts';
 
 export interface DocumentProps {
-  /** What the page is about; the window's title. */
+  /** The title of the window. */
   title: string;
-  /** Colors the page; null where no environment has been chosen. */
+  /** Colors the page; null outside of an environment. */
   environment: Environment | null;
   children: ComponentChildren;
 }
 
-/** A whole HTML page. Nothing in it is inline, because the content policy lets no inline script or style run. */
+/** A whole HTML page. The content policy allows no inline scripts and styles. */
 export function Document({ title, environment, children }: DocumentProps) {
   return (
     <html lang="en" data-environment={environment ?? undefined}>
@@ -19,7 +19,7 @@ export function Document({ title, environment, children }: DocumentProps) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
-        {/* A part that refreshes itself renews its dialogs too, but not the open one: somebody is about to decide in it. */}
+        {/* Automatic updates do not replace an open dialog. */}
         <meta name="htmx-config" content={JSON.stringify({ morphSkip: 'dialog[open]' })} />
         <title>{`${title} · Refunds`}</title>
         <link rel="icon" href={assetUrl('favicon.svg')} type="image/svg+xml" />
@@ -29,5 +29,17 @@ export function Document({ title, environment, children }: DocumentProps) {
       </head>
       <body>{children}</body>
     </html>
+  );
+}
+
+/** A page outside of an organization, such as the sign-in page. */
+export function Gate({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <Document title={title} environment={null}>
+      <main class="gate" id="main">
+        <h1>{title}</h1>
+        {children}
+      </main>
+    </Document>
   );
 }

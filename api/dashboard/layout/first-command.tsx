@@ -1,7 +1,7 @@
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { CopyButton } from './values.tsx';
 
-/** The command with which a program asks for its first refund, to be taken along. */
+/** The command that creates a first refund. */
 export function FirstCommand({ environment, origin }: { environment: Environment; origin: string }) {
   const command = [
     `curl ${origin}/v1/refunds \\`,

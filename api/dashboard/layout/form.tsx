@@ -1,22 +1,23 @@
 import type { ComponentChildren } from 'preact';
+import { passwordLength } from '../../../shared/people/passwords.ts';
 import type { FormProblems } from '../http/forms.ts';
 
-/** Proves that a form was sent from one of our pages by the person whose session it is. */
+/** The CSRF token of a form. */
 export function CsrfField({ token }: { token: string }) {
   return <input type="hidden" name="_csrf" value={token} />;
 }
 
 export interface FieldProps {
-  /** Also the id of its input, and the name under which the form sends it. */
+  /** The id and the name of the input. */
   name: string;
   label: string;
   hint?: ComponentChildren;
   problem?: string | undefined;
-  /** The input; it has to carry `inputProps`. */
+  /** The input, with `inputProps`. */
   children: ComponentChildren;
 }
 
-/** A labelled input with its hint, and what is wrong with what was entered. */
+/** A labelled input with its hint and its error. */
 export function Field({ name, label, hint, problem, children }: FieldProps) {
   return (
     <div class="field">
@@ -36,7 +37,7 @@ export function Field({ name, label, hint, problem, children }: FieldProps) {
   );
 }
 
-/** What ties an input to its `Field`, for people who hear the page. */
+/** Connects an input to the label, hint and error of its `Field`, for screen readers. */
 export function inputProps(name: string, problem?: string) {
   return {
     id: name,
@@ -46,7 +47,7 @@ export function inputProps(name: string, problem?: string) {
   };
 }
 
-/** What is wrong with a form as a whole; it is read out at once. */
+/** An error of the form as a whole. */
 export function FormNotice({ problems }: { problems: FormProblems }) {
   const { form } = problems;
   if (form === undefined) return null;
@@ -54,5 +55,31 @@ export function FormNotice({ problems }: { problems: FormProblems }) {
     <p class="notice" data-tone="bad" role="alert">
       {form}
     </p>
+  );
+}
+
+export interface NewPasswordFieldProps {
+  name: string;
+  label: string;
+  /** Shown after the length rule. */
+  consequence?: string;
+  problem: string | undefined;
+}
+
+/** The input for a new password; browsers offer to generate one. */
+export function NewPasswordField({ name, label, consequence, problem }: NewPasswordFieldProps) {
+  const { min, max } = passwordLength;
+  const hint = [`${min} to ${max} characters.`, consequence].filter(Boolean).join(' ');
+  return (
+    <Field name={name} label={label} hint={hint} problem={problem}>
+      <input
+        {...inputProps(name, problem)}
+        type="password"
+        required
+        minLength={min}
+        maxLength={max}
+        autocomplete="new-password"
+      />
+    </Field>
   );
 }

@@ -5,48 +5,48 @@ import { dashboardPath } from '../http/paths.ts';
 import { Document } from './document.tsx';
 import { CsrfField } from './form.tsx';
 
-/** The rooms of the dashboard, in the order in which they are shown. */
-export type Room = 'overview' | 'refunds' | 'policies' | 'settings';
+/** The sections of the dashboard, in navigation order. */
+export type Section = 'overview' | 'refunds' | 'policies' | 'settings';
 
-const rooms: readonly { room: Room; label: string; path: string; key: string }[] = [
-  { room: 'overview', label: 'Overview', path: '', key: 'o' },
-  { room: 'refunds', label: 'Refunds', path: '/refunds', key: 'r' },
-  { room: 'policies', label: 'Policies', path: '/policies', key: 'p' },
-  { room: 'settings', label: 'Settings', path: '/settings', key: 's' },
+const sections: readonly { section: Section; label: string; path: string; key: string }[] = [
+  { section: 'overview', label: 'Overview', path: '', key: 'o' },
+  { section: 'refunds', label: 'Refunds', path: '/refunds', key: 'r' },
+  { section: 'policies', label: 'Policies', path: '/policies', key: 'p' },
+  { section: 'settings', label: 'Settings', path: '/settings', key: 's' },
 ];
 
 export interface FrameProps {
   context: Context;
   title: string;
-  room: Room;
-  /** Stands beside the title: what can be done on the page. */
+  section: Section;
+  /** Shown beside the title. */
   actions?: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** A page of an organization, with the way to all others and the switch between test and live. */
-export function Frame({ context, title, room, actions, children }: FrameProps) {
+/** A page of an organization, with the navigation and the switch between test and live. */
+export function Frame({ context, title, section, actions, children }: FrameProps) {
   const { base, environment, organization } = context;
   return (
     <Document title={`${title} · ${organization.name}`} environment={environment}>
       <a class="skip-link" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <div class="frame">
         <header class="bar">
           <a class="brand" href={base}>
             {organization.name}
           </a>
-          <EnvironmentSwitch context={context} room={room} />
+          <EnvironmentSwitch context={context} section={section} />
           <PersonMenu context={context} />
         </header>
-        <nav class="nav" aria-label="Rooms">
+        <nav class="nav" aria-label="Main">
           <ul>
-            {rooms.map(({ room: each, label, path, key }) => (
+            {sections.map(({ section: each, label, path, key }) => (
               <li key={each}>
                 <a
                   href={`${base}${path}`}
-                  aria-current={each === room ? 'page' : undefined}
+                  aria-current={each === section ? 'page' : undefined}
                   data-key={key}
                   title={`${label} (g ${key})`}
                 >
@@ -73,9 +73,9 @@ export function Frame({ context, title, room, actions, children }: FrameProps) {
   );
 }
 
-/** Where one looks at: test data never moves money, live data does. */
-function EnvironmentSwitch({ context, room }: { context: Context; room: Room }) {
-  const path = rooms.find((each) => each.room === room)?.path ?? '';
+/** Switches between test data, which never moves money, and live data. */
+function EnvironmentSwitch({ context, section }: { context: Context; section: Section }) {
+  const path = sections.find(({ section: each }) => each === section)?.path ?? '';
   return (
     <nav class="switch" aria-label="Environment">
       {(['test', 'live'] as const).map((environment) => (
@@ -97,7 +97,7 @@ function PersonMenu({ context }: { context: Context }) {
       <summary aria-label={`Signed in as ${context.user.email}`}>{context.user.email}</summary>
       <ul>
         <li class="small muted">
-          {context.user.email}, {context.role}
+          {context.user.email} ({context.role})
         </li>
         <li>
           <a href="/dashboard">Switch organization</a>

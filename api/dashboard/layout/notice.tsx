@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Tone } from './badge.tsx';
 
-/** A sentence that stands out on the page. */
+/** A highlighted message. */
 export function Notice({ tone, children }: { tone: Tone; children: ComponentChildren }) {
   return (
     <div class="notice" data-tone={tone} role={tone === 'bad' ? 'alert' : 'status'}>
@@ -10,7 +10,7 @@ export function Notice({ tone, children }: { tone: Tone; children: ComponentChil
   );
 }
 
-/** What stands where there is nothing yet: why, and the next step. */
+/** An empty state: why it is empty, and the next step. */
 export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="empty">

@@ -1,33 +1,33 @@
 import { exponentOf, toDecimal } from '../../../shared/money/money.ts';
 
-/** A whole number in words: 12,345. */
+/** A whole number: 12,345. */
 export function inWhole(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** A share from 0 to 1 in words: 86.1 %. */
+/** A share from 0 to 1 in percent: 86.1 %. */
 export function inPercent(share: number): string {
   return `${(share * 100).toFixed(share > 0 && share < 1 ? 1 : 0)} %`;
 }
 
-/** An amount of minor units in words: 416,751.97 USD. */
+/** An amount of minor units: 416,751.97 USD. */
 export function inMoney(amount: bigint, currency: string): string {
   const [whole = '', decimals] = toDecimal(amount, currency).split('.');
   const grouped = whole.replace(/\d(?=(\d{3})+$)/g, '$&,');
   return `${decimals === undefined ? grouped : `${grouped}.${decimals}`} ${currency.toUpperCase()}`;
 }
 
-/** An amount in major units, in as many characters as there is room for beside a picture: 417K. */
+/** An amount in major units for a chart axis: 417K. */
 export function inShort(major: number): string {
   return major.toLocaleString('en-US', { notation: 'compact' });
 }
 
-/** The amount of minor units that `inMajor` was given; exact as far as numbers are, up to some trillions. */
+/** The inverse of `inMajor`; exact up to trillions. */
 export function fromMajor(major: number, currency: string): bigint {
   return BigInt(Math.round(major * 10 ** exponentOf(currency)));
 }
 
-/** An amount of minor units in major ones, for a picture: what is lost by rounding cannot be seen in it. */
+/** An amount of minor units in major units, for a chart. Rounds large amounts. */
 export function inMajor(amount: bigint, currency: string): number {
   return Number(amount) / 10 ** exponentOf(currency);
 }
@@ -39,7 +39,7 @@ const units = [
   { name: 's', ms: 1_000 },
 ] as const;
 
-/** A span of time in its two greatest units: 1 h 7 min. */
+/** A duration in its two largest units: 1 h 7 min. */
 export function inTime(ms: number): string {
   const first = units.findIndex((unit) => ms >= unit.ms);
   const [unit, below] = [units[first], units[first + 1]];

@@ -3,32 +3,29 @@ import type { ComponentChildren } from 'preact';
 /** A column of a table. */
 export interface Column {
   title: string;
-  /**
-   * Numbers stand below each other by their last digit. What can be done needs no title that is seen. What is further is
-   * left out of lines, and has to be found behind the row's link.
-   */
+  /** Numbers are right-aligned, `actions` has a hidden title, and `further` is hidden on narrow `lines`. */
   kind?: 'number' | 'actions' | 'further';
 }
 
 /** A row of a table. */
 export interface TableRow {
-  /** Of the element, so that a link leads to it; unique on the page. */
+  /** The id of the element, for links to it. */
   id?: string;
   key: string;
-  /** As many as there are columns; the first one names the row. */
+  /** One per column; the first is the row's header. */
   cells: readonly ComponentChildren[];
 }
 
 export interface TableProps {
-  /** What the table shows, for people who hear the page. */
+  /** For screen readers. */
   caption: string;
   columns: readonly Column[];
   rows: readonly TableRow[];
-  /** What a row becomes where there is no room for its columns: a card with all of it, or two short lines. */
+  /** The layout of a row on a narrow screen: a card with all cells, or two short lines. */
   narrow?: 'cards' | 'lines';
 }
 
-/** A table that becomes a list where there is no room for its columns: nothing has to be scrolled sideways. */
+/** A table that becomes a list on narrow screens. */
 export function Table({ caption, columns, rows, narrow = 'cards' }: TableProps) {
   return (
     <table data-narrow={narrow}>

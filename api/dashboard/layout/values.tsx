@@ -1,11 +1,11 @@
 import { inMoney } from './numbers.ts';
 
-/** Money in the currency's own decimals. @param amount minor units. */
+/** An amount of money. @param amount minor units. */
 export function Amount({ amount, currency }: { amount: bigint; currency: string }) {
   return <span class="nowrap">{inMoney(amount, currency)}</span>;
 }
 
-/** A moment, as the time since; the exact one shows on hover, and is what a reader without scripts gets. */
+/** A point in time, shown relative to now by the page's script; the exact time shows on hover. */
 export function Moment({ at }: { at: Date }) {
   const exact = `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
   return (
@@ -15,7 +15,7 @@ export function Moment({ at }: { at: Date }) {
   );
 }
 
-/** A sentence of the service, with the moments in it as people write them. */
+/** A message of the service, with formatted times. */
 export function Sentence({ text }: { text: string }) {
   const parts = text.split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/);
   return (
@@ -33,7 +33,7 @@ export function Sentence({ text }: { text: string }) {
   );
 }
 
-/** A text that is there to be taken along, such as an id. */
+/** A text to copy, such as an id. */
 export function Copyable({ text, label }: { text: string; label: string }) {
   return (
     <span class="copyable">
@@ -44,8 +44,8 @@ export function Copyable({ text, label }: { text: string; label: string }) {
 }
 
 /**
- * Stands right behind what it copies, so that the text can be selected where a page may not copy.
- * @param label what is copied, for people who hear the page.
+ * Place it right after the element that it copies: where copying is not allowed, it selects that instead.
+ * @param label what is copied, for screen readers.
  */
 export function CopyButton({ text, label }: { text: string; label: string }) {
   return (

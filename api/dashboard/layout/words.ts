@@ -1,7 +1,8 @@
+import { parse } from 'bowser';
 import { processorKinds } from '../../../shared/processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../../../shared/refunds/model/reasons.ts';
 
-/** Reasons in words for people. */
+/** The labels of refund reasons. */
 export const reasonWords: Record<RefundReason, string> = {
   product_not_received: 'Product not received',
   product_defective: 'Product defective',
@@ -11,14 +12,22 @@ export const reasonWords: Record<RefundReason, string> = {
   other: 'Other',
 };
 
-/** The doors through which refunds come in, in words for people. */
+/** The labels of refund sources. */
 export const initiatorWords: Record<InitiatedBy, string> = {
   api: 'API',
   dashboard: 'Dashboard',
   mcp: 'Agent',
 };
 
-/** A processor's name as people write it. */
+/** The display name of a processor. */
 export function processorWord(name: string): string {
   return processorKinds[name]?.displayName ?? name;
+}
+
+/** A browser's display name from its user agent, such as `Safari on iOS`; null for an unknown one. */
+export function browserWord(userAgent: string): string | null {
+  if (userAgent === '') return null;
+  const { browser, os } = parse(userAgent);
+  const known = [browser.name, os.name].filter((name) => name !== undefined && name !== '');
+  return known.length === 0 ? null : known.join(' on ');
 }

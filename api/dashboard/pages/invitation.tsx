@@ -1,38 +1,36 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { acceptAsNewPerson, acceptAsUser } from '../../../shared/people/accept-invitation.ts';
+import { acceptAsNewUser, acceptAsUser } from '../../../shared/people/accept-invitation.ts';
 import { findInvitation, type OpenInvitation } from '../../../shared/people/invitations.ts';
 import { hasUser } from '../../../shared/people/users.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
-import { limitTries } from '../http/limit-tries.ts';
 import { dashboardPath } from '../http/paths.ts';
+import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
-import { beginSession } from '../http/session.ts';
-import { signedIn } from '../http/signed-in.ts';
-import { FormNotice } from '../layout/form.tsx';
-import { Gate } from '../layout/gate.tsx';
-import { NewPasswordField } from '../layout/new-password-field.tsx';
+import { beginSession, findVisitor } from '../http/session.ts';
+import { Gate } from '../layout/document.tsx';
+import { FormNotice, NewPasswordField } from '../layout/form.tsx';
 
 const path = `${dashboardPath}/invitation/:token`;
 const formSchema = z.object({ password: z.string() });
 
-/** `/dashboard/invitation/<token>`: whoever has the link joins the organization under the address that was invited. */
+/** `/dashboard/invitation/<token>`: anyone with the link can join the organization as the invited address. */
 export async function invitationPages(scope: Api, deps: ApiDependencies): Promise<void> {
   scope.get<{ Params: { token: string } }>(path, async (request, reply) => {
     const { token } = request.params;
     const invitation = await findInvitation(deps, token);
-    if (invitation === null) return sendPage(reply.code(404), <Gone />);
+    if (invitation === null) return sendPage(reply.code(404), <InvitationClosed />);
     return await show(deps, request, reply, invitation, {});
   });
 
-  await limitTries(scope, (limited) => {
+  await limitAttempts(scope, (limited) => {
     limited.post<{ Params: { token: string } }>(path, async (request, reply) => {
       const { token } = request.params;
       const invitation = await findInvitation(deps, token);
-      if (invitation === null) return sendPage(reply.code(404), <Gone />);
-      const visitor = await signedIn(deps, request, reply);
+      if (invitation === null) return sendPage(reply.code(404), <InvitationClosed />);
+      const visitor = await findVisitor(deps, request, reply);
       if (visitor?.user.email === invitation.email) {
         const { sessionId: sid } = request.session;
         await acceptAsUser(deps, { token, userId: visitor.user.id, sid });
@@ -42,7 +40,7 @@ export async function invitationPages(scope: Api, deps: ApiDependencies): Promis
           return await show(deps, request, reply.code(400), invitation, form.problems);
         try {
           const { password } = form.value;
-          await beginSession(deps, request, reply, await acceptAsNewPerson(deps, { token, password }));
+          await beginSession(deps, request, reply, await acceptAsNewUser(deps, { token, password }));
         } catch (error) {
           const problems = problemsOf(error, ['password']);
           return await show(deps, request, reply.code(400), invitation, problems);
@@ -60,42 +58,45 @@ async function show(
   invitation: OpenInvitation,
   problems: FormProblems,
 ): Promise<FastifyReply> {
-  const visitor = await signedIn(deps, request, reply);
+  const visitor = await findVisitor(deps, request, reply);
   const { email } = invitation;
-  const hasAccount = await hasUser(deps.db, email);
-  const asked = { email: visitor?.user.email ?? null, hasAccount, address: request.url };
-  return sendPage(reply, <Invitation invitation={invitation} visitor={asked} problems={problems} />);
+  const props = {
+    invitation,
+    problems,
+    signedInAs: visitor?.user.email ?? null,
+    hasAccount: await hasUser(deps.db, email),
+    address: request.url,
+  };
+  return sendPage(reply, <Invitation {...props} />);
 }
 
 interface InvitationProps {
   invitation: OpenInvitation;
-  visitor: {
-    /** Of who is signed in. */
-    email: string | null;
-    /** True when the invited address has signed up already. */
-    hasAccount: boolean;
-    address: string;
-  };
   problems: FormProblems;
+  /** The email address of the signed-in user. */
+  signedInAs: string | null;
+  /** Whether the invited address has a user. */
+  hasAccount: boolean;
+  /** The address of this page. */
+  address: string;
 }
 
-function Invitation({ invitation, visitor, problems }: InvitationProps) {
+function Invitation({ invitation, problems, signedInAs, hasAccount, address }: InvitationProps) {
   const { organizationName, role, email } = invitation;
-  const { hasAccount } = visitor;
   return (
     <Gate title={`Join ${organizationName}`}>
       <p>
-        You are invited as <strong>{role}</strong>, under the address <strong>{email}</strong>.
+        You are invited to join as <strong>{role}</strong> with the address <strong>{email}</strong>.
       </p>
       <FormNotice problems={problems} />
-      {hasAccount && visitor.email !== email ? (
-        <SignInFirst signedInAs={visitor.email} address={visitor.address} />
+      {hasAccount && signedInAs !== email ? (
+        <SignInFirst signedInAs={signedInAs} address={address} />
       ) : (
-        <form method="post" action={visitor.address} class="card stack">
+        <form method="post" action={address} class="card stack">
           {hasAccount ? null : (
             <>
               <input type="hidden" name="email" autocomplete="username" value={email} />
-              <NewPasswordField name="password" label="Choose a password" problem={problems.password} />
+              <NewPasswordField name="password" label="Password" problem={problems.password} />
             </>
           )}
           <button type="submit" class="button" data-kind="primary">
@@ -112,8 +113,8 @@ function SignInFirst({ signedInAs, address }: { signedInAs: string | null; addre
     <div class="card stack">
       <p>
         {signedInAs === null
-          ? 'This address has an account already. Sign in with it to join.'
-          : `You are signed in as ${signedInAs}. Sign out, and open the link again with the invited address.`}
+          ? 'This address already has an account. Sign in to join.'
+          : `You are signed in as ${signedInAs}. Sign out, then open this link again and sign in as the invited address.`}
       </p>
       {signedInAs === null ? (
         <a
@@ -125,20 +126,20 @@ function SignInFirst({ signedInAs, address }: { signedInAs: string | null; addre
         </a>
       ) : (
         <a class="button" href={dashboardPath}>
-          To the dashboard
+          Go to dashboard
         </a>
       )}
     </div>
   );
 }
 
-function Gone() {
+function InvitationClosed() {
   return (
-    <Gate title="This invitation is over">
-      <p>It was used, revoked, or is older than a week. Ask whoever invited you for a new one.</p>
+    <Gate title="Invitation no longer valid">
+      <p>This invitation was already used or revoked, or has expired. Ask for a new one.</p>
       <p>
         <a class="button" href={dashboardPath}>
-          To the dashboard
+          Go to dashboard
         </a>
       </p>
     </Gate>

@@ -1,23 +1,23 @@
-import { organizationsOf } from '../../../shared/people/find-members.ts';
+import { organizationsOf } from '../../../shared/people/members.ts';
 import type { Role } from '../../../shared/platform/database.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { visitorOf } from '../http/access.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
-import type { Visitor } from '../http/signed-in.ts';
+import type { Visitor } from '../http/session.ts';
+import { Gate } from '../layout/document.tsx';
 import { CsrfField } from '../layout/form.tsx';
-import { Gate } from '../layout/gate.tsx';
 import { Empty } from '../layout/notice.tsx';
 
 interface Membership {
-  /** The organization's. */
+  /** Of the organization. */
   id: string;
   name: string;
   role: Role;
 }
 
-/** `/dashboard`: goes to the only organization of a person, or lets the person choose. */
+/** `/dashboard`: redirects to the user's only organization, or lists them. */
 export function organizationPages(scope: Api, deps: ApiDependencies): void {
   scope.get(dashboardPath, async (request, reply) => {
     const visitor = visitorOf(request);
@@ -28,7 +28,7 @@ export function organizationPages(scope: Api, deps: ApiDependencies): void {
   });
 }
 
-/** One begins among test data, where nothing can go wrong. */
+/** The entry page shows test data, which never moves money. */
 function pageOf({ id }: Membership): string {
   return `${dashboardPath}/${id}/test`;
 }
@@ -37,10 +37,8 @@ function Organizations({ visitor, memberships }: { visitor: Visitor; memberships
   return (
     <Gate title="Your organizations">
       {memberships.length === 0 ? (
-        <Empty title="You are in no organization">
-          <p>
-            Ask an owner or admin of yours to invite {visitor.user.email}, and open the link that you get.
-          </p>
+        <Empty title="You are not a member of any organization">
+          <p>Ask an owner or admin to invite {visitor.user.email}.</p>
         </Empty>
       ) : (
         <ul class="stack-tight">

@@ -3,13 +3,12 @@ import { createFirstOwner, needsFirstOwner } from '../../../shared/people/first-
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { entered, type FormProblems, problemsOf, readForm } from '../http/forms.ts';
-import { limitTries } from '../http/limit-tries.ts';
 import { dashboardPath } from '../http/paths.ts';
+import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession } from '../http/session.ts';
-import { Field, FormNotice, inputProps } from '../layout/form.tsx';
-import { Gate } from '../layout/gate.tsx';
-import { NewPasswordField } from '../layout/new-password-field.tsx';
+import { Gate } from '../layout/document.tsx';
+import { Field, FormNotice, inputProps, NewPasswordField } from '../layout/form.tsx';
 
 const path = `${dashboardPath}/set-up`;
 const fields = ['code', 'organizationName', 'email', 'password'] as const;
@@ -20,14 +19,14 @@ const formSchema = z.object({
   password: z.string(),
 });
 
-/** `/dashboard/set-up`: makes the first organization and its owner, on an installation where nobody can sign in yet. */
+/** `/dashboard/set-up`: creates the first organization and its owner on an installation without users. */
 export async function setUpPages(scope: Api, deps: ApiDependencies): Promise<void> {
   scope.get(path, async (_request, reply) => {
     if (!(await needsFirstOwner(deps.db))) return reply.redirect(dashboardPath, 303);
     return sendPage(reply, <SetUp body={{}} problems={{}} />);
   });
 
-  await limitTries(scope, (limited) => {
+  await limitAttempts(scope, (limited) => {
     limited.post(path, async (request, reply) => {
       const { body } = request;
       const again = (problems: FormProblems) =>
@@ -35,12 +34,8 @@ export async function setUpPages(scope: Api, deps: ApiDependencies): Promise<voi
       const form = readForm(formSchema, body);
       if (form.kind === 'invalid') return again(form.problems);
       try {
-        await beginSession(
-          deps,
-          request,
-          reply,
-          await createFirstOwner({ ...deps, log: request.log }, form.value),
-        );
+        const proof = await createFirstOwner({ ...deps, log: request.log }, form.value);
+        await beginSession(deps, request, reply, proof);
       } catch (error) {
         return again(problemsOf(error, fields));
       }
@@ -53,20 +48,14 @@ function SetUp({ body, problems }: { body: unknown; problems: FormProblems }) {
   return (
     <Gate title="Set up the refund service">
       <p class="muted">
-        Nobody can sign in yet. This makes your organization and you its owner; you invite the others
-        afterwards.
+        Create your organization and its first owner. You can invite other members afterwards.
       </p>
       <form method="post" action={path} class="card stack">
         <FormNotice problems={problems} />
         <Field
           name="code"
           label="Set-up code"
-          hint={
-            <>
-              Shows that the installation is yours: it is in the log of the API, or print it with{' '}
-              <code>npm run -s admin -- user set-up-code</code>.
-            </>
-          }
+          hint="Proves that you operate this installation. The API prints it to its log at startup."
           problem={problems.code}
         >
           <input
@@ -76,7 +65,7 @@ function SetUp({ body, problems }: { body: unknown; problems: FormProblems }) {
             value={entered(body, 'code')}
           />
         </Field>
-        <Field name="organizationName" label="Organization" problem={problems.organizationName}>
+        <Field name="organizationName" label="Organization name" problem={problems.organizationName}>
           <input
             {...inputProps('organizationName', problems.organizationName)}
             required
@@ -84,7 +73,7 @@ function SetUp({ body, problems }: { body: unknown; problems: FormProblems }) {
             value={entered(body, 'organizationName')}
           />
         </Field>
-        <Field name="email" label="Your e-mail address" problem={problems.email}>
+        <Field name="email" label="Your email address" problem={problems.email}>
           <input
             {...inputProps('email', problems.email)}
             type="email"
@@ -95,7 +84,7 @@ function SetUp({ body, problems }: { body: unknown; problems: FormProblems }) {
         </Field>
         <NewPasswordField name="password" label="Password" problem={problems.password} />
         <button type="submit" class="button" data-kind="primary">
-          Create the organization
+          Create organization
         </button>
       </form>
     </Gate>

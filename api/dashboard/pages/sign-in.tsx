@@ -1,59 +1,64 @@
 import { z } from 'zod';
 import { needsFirstOwner } from '../../../shared/people/first-owner.ts';
-import { signOut } from '../../../shared/people/own-sessions.ts';
+import { signOut } from '../../../shared/people/sessions.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { visitorOf } from '../http/access.ts';
 import { entered, type FormProblems, problemsOf } from '../http/forms.ts';
-import { shownBrowser } from '../http/known-browser-cookie.ts';
-import { limitTries, longestTry } from '../http/limit-tries.ts';
-import { ownAddress } from '../http/own-address.ts';
-import { dashboardPath } from '../http/paths.ts';
+import { dashboardPath, safeReturnPath } from '../http/paths.ts';
+import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
-import { beginSession } from '../http/session.ts';
-import { signedIn } from '../http/signed-in.ts';
+import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
+import { Gate } from '../layout/document.tsx';
 import { Field, FormNotice, inputProps } from '../layout/form.tsx';
-import { Gate } from '../layout/gate.tsx';
 import { Notice } from '../layout/notice.tsx';
 
-const formSchema = z.object({ email: z.string().max(longestTry), password: z.string().max(longestTry) });
-const chosen = z.string().optional().catch(undefined);
-const querySchema = z.object({ next: chosen, done: chosen });
+const path = `${dashboardPath}/sign-in`;
+/** Longer than any email address or password. */
+const maxInputLength = 400;
+const formSchema = z.object({
+  email: z.string().max(maxInputLength),
+  password: z.string().max(maxInputLength),
+});
+const optional = z.string().optional().catch(undefined);
+const querySchema = z.object({ next: optional, done: optional });
+
+const incorrect = 'Incorrect email address or password.';
 
 /** `/dashboard/sign-in`. */
 export async function signInPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  scope.get(`${dashboardPath}/sign-in`, async (request, reply) => {
+  scope.get(path, async (request, reply) => {
     const { next, done } = querySchema.parse(request.query);
-    if ((await signedIn(deps, request, reply)) !== null) return reply.redirect(ownAddress(next), 303);
+    if ((await findVisitor(deps, request, reply)) !== null) return reply.redirect(safeReturnPath(next), 303);
     if (await needsFirstOwner(deps.db)) return reply.redirect(`${dashboardPath}/set-up`, 303);
-    return sendPage(reply, <SignIn next={ownAddress(next)} done={done} email="" problems={{}} />);
+    return sendPage(reply, <SignIn next={safeReturnPath(next)} done={done} email="" problems={{}} />);
   });
 
-  await limitTries(scope, (limited) => {
-    limited.post(`${dashboardPath}/sign-in`, async (request, reply) => {
-      const next = ownAddress(entered(request.body, 'next'));
+  await limitAttempts(scope, (limited) => {
+    limited.post(path, async (request, reply) => {
+      const next = safeReturnPath(entered(request.body, 'next'));
       const refuse = (form: string) =>
         sendPage(
           reply.code(401),
           <SignIn next={next} done={undefined} email={entered(request.body, 'email')} problems={{ form }} />,
         );
       const form = formSchema.safeParse(request.body);
-      if (!form.success) return refuse(wrong);
-      const asked = { ...form.data, browser: shownBrowser(request) };
-      const outcome = await signIn({ ...deps, log: request.log }, asked);
+      if (!form.success) return refuse(incorrect);
+      const attempt = { ...form.data, browser: knownBrowserOf(request) };
+      const outcome = await signIn({ ...deps, log: request.log }, attempt);
       switch (outcome.kind) {
         case 'refused':
-          return refuse(wrong);
-        case 'locked':
-          return refuse(
-            `Too many tries for this address. It can be tried again in ${waitInWords(outcome.retryAfterSeconds)}.`,
-          );
+          return refuse(incorrect);
+        case 'locked': {
+          const wait = formatWait(outcome.retryAfterSeconds);
+          return refuse(`Too many failed attempts for this address. Try again in ${wait}.`);
+        }
         case 'signed-in':
           try {
             await beginSession(deps, request, reply, outcome.proof);
           } catch (error) {
-            return refuse(problemsOf(error, []).form ?? wrong);
+            return refuse(problemsOf(error, []).form ?? incorrect);
           }
           return reply.redirect(next, 303);
       }
@@ -61,18 +66,16 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
   });
 }
 
-/** Ends the session; what is left of it in the browser opens nothing any more. */
+/** `/dashboard/sign-out`: ends the session, so that a copy of its cookie is useless. */
 export function signOutRoute(scope: Api, deps: ApiDependencies): void {
   scope.post(`${dashboardPath}/sign-out`, async (request, reply) => {
     await signOut(deps, { userId: visitorOf(request).user.id, sid: request.session.sessionId });
     await request.session.destroy();
-    return reply.redirect(`${dashboardPath}/sign-in?done=signed-out`, 303);
+    return reply.redirect(`${path}?done=signed-out`, 303);
   });
 }
 
-const wrong = 'The e-mail address or the password is not right.';
-
-function waitInWords(seconds: number): string {
+function formatWait(seconds: number): string {
   return seconds < 100 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
 }
 
@@ -87,10 +90,10 @@ function SignIn({ next, done, email, problems }: SignInProps) {
   return (
     <Gate title="Sign in">
       {done === 'signed-out' ? <Notice tone="good">You are signed out.</Notice> : null}
-      <form method="post" action={`${dashboardPath}/sign-in`} class="card stack">
+      <form method="post" action={path} class="card stack">
         <FormNotice problems={problems} />
         <input type="hidden" name="next" value={next} />
-        <Field name="email" label="E-mail address">
+        <Field name="email" label="Email address">
           <input {...inputProps('email')} type="email" autocomplete="username" required value={email} />
         </Field>
         <Field name="password" label="Password">
@@ -100,10 +103,7 @@ function SignIn({ next, done, email, problems }: SignInProps) {
           Sign in
         </button>
       </form>
-      <p class="small muted">
-        Forgotten? An operator of this installation gives you a new password with{' '}
-        <code>admin user reset-password</code>.
-      </p>
+      <p class="small muted">Forgot your password? Ask your administrator to reset it.</p>
     </Gate>
   );
 }

@@ -1,39 +1,37 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { changePassword } from '../../../shared/people/passwords.ts';
 import {
   listSessions,
+  type Proof,
   revokeOtherSessions,
   revokeSession,
   type SessionSummary,
-} from '../../../shared/people/own-sessions.ts';
-import { changePassword } from '../../../shared/people/password-change.ts';
+} from '../../../shared/people/sessions.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { visitorOf } from '../http/access.ts';
-import { browserName } from '../http/browser-name.ts';
 import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
-import { idInPath } from '../http/id-in-path.ts';
-import { limitTries, longestTry } from '../http/limit-tries.ts';
-import { dashboardPath } from '../http/paths.ts';
+import { dashboardPath, idInPath } from '../http/paths.ts';
+import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
-import { renewSession } from '../http/session.ts';
-import type { Visitor } from '../http/signed-in.ts';
+import { beginSession, type Visitor } from '../http/session.ts';
 import { Badge } from '../layout/badge.tsx';
-import { CsrfField, Field, FormNotice, inputProps } from '../layout/form.tsx';
-import { Gate } from '../layout/gate.tsx';
-import { NewPasswordField } from '../layout/new-password-field.tsx';
+import { Gate } from '../layout/document.tsx';
+import { CsrfField, Field, FormNotice, inputProps, NewPasswordField } from '../layout/form.tsx';
 import { Notice } from '../layout/notice.tsx';
 import { Moment } from '../layout/values.tsx';
+import { browserWord } from '../layout/words.ts';
 
 const path = `${dashboardPath}/you`;
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
 const passwordSchema = z.object({
-  current: z.string().max(longestTry, 'Not the current password.'),
+  current: z.string().max(400, 'The current password is incorrect.'),
   next: z.string(),
 });
 
-/** `/dashboard/you`: what concerns a person alone: the password, and where one is signed in. */
+/** `/dashboard/you`: the user's own password and sessions. */
 export async function youPages(scope: Api, deps: ApiDependencies): Promise<void> {
   const show = async (
     reply: FastifyReply,
@@ -50,24 +48,24 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
     return await show(reply, visitorOf(request), request.session.storedId, { done, problems: {} });
   });
 
-  await limitTries(scope, (limited) => {
+  await limitAttempts(scope, (limited) => {
     limited.post(`${path}/password`, async (request, reply) => {
       const visitor = visitorOf(request);
-      const { storedId } = request.session;
+      const { storedId, sessionId: sid } = request.session;
       const again = (problems: FormProblems) =>
         show(reply.code(400), visitor, storedId, { done: undefined, problems });
       const form = readForm(passwordSchema, request.body);
       if (form.kind === 'invalid') return await again(form.problems);
-      const change = { userId: visitor.user.id, ...form.value };
+      const change = { userId: visitor.user.id, sid, ...form.value };
+      let proof: Proof;
       try {
-        await renewSession(deps, request, reply, (ids) =>
-          changePassword({ ...deps, log: request.log }, { ...change, ...ids }),
-        );
+        proof = await changePassword({ ...deps, log: request.log }, change);
       } catch (error) {
-        // To who is signed out no page of the person is shown.
+        // The session has ended, so the user's page must not be shown.
         if (error instanceof ServiceError && error.code === 'insufficient_scope') throw error;
         return await again(problemsOf(error, ['current', 'next']));
       }
+      await beginSession(deps, request, reply, proof);
       return reply.redirect(`${path}?done=password`, 303);
     });
   });
@@ -86,29 +84,29 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
   });
 }
 
-const doneWords: Record<string, string> = {
-  password: 'Your password is changed; everywhere else you are signed out.',
-  session: 'That session is over.',
-  sessions: 'All other sessions are over.',
-};
+const doneMessages = new Map([
+  ['password', 'Password changed. All other sessions were signed out.'],
+  ['session', 'Session signed out.'],
+  ['sessions', 'All other sessions were signed out.'],
+]);
 
 interface YouProps {
   visitor: Visitor;
   sessions: readonly SessionSummary[];
-  /** The one that the page is shown in. */
+  /** The id of the session that shows the page. */
   current: string | undefined;
   done: string | undefined;
   problems: FormProblems;
 }
 
 function You({ visitor, sessions, current, done, problems }: YouProps) {
-  const words = Object.hasOwn(doneWords, done ?? '') ? doneWords[done ?? ''] : undefined;
+  const message = doneMessages.get(done ?? '');
   return (
     <Gate title="Password and sessions">
       <p class="muted">
-        You are {visitor.user.email}. <a href={dashboardPath}>Back to the dashboard</a>
+        Signed in as {visitor.user.email}. <a href={dashboardPath}>Back to dashboard</a>
       </p>
-      {words === undefined ? null : <Notice tone="good">{words}</Notice>}
+      {message === undefined ? null : <Notice tone="good">{message}</Notice>}
       <PasswordForm visitor={visitor} problems={problems} />
       <Sessions visitor={visitor} sessions={sessions} current={current} />
     </Gate>
@@ -118,7 +116,7 @@ function You({ visitor, sessions, current, done, problems }: YouProps) {
 function PasswordForm({ visitor, problems }: Pick<YouProps, 'visitor' | 'problems'>) {
   return (
     <form method="post" action={`${path}/password`} class="card stack">
-      <h2>Change the password</h2>
+      <h2>Change password</h2>
       <FormNotice problems={problems} />
       <CsrfField token={visitor.csrfToken} />
       <input type="hidden" autocomplete="username" value={visitor.user.email} />
@@ -133,12 +131,12 @@ function PasswordForm({ visitor, problems }: Pick<YouProps, 'visitor' | 'problem
       <NewPasswordField
         name="next"
         label="New password"
-        consequence="You are signed out everywhere else."
+        consequence="All other sessions will be signed out."
         problem={problems.next}
       />
       <div>
         <button type="submit" class="button" data-kind="primary">
-          Change the password
+          Change password
         </button>
       </div>
     </form>
@@ -148,23 +146,23 @@ function PasswordForm({ visitor, problems }: Pick<YouProps, 'visitor' | 'problem
 function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'sessions' | 'current'>) {
   return (
     <section class="card stack" aria-labelledby="sessions">
-      <h2 id="sessions">Where you are signed in</h2>
+      <h2 id="sessions">Sessions</h2>
       <ul class="stack">
         {sessions.map(({ id, userAgent, ip, lastSeenAt }) => (
           <li key={id} class="spread">
             <div>
               <p title={userAgent ?? undefined}>{nameOf(userAgent)}</p>
               <p class="small muted">
-                {ip ?? 'unknown address'}, <Moment at={lastSeenAt} />
+                {ip ?? 'Unknown address'}, last active <Moment at={lastSeenAt} />
               </p>
             </div>
             {id === current ? (
-              <Badge tone="good">This one</Badge>
+              <Badge tone="good">This session</Badge>
             ) : (
               <form method="post" action={`${path}/sessions/${id}/end`}>
                 <CsrfField token={visitor.csrfToken} />
                 <button type="submit" class="button">
-                  End<span class="visually-hidden"> the session of {nameOf(userAgent)}</span>
+                  Sign out<span class="visually-hidden"> {nameOf(userAgent)}</span>
                 </button>
               </form>
             )}
@@ -175,7 +173,7 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
         <form method="post" action={`${path}/sessions/end-others`}>
           <CsrfField token={visitor.csrfToken} />
           <button type="submit" class="button" data-kind="danger">
-            End all others
+            Sign out all other sessions
           </button>
         </form>
       )}
@@ -183,7 +181,7 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
   );
 }
 
-/** One that people do not know, such as a program, goes by what it says of itself. */
+/** Programs and unknown browsers go by their raw user agent. */
 function nameOf(userAgent: string | null): string {
-  return userAgent === null ? 'An unknown browser' : (browserName(userAgent) ?? userAgent);
+  return userAgent === null ? 'Unknown browser' : (browserWord(userAgent) ?? userAgent);
 }

@@ -1,20 +1,104 @@
 import type { FastifyRequest } from 'fastify';
-import { leastRoleInAll } from '../../../shared/people/find-members.ts';
+import type { Dependencies } from '../../../shared/dependencies.ts';
+import { actorOf } from '../../../shared/people/actors.ts';
+import { leastRoleInAll } from '../../../shared/people/members.ts';
 import { mayAct } from '../../../shared/people/roles.ts';
+import { holdSession } from '../../../shared/people/sessions.ts';
+import { auditEverywhere } from '../../../shared/platform/audit-log.ts';
 import type { Database, Role } from '../../../shared/platform/database.ts';
+import { ServiceError } from '../../../shared/platform/errors.ts';
+import { redact } from '../../../shared/platform/log.ts';
 import { visitorOf } from '../http/access.ts';
-import type { BoardAccess } from './board-routes.ts';
+
+/** What a user may do on the queue board: nothing, see everything, or also retry and promote jobs. */
+export type BoardAccess = 'none' | 'read' | 'operate';
+
+const readable: ReadonlySet<string> = new Set([
+  '/',
+  '/job-schedulers',
+  '/queue/:queueName',
+  '/queue/:queueName/:jobId',
+  '/static/*',
+  '/api/redis/stats',
+  '/api/queues',
+  '/api/job-schedulers',
+  '/api/queues/:queueName/metrics',
+  '/api/queues/:queueName/default-job-options',
+  '/api/queues/:queueName/workers',
+  '/api/queues/:queueName/rate-limit',
+  '/api/queues/:queueName/job-data-schema',
+  '/api/queues/:queueName/:jobId/logs',
+  '/api/queues/:queueName/:jobId/flow',
+  '/api/queues/:queueName/:jobId',
+]);
+
+/** A job is only a wake-up call, so running it again or sooner is harmless. */
+const operable: ReadonlySet<string> = new Set([
+  '/api/queues/:queueName/retry/:queueStatus',
+  '/api/queues/:queueName/promote',
+  '/api/queues/:queueName/:jobId/retry',
+  '/api/queues/:queueName/:jobId/promote',
+]);
 
 /**
- * What somebody who is signed in may do on the board. It shows the jobs of all organizations of the installation, so it is
- * for those who belong to every one of them, and they may do there what they may do in each.
+ * The access that a route of the board requires; null for a forbidden route: those that empty, pause or change a queue,
+ * and any that a later version of the library adds.
+ * @param path as registered, below the prefix of the board: `/api/queues/:queueName/promote`.
+ */
+export function requiredAccess(method: string, path: string): Exclude<BoardAccess, 'none'> | null {
+  if ((method === 'GET' || method === 'HEAD') && readable.has(path)) return 'read';
+  if (method === 'PUT' && operable.has(path)) return 'operate';
+  return null;
+}
+
+/**
+ * A user's access to the board. It shows the jobs of all organizations, so a user must belong to every one of them, and
+ * the weakest of the roles counts.
  */
 export async function boardAccess(db: Database, request: FastifyRequest): Promise<BoardAccess> {
   return accessOf(await leastRoleInAll(db, visitorOf(request).user.id));
 }
 
-/** @param role the least that the person has in any organization; null for who is missing in one. */
-export function accessOf(role: Role | null): BoardAccess {
+function accessOf(role: Role | null): BoardAccess {
   if (role === null) return 'none';
   return mayAct(role, 'operator') ? 'operate' : 'read';
+}
+
+/** The error for a viewer who retries or promotes a job. */
+export function operatorRequired(): ServiceError {
+  return new ServiceError('insufficient_scope', 'Retrying and promoting jobs requires the operator role.');
+}
+
+/** A retry or promotion that a user requests. */
+export interface BoardAction {
+  kind: 'retry' | 'promotion';
+  queue: string;
+  /** One job, as the request names it; null for all jobs of a status. */
+  jobId: string | null;
+}
+
+const maxJobIdLength = 200;
+
+/**
+ * Audits a retry or promotion in every organization, after checking session and role once more: rights may have been
+ * revoked while the request was delayed. Queues take part in no transaction, so this comes before the action.
+ * @throws ServiceError insufficient_scope when the session has ended or the user may no longer do this.
+ */
+export async function auditBoardAction(
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  request: FastifyRequest,
+  { kind, queue, jobId }: BoardAction,
+): Promise<void> {
+  const { id: userId } = visitorOf(request).user;
+  const action = kind === 'retry' ? 'queue.retry_requested' : 'queue.promotion_requested';
+  const job = jobId === null ? 'all' : redact(jobId.replaceAll(/\p{Cc}/gu, '')).slice(0, maxJobIdLength);
+  const detail = { queue, job };
+  const entry = { userId, actor: actorOf({ userId }), action, target: queue, detail } as const;
+  const { sessionId: sid } = request.session;
+  const now = clock.now();
+  await db.$transaction(async (tx) => {
+    await holdSession(tx, { sid, userId, now });
+    if (accessOf(await leastRoleInAll(tx, userId)) !== 'operate') throw operatorRequired();
+    await auditEverywhere(tx, entry, now);
+  });
 }

@@ -6,36 +6,44 @@ import { ServiceError } from '../../../shared/platform/errors.ts';
 import { isStorable } from '../../../shared/platform/json.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import { answerErrors } from '../../http/error-handler.ts';
+import { isSameOrigin } from '../http/csrf.ts';
 import { queueBoardPath } from '../http/paths.ts';
-import { isSameOrigin } from '../http/same-origin.ts';
-import { describeForUi, markReadOnly } from './board-answers.ts';
-import type { BoardAct } from './board-audit.ts';
-import { boardError, mayNotOrder } from './board-errors.ts';
-import { accessDemanded, type BoardAccess } from './board-routes.ts';
-import { boardContentSecurityPolicy, selfContained } from './entry-page.ts';
+import { type BoardAccess, type BoardAction, operatorRequired, requiredAccess } from './board-access.ts';
+import {
+  boardContentSecurityPolicy,
+  boardError,
+  describeForUi,
+  markReadOnly,
+  selfContained,
+} from './board-responses.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    boardAccess?: BoardAccess;
+  }
+}
 
 const prefix = queueBoardPath;
 
-/** How long the board waits for a store that does not answer; a Redis that is frozen is given up after a second. */
-const answerTimeoutMs = 4_000;
+/** How long the board waits for a store that does not respond. */
+const responseTimeoutMs = 4_000;
 
 export interface QueueBoardOptions {
   /**
-   * Decides what the sender of a request may do. It is asked before anything else is done for any request. To answer
-   * somebody in a way of its own, such as with the way to the sign-in, it throws. The queues hold the refunds of ALL
-   * organizations, if only their ids, so that whoever is let in has to be trusted by all of them.
+   * Decides what the sender of a request may do; called first for every request. It may throw to respond differently.
+   * The queues contain jobs of ALL organizations, so everyone who is admitted must be trusted by all of them.
    */
   allow: (request: FastifyRequest) => Promise<BoardAccess>;
-  /** Writes down what somebody orders who may, before it is passed on; what it throws stops it. */
-  audit: (request: FastifyRequest, act: BoardAct) => Promise<void>;
+  /** Audits a permitted retry or promotion before it is executed; an error prevents it. */
+  audit: (request: FastifyRequest, action: BoardAction) => Promise<void>;
 }
 
 /**
- * Serves the board of the queues at /dashboard/queues. What anybody may do there is in board-routes.ts; everything else
- * that the board can do is refused here, whatever its pages offer.
+ * Serves the queue board at /dashboard/queues. board-access.ts lists what is allowed; all other actions are
+ * refused, even if the board's pages offer them.
  *
- * `app` answers a ServiceError. It may want no CSRF token, which the pages of the board do not send, and have neither
- * `reply.view` nor `reply.sendFile`: the board brings its own.
+ * `app` handles ServiceErrors. It must not require a CSRF token, which the board's pages do not send, nor have
+ * `reply.view` or `reply.sendFile`, which the board adds.
  */
 export async function registerQueueBoard(
   app: FastifyInstance,
@@ -57,13 +65,13 @@ export async function registerQueueBoard(
   await app.register(
     async (scope) => {
       answerErrors(scope, log);
-      answerLikeThisService(scope, app);
+      replaceErrorHandlers(scope, app);
       guard(scope, allow);
       const queueNames = new Set(queues.map(({ name }) => name));
       scope.addHook('preHandler', async (request) => {
-        const act = actOf(request);
-        // The board answers that there is no such queue.
-        if (act !== null && queueNames.has(act.queue)) await audit(request, act);
+        const action = actionOf(request);
+        // The board itself answers 404 for an unknown queue.
+        if (action !== null && queueNames.has(action.queue)) await audit(request, action);
       });
       scope.addHook('onSend', async (_request, reply, payload) => {
         const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
@@ -76,73 +84,73 @@ export async function registerQueueBoard(
 }
 
 /**
- * The board has an error handler of its own, which tells what is internal; a handler of the route goes before it. Its
- * pages get what `app` makes of an error, which may be a page as well, and its scripts JSON.
+ * The board's own error handler reveals internals; a handler of the route takes precedence. Errors of pages go to `app`,
+ * which may respond with a page, those of scripts become JSON.
  */
-function answerLikeThisService(scope: FastifyInstance, app: FastifyInstance): void {
+function replaceErrorHandlers(scope: FastifyInstance, app: FastifyInstance): void {
   scope.addHook('onRoute', (route: RouteOptions) => {
     const isForScripts = pathOf(route.url).startsWith('/api/');
     const { errorHandler } = isForScripts ? scope : app;
     route.errorHandler = (error, request, reply) => errorHandler(boardError(error), request, reply);
-    if (isForScripts) route.handlerTimeout = answerTimeoutMs;
+    if (isForScripts) route.handlerTimeout = responseTimeoutMs;
   });
 }
 
 function guard(scope: FastifyInstance, allow: QueueBoardOptions['allow']): void {
-  const accessOf = new WeakMap<FastifyRequest, BoardAccess>();
+  scope.decorateRequest('boardAccess', 'none');
   scope.addHook('onRequest', async (request, reply) => {
     reply.header('content-security-policy', boardContentSecurityPolicy);
     const access = await allow(request);
-    refuseUnlessAllowed(request, access);
-    refuseImpossible(request);
-    accessOf.set(request, access);
+    requireAccess(request, access);
+    validateParameters(request);
+    request.boardAccess = access;
   });
   scope.addHook('preSerialization', async (request, _reply, payload) =>
-    accessOf.get(request) === 'operate' ? describeForUi(payload) : markReadOnly(describeForUi(payload)),
+    request.boardAccess === 'operate' ? describeForUi(payload) : markReadOnly(describeForUi(payload)),
   );
 }
 
-/** @throws ServiceError when this is not for whoever has that access, or not for anybody. */
-function refuseUnlessAllowed(request: FastifyRequest, access: BoardAccess): void {
-  const demanded = accessDemanded(request.method, pathOf(request.routeOptions.url ?? ''));
-  if (access === 'none')
-    throw new ServiceError(
-      'insufficient_scope',
-      'The queues hold the jobs of every organization of this installation, and you do not belong to all of them.',
-    );
-  if (demanded === null) {
-    throw new ServiceError('insufficient_scope', 'On this board jobs can only be retried and promoted.');
+/** @throws ServiceError insufficient_scope. */
+function requireAccess(request: FastifyRequest, access: BoardAccess): void {
+  const required = requiredAccess(request.method, pathOf(request.routeOptions.url ?? ''));
+  if (access === 'none') {
+    const message =
+      'The queues contain jobs of every organization. Only members of all organizations can see them.';
+    throw new ServiceError('insufficient_scope', message);
   }
-  if (demanded === 'read') return;
-  if (access !== 'operate') throw mayNotOrder();
+  if (required === null) {
+    throw new ServiceError('insufficient_scope', 'Jobs can only be retried and promoted here.');
+  }
+  if (required === 'read') return;
+  if (access !== 'operate') throw operatorRequired();
   if (!isSameOrigin(request)) {
-    throw new ServiceError('insufficient_scope', 'Use the pages of the board: another site sent this.');
+    const message = 'This request was not sent from the queue board. Reload the page and try again.';
+    throw new ServiceError('insufficient_scope', message);
   }
 }
 
-/** The highest page that a queue is leafed through to, and the most jobs of one. */
-const most = { page: 100_000, jobsPerPage: 100 };
+const maxQuery = { page: 100_000, jobsPerPage: 100 };
 
-/** @throws ServiceError for what no store can look for. */
-function refuseImpossible({ params, query }: FastifyRequest): void {
+/** @throws ServiceError for parameters that no store accepts. */
+function validateParameters({ params, query }: FastifyRequest): void {
   const texts = Object.values(params as Record<string, string>);
-  if (!texts.every(isStorable)) throw new ServiceError('not_found', 'There is no such job.');
-  for (const [name, limit] of Object.entries(most)) {
+  if (!texts.every(isStorable)) throw new ServiceError('not_found', 'Job not found.');
+  for (const [name, limit] of Object.entries(maxQuery)) {
     const given = (query as Record<string, unknown>)[name];
     if (given === undefined || (/^\d{1,6}$/.test(String(given)) && Number(given) <= limit)) continue;
     throw new ServiceError('validation_error', `${name}: must be a number from 0 to ${limit}.`);
   }
 }
 
-/** What a request orders; null for one that only looks. */
-function actOf({ method, routeOptions, params }: FastifyRequest): BoardAct | null {
+/** The retry or promotion of a request; null for one that only reads. */
+function actionOf({ method, routeOptions, params }: FastifyRequest): BoardAction | null {
   const path = pathOf(routeOptions.url ?? '');
-  if (accessDemanded(method, path) !== 'operate') return null;
+  if (requiredAccess(method, path) !== 'operate') return null;
   const { queueName = '', jobId = null } = params as { queueName?: string; jobId?: string };
   return { kind: path.endsWith('/promote') ? 'promotion' : 'retry', queue: queueName, jobId };
 }
 
-/** A path as board-routes.ts has it. */
+/** A path below the prefix, as board-access.ts lists it. */
 function pathOf(url: string): string {
   return url.slice(prefix.length) || '/';
 }

@@ -67,8 +67,8 @@ export const listRefundsRoute = routePlugin(
       },
       async (request) => {
         const { status, processor, limit, offset } = request.query;
-        const page = { status, processor, limit, offset };
-        const refunds = await listRefunds(deps.refundReads, request.apiKey, page);
+        const listing = { status, processor, limit, offset };
+        const refunds = await listRefunds(deps.refundReads, request.apiKey, listing);
         return { data: refunds.map(toPublicRefund) };
       },
     );

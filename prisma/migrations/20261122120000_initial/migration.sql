@@ -157,7 +157,7 @@ CREATE TABLE "reconciliation_finding" (
     "refund_id" TEXT,
     "transaction_id" TEXT,
     "external_refund_id" TEXT,
-    "message" TEXT NOT NULL,
+    "facts" JSONB NOT NULL,
 
     CONSTRAINT "reconciliation_finding_pkey" PRIMARY KEY ("id")
 );
@@ -227,7 +227,7 @@ CREATE TABLE "refund_work" (
     "consecutive_failures" INTEGER NOT NULL DEFAULT 0,
     "flagged_at" TIMESTAMPTZ(3),
     "flag_reason" TEXT,
-    "extra_refund_id" TEXT,
+    "flag_facts" JSONB NOT NULL DEFAULT '{}',
 
     CONSTRAINT "refund_work_pkey" PRIMARY KEY ("refund_id")
 );
@@ -444,7 +444,7 @@ ALTER TABLE "refund"
 ALTER TABLE "refund_work"
     ADD CONSTRAINT "refund_work_is_due_or_flagged" CHECK (due_at IS NOT NULL OR flagged_at IS NOT NULL),
     ADD CONSTRAINT "refund_work_flag_says_why" CHECK ((flagged_at IS NULL) = (flag_reason IS NULL)),
-    ADD CONSTRAINT "refund_work_extra_refund_is_flagged" CHECK (extra_refund_id IS NULL OR flagged_at IS NOT NULL),
+    ADD CONSTRAINT "refund_work_facts_need_flag" CHECK (flagged_at IS NOT NULL OR flag_facts = '{}'),
     ADD CONSTRAINT "refund_work_lease_has_token" CHECK (leased_until IS NULL OR lease_token IS NOT NULL),
     ADD CONSTRAINT "refund_work_failures_not_negative" CHECK (consecutive_failures >= 0);
 

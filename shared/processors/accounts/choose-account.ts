@@ -25,10 +25,7 @@ export async function chooseAccount(
 ): Promise<AccountName | null> {
   const { environment, transactionId, processor } = question;
   if (processor !== undefined && !processorNames.includes(processor)) {
-    throw new ServiceError(
-      'validation_error',
-      `processor: unknown; use one of ${processorNames.join(', ')}.`,
-    );
+    throw new ServiceError('validation_error', `processor: must be one of: ${processorNames.join(', ')}.`);
   }
   const named = processor ?? processorNames.find((name) => processorKind(name).recognizes(transactionId));
   if (named !== undefined) {
@@ -36,14 +33,14 @@ export async function chooseAccount(
     if (account !== undefined) return account;
     throw new ServiceError(
       'validation_error',
-      `processor: no ${named} account is set up for the ${environment} environment; add it first.`,
+      `processor: no ${named} account is set up in the ${environment} environment. Add it first.`,
     );
   }
   const [first, ...others] = accounts;
   if (first === undefined) {
     throw new ServiceError(
       'validation_error',
-      `processor: no processor account is set up for the ${environment} environment; add one first.`,
+      `processor: no account is set up in the ${environment} environment. Add one first.`,
     );
   }
   return others.length === 0 ? first : await askEach(deps, accounts, transactionId);
@@ -71,14 +68,14 @@ async function askEach(
     const names = owners.map(({ account }) => account.processor).join(' and ');
     throw new ServiceError(
       'validation_error',
-      `processor: ${names} both know this transaction; pass processor to say which one is meant.`,
+      `processor: ${names} both have this transaction. Specify processor.`,
     );
   }
   if (silent.length > 0) {
     const names = silent.map(({ account }) => account.processor).join(' and ');
     throw new ServiceError(
       'service_unavailable',
-      `The processor could not be detected because ${names} does not answer; pass processor, or repeat later.`,
+      `The processor could not be detected because ${names} is not responding. Specify processor, or retry later.`,
       { retryAfterSeconds: 5 },
     );
   }

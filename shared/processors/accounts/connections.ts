@@ -169,7 +169,7 @@ export async function markMisconfigured(
   account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
   failure: ProcessorFailure,
 ): Promise<void> {
-  log.error({ accountId: account.id, failure }, 'the processor refuses the credentials of an account');
+  log.error({ accountId: account.id, failure }, 'the processor rejected the credentials of an account');
   await db.processorAccount.updateMany({
     where: { id: account.id, updatedAt: account.updatedAt, misconfiguredAt: null },
     data: { misconfiguredAt: clock.now() },
@@ -193,7 +193,7 @@ export async function findAccount(db: Database, processor: string, id: string): 
     ? await db.processorAccount.findUnique({ where: { id }, omit: withoutCredentials })
     : null;
   if (account === null || account.processor !== processor) {
-    throw new ServiceError('not_found', 'No such processor account.');
+    throw new ServiceError('not_found', 'Processor account not found.');
   }
   return account;
 }

@@ -42,10 +42,7 @@ export async function setProcessorAccount(
 ): Promise<{ id: string; resumedRefunds: number }> {
   const { organizationId, environment, processor, credentials, actor } = request;
   if (!processorNames.includes(processor)) {
-    throw new ServiceError(
-      'validation_error',
-      `processor: unknown; use one of ${processorNames.join(', ')}.`,
-    );
+    throw new ServiceError('validation_error', `processor: must be one of: ${processorNames.join(', ')}.`);
   }
   processorKind(processor).parseCredentials(credentials, environment);
   const key: AccountKey = { organizationId, environment, processor };

@@ -33,7 +33,7 @@ interface Search {
   toSecond: number;
 }
 
-/** What is left to do: searches, and ids to read. */
+/** The remaining searches and ids to read. */
 interface Progress {
   searches: readonly Search[];
   ids: readonly string[];

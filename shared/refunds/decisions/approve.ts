@@ -2,20 +2,20 @@ import { lockPayment } from '../../payments/payment.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, Refund, RefundEvent } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { redact } from '../../platform/log.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
-import { readGivenReason } from './given-reason.ts';
 
 /**
- * What became of a person's decision.
- * - `done`: it was this decision that moved the refund.
+ * The outcome of an approval or a rejection.
+ * - `done`: this decision moved the refund.
  * - `not-pending`: the refund does not await approval, perhaps because another decision was faster; nothing changed.
  */
 export type DecisionOutcome = { kind: 'done'; refund: Refund } | { kind: 'not-pending'; refund: Refund };
 
 /**
- * True when whoever this is may approve what was asked for like that. Nobody approves what the same one has asked for, so
- * that it takes two people; what a program asked for, any person may approve.
+ * True unless the actor requested the refund: an approval takes two people. A refund that a program requested may be
+ * approved by anyone.
  * @param request the first entry of the refund's timeline.
  */
 export function mayApprove(request: Pick<RefundEvent, 'actor'> | undefined, actor: string): boolean {
@@ -23,8 +23,8 @@ export function mayApprove(request: Pick<RefundEvent, 'actor'> | undefined, acto
 }
 
 /**
- * Lets a refund that awaits approval be sent. Of several decisions about it at once, one is done.
- * @throws ServiceError insufficient_scope for who asked for it.
+ * Approves a refund, which is then sent. Of several decisions about it at once, one is done.
+ * @throws ServiceError insufficient_scope when the actor requested the refund.
  */
 export async function approveRefund(
   deps: RefundDependencies,
@@ -35,8 +35,7 @@ export async function approveRefund(
     where: { refundId_seq: { refundId: refund.id, seq: 1 } },
   });
   if (!mayApprove(request, actor)) {
-    const message =
-      'You asked for this refund yourself, so that somebody else has to approve it. You may reject it.';
+    const message = 'You requested this refund, so someone else must approve it. You can reject it.';
     throw new ServiceError('insufficient_scope', message);
   }
   const move: Decision = {
@@ -56,7 +55,7 @@ export async function approveRefund(
 }
 
 /**
- * Cancels a refund that awaits approval; the processor never hears of it.
+ * Cancels a refund that awaits approval. It is never sent.
  * @param reason for the timeline and the audit log.
  * @throws ServiceError validation_error for a reason that is empty, too long or not printable.
  */
@@ -74,7 +73,7 @@ export async function rejectRefund(
     entry: { type: 'refund.cancelled', actor, detail: { approved: false, reason: words, sent: false } },
   };
   return await decide(deps, 'refund.rejected', move, async (tx) => {
-    // A flag for another refund under its name is over: that one is what moved of it, and flagged as that.
+    // A flag for an extra refund ends here: now that this one is cancelled, the other is flagged as `moved_after_end`.
     await tx.refundWork.deleteMany({ where: { refundId: refund.id } });
   });
 }
@@ -99,4 +98,14 @@ async function decide(
   });
   if (moved !== null) return { kind: 'done', refund: moved };
   return { kind: 'not-pending', refund: await deps.db.refund.findUniqueOrThrow({ where: { id } }) };
+}
+
+/**
+ * The reason that a person gives for a decision, without card numbers, for the timeline and the audit log.
+ * @throws ServiceError validation_error for one that is empty, too long or not printable.
+ */
+export function readGivenReason(reason: string): string {
+  const words = redact(reason.trim());
+  if (/^[^\p{Cc}]{1,500}$/u.test(words)) return words;
+  throw new ServiceError('validation_error', 'reason: must be 1 to 500 printable characters.');
 }

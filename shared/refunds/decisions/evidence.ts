@@ -13,23 +13,25 @@ import { lookupConclusiveAt } from '../model/lookup-proof.ts';
 import { referenceTo } from '../model/refund.ts';
 
 /**
- * What is known about a refund at its processor, for somebody who is about to decide.
- * - `found`: the processor has it, like this.
- * - `absent`: surely not there.
- * - `unclear`: it could not be asked, or its answer proves nothing yet.
+ * What is known about a refund at its processor.
+ * - `found`: the processor has it.
+ * - `absent`: it is proven that the processor does not have it.
+ * - `unclear`: the processor could not be read, or its answer proves nothing yet.
  */
 export type Evidence =
   | { kind: 'found'; refund: ProcessorRefund }
   | { kind: 'absent'; message: string }
   | { kind: 'unclear'; message: string };
 
-/** Statuses that a person can give a refund. */
-export type ResolvedStatus = 'completed' | 'failed' | 'cancelled';
+/** Statuses that a person can give a flagged refund. */
+export const resolvedStatuses = ['completed', 'failed', 'cancelled'] as const;
+
+export type ResolvedStatus = (typeof resolvedStatuses)[number];
 
 /**
- * Asks the processor, and the record where that is proof enough. The caller holds the refund's lease, so that nothing is
- * sent meanwhile.
- * @param named the processor's id that the caller claims for the refund; null for what is on record.
+ * Reads the refund from the processor, unless the record is proof enough. The caller holds the refund's lease, so that
+ * nothing is sent meanwhile.
+ * @param named the processor's id that the caller claims for the refund; null for the one on record.
  */
 export async function gatherEvidence(
   deps: RefundDependencies,
@@ -38,25 +40,25 @@ export async function gatherEvidence(
 ): Promise<Evidence> {
   const { refund } = claim;
   const { externalRefundId } = refund;
-  if (named === null && isSurelyUnsent(claim)) {
-    return { kind: 'absent', message: 'No attempt to send it is open: it is not at the processor.' };
+  if (named === null && isUnsent(claim)) {
+    return { kind: 'absent', message: 'It was never sent to the processor.' };
   }
   try {
     const processor = await deps.connections.connect(await loadAccount(deps.db, refund));
-    if (named !== null && named !== externalRefundId) return await askForNamed(deps, processor, claim, named);
-    if (externalRefundId === null) return await askForOurs(deps, processor, claim);
-    return await askForRecorded(deps, processor, claim, externalRefundId);
+    if (named !== null && named !== externalRefundId) return await readNamed(deps, processor, claim, named);
+    if (externalRefundId === null) return await lookUp(deps, processor, claim);
+    return await readRecorded(deps, processor, claim, externalRefundId);
   } catch (error) {
     if (!isUnusableCredentials(error)) throw error;
-    return { kind: 'unclear', message: `The processor cannot be asked: ${error.message}` };
+    return { kind: 'unclear', message: `The processor account cannot be used: ${error.message}` };
   }
 }
 
 /**
- * A refund that was made past this service is believed only of the same payment, and only while no attempt of ours may
- * have moved the same money a second time.
+ * A refund that was made outside of this service counts only if it is of the same payment, and while no attempt of ours
+ * may have moved the same money a second time.
  */
-async function askForNamed(
+async function readNamed(
   deps: RefundDependencies,
   processor: Processor,
   claim: FlaggedClaim,
@@ -73,13 +75,16 @@ async function askForNamed(
   const ours = refunds.filter(({ id, refundId }) => refundId === refund.id || id === refund.externalRefundId);
   const another = ours.find((each) => each.id !== named && isLive(each));
   if (another !== undefined) {
-    return { kind: 'unclear', message: `The processor has ${another.id} for it, besides ${named}.` };
+    return {
+      kind: 'unclear',
+      message: `The processor has a second refund, ${another.id}, besides ${named}.`,
+    };
   }
-  if (theirs.refundId === refund.id || isSurelyUnsent(claim)) return { kind: 'found', refund: theirs };
+  if (theirs.refundId === refund.id || isUnsent(claim)) return { kind: 'found', refund: theirs };
   return (await inconclusive(deps, claim)) ?? { kind: 'found', refund: theirs };
 }
 
-async function askForRecorded(
+async function readRecorded(
   deps: RefundDependencies,
   processor: Processor,
   claim: FlaggedClaim,
@@ -88,11 +93,11 @@ async function askForRecorded(
   const { refund } = claim;
   const answer = await processor.getRefund(externalRefundId, referenceTo(refund), optionsOf(deps));
   if (answer.kind === 'found') return { kind: 'found', refund: answer.value };
-  // That it no longer knows the id could be about another account; a payment without such a refund could not.
-  return answer.kind === 'not-found' ? await askForOurs(deps, processor, claim) : unclear(answer);
+  // An unknown id may mean another account; a known payment without such a refund is proof.
+  return answer.kind === 'not-found' ? await lookUp(deps, processor, claim) : unclear(answer);
 }
 
-async function askForOurs(
+async function lookUp(
   deps: RefundDependencies,
   processor: Processor,
   claim: FlaggedClaim,
@@ -102,32 +107,32 @@ async function askForOurs(
   if (answer.kind !== 'not-found') return unclear(answer);
   const absent: Evidence = {
     kind: 'absent',
-    message: `The processor has no such refund: ${answer.failure.message}`,
+    message: `The processor does not have this refund: ${answer.failure.message}`,
   };
   return (await inconclusive(deps, claim)) ?? absent;
 }
 
-/** Says that it is too early to conclude anything from what the processor does not show; null when it is not. */
+/** The answer while it is too early to conclude anything from a lookup that finds nothing; null after that. */
 async function inconclusive(
   deps: RefundDependencies,
   { refund, work, attempt }: FlaggedClaim,
 ): Promise<Evidence | null> {
   const conclusiveAt = lookupConclusiveAt(deps.settings, refund, work, attempt);
   if (conclusiveAt <= (await serviceTime(deps.db))) return null;
-  const message = `The processor does not show it, which proves nothing before ${conclusiveAt.toISOString()}.`;
+  const message = `The processor does not show the refund yet. A lookup is conclusive from ${conclusiveAt.toISOString()}.`;
   return { kind: 'unclear', message };
 }
 
-/** True when no attempt of it was accepted or has an unknown outcome, and nothing says that there is news of it. */
-function isSurelyUnsent({ refund, work }: Pick<FlaggedClaim, 'refund' | 'work'>): boolean {
+/** True when no attempt was accepted or has an unknown outcome, and no resync is requested. */
+function isUnsent({ refund, work }: Pick<FlaggedClaim, 'refund' | 'work'>): boolean {
   return refund.externalRefundId === null && work.unknownSince === null && work.resyncRequestedAt === null;
 }
 
 function unclear({ failure }: { failure: ProcessorFailure }): Evidence {
-  return { kind: 'unclear', message: `The processor could not say: ${failure.message}` };
+  return { kind: 'unclear', message: `The processor could not be read: ${failure.message}` };
 }
 
-/** Why the evidence speaks against a status, in a sentence; null when it does not. */
+/** Why the evidence rules a status out, in a sentence; null when it allows it. */
 export function contradictionOf(
   refund: Pick<Refund, 'id' | 'amount' | 'currency'>,
   status: ResolvedStatus,
@@ -136,11 +141,11 @@ export function contradictionOf(
   if (evidence.kind === 'unclear') return evidence.message;
   if (evidence.kind === 'absent') return status === 'completed' ? evidence.message : null;
   const { id, state, amount, currency, processorStatus, refundId } = evidence.refund;
-  const theirs = `The processor has ${id} as ${processorStatus}, ${formatAmount(amount, currency)}`;
+  const theirs = `The processor shows ${id} as ${processorStatus}, ${formatAmount(amount, currency)}`;
   if (status !== 'completed') return isLive(evidence.refund) ? `${theirs}.` : null;
-  if (refundId?.startsWith('ref_') && refundId !== refund.id) return `${theirs}, of ${refundId}.`;
+  if (refundId?.startsWith('ref_') && refundId !== refund.id) return `${theirs}, for ${refundId}.`;
   const agrees = state === 'completed' && amount === refund.amount && currency === refund.currency;
-  return agrees ? null : `${theirs}; asked were ${formatAmount(refund.amount, refund.currency)}.`;
+  return agrees ? null : `${theirs}; ${formatAmount(refund.amount, refund.currency)} was requested.`;
 }
 
 function optionsOf({ settings }: RefundDependencies) {

@@ -10,34 +10,34 @@ import {
 import { ServiceError } from '../../platform/errors.ts';
 import { isLive } from '../../processors/contract/processor.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
+import { canBeDismissed, endFlag } from '../lifecycle/flag.ts';
 import { claimFlagged, type FlaggedClaim, releaseFlagged } from '../lifecycle/lease.ts';
-import { type Move, moveRefund, noteOnRefund } from '../lifecycle/move.ts';
+import { type Move, moveRefund } from '../lifecycle/move.ts';
 import { requestResync } from '../lifecycle/resync.ts';
-import { isFlaggedForExtra, type RefundWithWork } from '../model/refund.ts';
+import { type Facts, flagOf, processorFacts } from '../model/flags.ts';
+import type { RefundWithWork } from '../model/refund.ts';
+import { canMove } from '../model/states.ts';
+import { readGivenReason } from './approve.ts';
 import { contradictionOf, type Evidence, gatherEvidence, type ResolvedStatus } from './evidence.ts';
-import { readGivenReason } from './given-reason.ts';
-import { nameProblem } from './named-problem.ts';
-import { keptEvent } from './person-decisions.ts';
-import { canBeKept, canBeResolved } from './possible-resolutions.ts';
 
 /** How a person wants a flagged refund to end. */
 export interface Resolution {
   status: ResolvedStatus;
-  /** Why, for the timeline and the audit log. */
+  /** For the timeline and the audit log. */
   reason: string;
   /** The processor's id of a refund that completed; null for the one on record. */
   externalRefundId: string | null;
-  /** Also where the processor contradicts, or cannot be asked. */
+  /** Also where the processor contradicts it or cannot be read. */
   force: boolean;
 }
 
 /**
- * What became of a person's decision about a flagged refund. Unless it is `done`, nothing was changed.
- * - `not-flagged`: it goes on by itself, perhaps because somebody else was faster.
+ * The outcome of a person's decision about a flagged refund. Unless it is `done`, nothing was changed.
+ * - `not-flagged`: the refund is not flagged any more.
  * - `leased`: a worker or another person holds it until then.
- * - `not-allowed`: it cannot become that from the status it has.
- * - `contradicted`: the processor says otherwise or cannot be asked; `forceable` tells whether a person may insist.
- * - `changed`: it changed while the processor was asked.
+ * - `not-allowed`: its status does not allow this.
+ * - `contradicted`: the processor contradicts it or cannot be read; `forceable` if `force` would help.
+ * - `changed`: the refund or its flag changed meanwhile.
  */
 export type ResolutionOutcome =
   | { kind: 'done'; refund: Refund }
@@ -45,12 +45,17 @@ export type ResolutionOutcome =
   | { kind: 'leased'; refund: Refund; until: Date }
   | { kind: 'contradicted'; refund: Refund; evidence: string; forceable: boolean };
 
+/** True when a person may give a flagged refund this status. One that awaits approval is approved or rejected instead. */
+export function canBeResolved({ status: from }: Pick<Refund, 'status'>, to: ResolvedStatus): boolean {
+  return from !== 'pending' && canMove(from, to);
+}
+
 /**
- * Ends a flagged refund by a person's decision. The processor is asked first, under a lease of its own, so that whatever
- * a worker has learnt meanwhile is refused; a completed refund fails on evidence alone. One that failed or was cancelled
- * gives its amount back, except for what the processor says has moved all the same.
- * @throws ServiceError validation_error for a reason that cannot be printed, or a processor's id that is missing, not
- * called for, or another refund's.
+ * Gives a flagged refund its final status. The processor is read first, under a lease that shuts late workers out. A
+ * completed refund fails on evidence alone. A refund that fails or is cancelled gives its amount back, except for what the
+ * processor shows as moved.
+ * @throws ServiceError validation_error for a reason that is not printable, or a processor's id that is missing, not
+ * expected, or another refund's.
  */
 export async function resolveRefund(
   deps: RefundDependencies,
@@ -60,11 +65,11 @@ export async function resolveRefund(
 ): Promise<ResolutionOutcome> {
   const asked = checkResolution(loaded, resolution);
   const { status, force } = asked;
-  if (loaded.work?.flaggedAt == null) return { kind: 'not-flagged', refund: loaded };
+  const flaggedAt = loaded.work?.flaggedAt ?? null;
+  if (flaggedAt === null) return { kind: 'not-flagged', refund: loaded };
   if (!canBeResolved(loaded, status)) return { kind: 'not-allowed', refund: loaded };
-  const claim = await takeFlagged(deps, loaded);
-  if (claim.kind !== 'taken') return claim;
-  const { claimed } = claim;
+  const claimed = await claimFlagged(deps, loaded, flaggedAt);
+  if (claimed === null) return await changed(deps, loaded);
   const { refund } = claimed;
   try {
     const evidence = await gatherEvidence(deps, claimed, asked.externalRefundId);
@@ -73,23 +78,25 @@ export async function resolveRefund(
     if (contradiction !== null && !(force && forceable)) {
       return { kind: 'contradicted', refund, evidence: contradiction, forceable };
     }
+    const forced = contradiction !== null;
     const resolved = await deps.db.$transaction((tx) =>
-      record(tx, deps, claimed, { ...asked, actor, evidence, contradiction }),
+      record(tx, deps, claimed, { ...asked, actor, evidence, forced }),
     );
-    return resolved === null ? await changed(deps, refund) : { kind: 'done', refund: resolved };
+    if (resolved !== null) return { kind: 'done', refund: resolved };
+    await releaseFlagged(deps, claimed);
+    return await changed(deps, refund);
   } finally {
-    // Once resolved it has no lease; in every other case workers go on with it.
+    // Once resolved it has no lease; in every other case workers continue with it.
     await releaseFlagged(deps, claimed);
   }
 }
 
 /**
- * Lets a contradiction of a refund that has ended stand, or another refund under the name of one, whatever its status: the
- * flag goes, and the same problem is not told again. What moved without a reservation counts as refunded outside, once the
- * payment is read again.
- * @throws ServiceError validation_error for a reason that cannot be printed.
+ * Ends the flag of a refund that has ended, or the flag for an extra refund in any status. Nothing moves, and the same
+ * discrepancy is not flagged again.
+ * @throws ServiceError validation_error for a reason that is not printable.
  */
-export async function keepRefund(
+export async function dismissFlag(
   deps: RefundDependencies,
   loaded: RefundWithWork,
   actor: string,
@@ -97,71 +104,53 @@ export async function keepRefund(
 ): Promise<ResolutionOutcome> {
   const words = readGivenReason(reason);
   if (loaded.work?.flaggedAt == null) return { kind: 'not-flagged', refund: loaded };
-  if (!canBeKept(loaded)) return { kind: 'not-allowed', refund: loaded };
-  const claim = await takeFlagged(deps, loaded);
-  if (claim.kind !== 'taken') return claim;
-  const { claimed } = claim;
-  try {
-    const kept = await deps.db.$transaction((tx) => keep(tx, deps, claimed, { actor, words }));
-    return kept ? { kind: 'done', refund: claimed.refund } : await changed(deps, claimed.refund);
-  } finally {
-    // Once it is kept it has no lease; in every other case workers go on with it.
-    await releaseFlagged(deps, claimed);
-  }
-}
-
-async function keep(
-  tx: DatabaseTransaction,
-  deps: RefundDependencies,
-  { refund, work }: FlaggedClaim,
-  { actor, words }: { actor: string; words: string },
-): Promise<boolean> {
-  await lockPayment(tx, refund);
-  if (!(await endFlag(tx, work))) return false;
-  const detail = { reason: words, ...problemOf(work), ...(await nameProblem(tx, work)) };
-  await noteOnRefund(tx, refund, { type: keptEvent, actor, detail });
-  await markPaymentsStale(tx, refund, [refund.transactionId]);
-  // What is wrong with the refund itself had to wait for this flag. One that is not known there has nothing to be read.
-  if (isFlaggedForExtra(work) && refund.externalRefundId !== null) await requestResync(tx, refund);
-  await audit(tx, deps, refund, { actor, action: 'refund.kept', detail });
-  return true;
-}
-
-/** Ends the flag that is under our lease, and the work with it where nothing else is left to do. */
-async function endFlag(tx: DatabaseTransaction, { refundId, leaseToken }: RefundWork): Promise<boolean> {
-  const { count } = await tx.refundWork.updateMany({
-    where: { refundId, leaseToken, dueAt: { not: null } },
-    data: { flaggedAt: null, flagReason: null, extraRefundId: null, leasedUntil: null, enqueuedAt: null },
+  if (!canBeDismissed(loaded)) return { kind: 'not-allowed', refund: loaded };
+  const settled = await deps.db.$transaction(async (tx) => {
+    const flag = await endFlag(tx, loaded, { actor, reason: words });
+    if (flag === null) return false;
+    // What moved without a reservation counts as refunded outside, once the payment is read again.
+    await markPaymentsStale(tx, loaded, [loaded.transactionId]);
+    const detail = { reason: words, settled: flag };
+    await audit(tx, deps, loaded, { actor, action: 'refund.flag_dismissed', detail });
+    return true;
   });
-  if (count > 0) return true;
-  return (await tx.refundWork.deleteMany({ where: { refundId, leaseToken, dueAt: null } })).count > 0;
+  return settled ? { kind: 'done', refund: loaded } : await changed(deps, loaded);
+}
+
+/**
+ * Requests a read of the refund from its processor, whatever its status.
+ * @returns false for a refund that awaits approval: it has never been at the processor.
+ */
+export async function recheckRefund(
+  deps: RefundDependencies,
+  refund: Refund,
+  actor: string,
+): Promise<boolean> {
+  const requested = await deps.db.$transaction(async (tx) => {
+    if (!(await requestResync(tx, refund))) return false;
+    await audit(tx, deps, refund, { actor, action: 'refund.rechecked' });
+    return true;
+  });
+  if (requested) deps.queues.enqueue(refund);
+  return requested;
 }
 
 function checkResolution(refund: Refund, asked: Resolution): Resolution {
   const { status, externalRefundId } = asked;
   const reason = readGivenReason(asked.reason);
   if (externalRefundId !== null && !/^[\x21-\x7e]{1,255}$/.test(externalRefundId)) {
-    throw new ServiceError('validation_error', "processor refund: has to be the processor's own id.");
+    throw new ServiceError('validation_error', 'processor refund: must be the ID at the processor.');
   }
   if (status !== 'completed' && externalRefundId !== null) {
-    throw new ServiceError('validation_error', 'processor refund: only a completed refund has one to name.');
+    throw new ServiceError('validation_error', 'processor refund: allowed only for a completed refund.');
   }
   if (status === 'completed' && externalRefundId === null && refund.externalRefundId === null) {
-    throw new ServiceError('validation_error', 'processor refund: has to name the refund that completed.');
+    throw new ServiceError('validation_error', 'processor refund: enter the ID of the completed refund.');
   }
   return { ...asked, reason };
 }
 
-/** Takes the lease, or says why that cannot be. */
-async function takeFlagged(
-  deps: RefundDependencies,
-  loaded: RefundWithWork,
-): Promise<{ kind: 'taken'; claimed: FlaggedClaim } | ResolutionOutcome> {
-  const claimed = await claimFlagged(deps, loaded, { flagReason: loaded.work?.flagReason ?? null });
-  return claimed === null ? await changed(deps, loaded) : { kind: 'taken', claimed };
-}
-
-/** Why a refund is not what the caller believed it to be. */
+/** Why the flag that the caller has seen could not be settled. */
 async function changed(deps: RefundDependencies, { id }: Pick<Refund, 'id'>): Promise<ResolutionOutcome> {
   const { work, ...refund } = await deps.db.refund.findUniqueOrThrow({
     where: { id },
@@ -172,16 +161,11 @@ async function changed(deps: RefundDependencies, { id }: Pick<Refund, 'id'>): Pr
   return { kind: work?.flaggedAt == null ? 'not-flagged' : 'changed', refund };
 }
 
-/** What a decision is about, for the timeline; reconciliation reads there which other refunds were dealt with. */
-function problemOf({ flagReason, extraRefundId }: RefundWork): Prisma.InputJsonObject {
-  return { problem: flagReason, ...(extraRefundId === null ? {} : { extraRefundId }) };
-}
-
 interface Decision extends Resolution {
   actor: string;
   evidence: Evidence;
-  /** What the decision goes against; null when the evidence allows it. */
-  contradiction: string | null;
+  /** True when the evidence does not allow it. */
+  forced: boolean;
 }
 
 async function record(
@@ -190,18 +174,15 @@ async function record(
   { refund, work }: FlaggedClaim,
   decision: Decision,
 ): Promise<Refund | null> {
-  const { status, reason, actor, evidence, contradiction } = decision;
-  const detail = {
-    reason,
-    ...problemOf(work),
-    forced: contradiction !== null,
-    ...(contradiction === null ? {} : { against: contradiction }),
-  };
+  const { status, actor, evidence, forced } = decision;
+  const detail = detailOf(work, decision);
   await lockPayment(tx, refund);
   if (status === 'completed') await refuseTaken(tx, refund, decision);
-  const [ended] = await tx.$queryRaw<{ hasNews: boolean }[]>`
-    DELETE FROM refund_work WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken}
-    RETURNING resync_requested_at IS NOT NULL AS "hasNews"`;
+  // Reconciliation may have replaced the flag, and another person may have dismissed it, in spite of the lease.
+  const [ended] = await tx.$queryRaw<{ isResyncRequested: boolean }[]>`
+    DELETE FROM refund_work
+    WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken} AND flagged_at = ${work.flaggedAt}
+    RETURNING resync_requested_at IS NOT NULL AS "isResyncRequested"`;
   if (ended === undefined) return null;
   const moved = await moveRefund(tx, {
     refund,
@@ -211,15 +192,29 @@ async function record(
     entry: { type: `refund.${status}`, actor, detail },
   });
   if (moved === null) throw new Error(`Refund ${refund.id} moved under the lease of its resolution`);
-  // What was decided against the evidence, without any, or before the latest news, is held against the processor again.
-  if (contradiction !== null || ended.hasNews) await requestResync(tx, refund);
+  // A forced decision, and one made before the latest resync, is compared with the processor again.
+  if (forced || ended.isResyncRequested) await requestResync(tx, refund);
   await countRefundedOutside(tx, refund, movedAnyway(status, evidence));
   await markPaymentsStale(tx, refund, [refund.transactionId]);
   await audit(tx, deps, refund, { actor, action: 'refund.resolved', detail: { ...detail, as: status } });
   return moved;
 }
 
-/** One refund at the processor stands for one refund here; behind the payment's lock nobody claims it meanwhile. */
+/** For the timeline and the audit log; `wasSettled` reads `settled`. */
+function detailOf(work: RefundWork, { reason, forced, evidence }: Decision): Prisma.InputJsonObject {
+  return {
+    reason,
+    settled: flagOf(work),
+    forced,
+    ...(forced ? { against: { kind: evidence.kind, facts: evidenceFacts(evidence) } } : {}),
+  };
+}
+
+function evidenceFacts(evidence: Evidence): Facts {
+  return evidence.kind === 'found' ? processorFacts(evidence.refund) : {};
+}
+
+/** One refund at the processor stands for one refund here. The payment's lock keeps two resolutions from claiming it. */
 async function refuseTaken(
   tx: DatabaseTransaction,
   refund: Refund,
@@ -231,7 +226,10 @@ async function refuseTaken(
     where: { organizationId, environment, processor, externalRefundId, id: { not: refund.id } },
   });
   if (other === null) return;
-  throw new ServiceError('validation_error', `processor refund: ${externalRefundId} is ${other.id} already.`);
+  throw new ServiceError(
+    'validation_error',
+    `processor refund: ${externalRefundId} already belongs to ${other.id}.`,
+  );
 }
 
 function changeOf({ status, reason, externalRefundId, evidence }: Decision): NonNullable<Move['change']> {
@@ -256,7 +254,7 @@ async function audit(
   tx: DatabaseTransaction,
   { clock }: Pick<RefundDependencies, 'clock'>,
   { id, organizationId }: Refund,
-  entry: { actor: string; action: AuditAction; detail: Prisma.InputJsonObject },
+  entry: { actor: string; action: AuditAction; detail?: Prisma.InputJsonObject },
 ): Promise<void> {
   await writeAudit(tx, { organizationId, target: id, ...entry }, clock.now());
 }

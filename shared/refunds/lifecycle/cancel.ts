@@ -61,7 +61,7 @@ export async function cancelRefund(
     // Requests of API keys are in the timeline only.
     audit_id: actor.startsWith('user:') ? newId('aud') : null,
   });
-  if (answer.outcome === 'missing') throw new ServiceError('not_found', 'No such refund.');
+  if (answer.outcome === 'missing') throw new ServiceError('not_found', 'Refund not found.');
   if (answer.outcome === 'reused') throw keyReused();
   const refund = refundFrom(answer.refund ?? {});
   const isReplayed = answer.outcome === 'replayed';

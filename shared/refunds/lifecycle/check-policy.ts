@@ -3,7 +3,7 @@ import { readFacts } from '../../payments/read-payment.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { decideInFull, type PolicyRequest } from '../../policies/decide.ts';
-import { unknownTransaction, unrefundableTransaction } from '../../policies/evaluate.ts';
+import { ineligible, unknownTransaction } from '../../policies/evaluate.ts';
 import type { PolicyVerdict } from '../../policies/policy.ts';
 import { chooseAccount } from '../../processors/accounts/choose-account.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
@@ -11,7 +11,7 @@ import { refusedCredentials } from '../model/refusals.ts';
 import type { RefundDependencies } from './dependencies.ts';
 import { recordKnown } from './record-payment.ts';
 
-/** A question about a refund of a payment that somebody may ask for. */
+/** A possible refund of a payment. */
 export interface PolicyQuestion {
   organizationId: string;
   environment: Environment;
@@ -22,18 +22,18 @@ export interface PolicyQuestion {
 }
 
 export interface PaymentExamination {
-  /** Null when no account has it, or its processor refunds nothing of it. */
+  /** Null when no account knows it, or its processor cannot refund it. */
   payment: KnownPayment | null;
-  /** Why its processor refunds nothing of it; null otherwise. */
+  /** Why its processor cannot refund it; null otherwise. */
   unrefundable: ProcessorFailure | null;
   verdict: PolicyVerdict;
 }
 
 /**
- * Answers whether a payment may be refunded; nothing is changed. An unknown payment, or one of which its processor
- * refunds nothing, is not eligible.
- * @throws ServiceError when nothing is stored: service_unavailable while the processor cannot be asked, and processor_error
- * when it refuses the account's credentials; besides what `chooseAccount` throws.
+ * Checks whether a payment may be refunded; changes nothing. An unknown payment, or one that its processor cannot refund, is
+ * not eligible.
+ * @throws ServiceError when the payment is not stored: service_unavailable while the processor is unreachable, and
+ * processor_error when it refuses the account's credentials. Also what `chooseAccount` throws.
  */
 export async function examinePayment(
   deps: RefundDependencies,
@@ -62,12 +62,12 @@ export async function examinePayment(
       return {
         payment: null,
         unrefundable: found.failure,
-        verdict: unrefundableTransaction(transactionId, found.failure, request.initiatedBy),
+        verdict: ineligible(found.failure.message, request.initiatedBy),
       };
     case 'unreachable':
       throw new ServiceError(
         'service_unavailable',
-        `${processor} cannot be asked about this transaction; repeat in a few seconds. It last said: ${found.failure.message}`,
+        `${processor} could not be reached to read this transaction. Retry in a few seconds. Last error: ${found.failure.message}`,
         { retryAfterSeconds: 5 },
       );
     case 'misconfigured':

@@ -290,7 +290,7 @@ async function findByKey(
 export function notKnown(cause: unknown): ServiceError {
   return new ServiceError(
     'internal_error',
-    'It is not known whether this was recorded. Retry with the same Idempotency-Key, or get or list refunds first.',
+    'It is unknown whether the request was stored. Retry with the same Idempotency-Key, or check the list of refunds first.',
     { cause },
   );
 }

@@ -1,6 +1,10 @@
 import { lockPayment } from '../../payments/payment.ts';
 import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
+import { type Facts, type Flag, flagOf } from '../model/flags.ts';
+import type { RefundWithWork } from '../model/refund.ts';
+import { isTerminal } from '../model/states.ts';
 import { noteOnRefund, type TimelineEntry } from './move.ts';
+import { requestResync } from './resync.ts';
 
 /**
  * Flags a refund for another one that the processor has under its name, unless it is flagged for one already.
@@ -9,20 +13,83 @@ import { noteOnRefund, type TimelineEntry } from './move.ts';
 export async function flagExtraRefund(
   tx: DatabaseTransaction,
   refund: Refund,
-  { reason, extraRefundId }: { reason: string; extraRefundId: string },
-  entry: TimelineEntry,
+  facts: Facts,
+  actor: string,
 ): Promise<boolean> {
-  // Who moves it holds one of these, so that its status is what it is when the flag is written.
+  // Every status change takes one of these locks, so the status cannot change before the flag is written.
   await lockPayment(tx, refund);
   await tx.$queryRaw`SELECT 1 FROM refund_work WHERE refund_id = ${refund.id} FOR UPDATE`;
+  const flag = { reason: 'extra_refund', facts } as const;
   const flagged = await tx.$executeRaw`
-    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, flagged_at, flag_reason, extra_refund_id)
-    SELECT id, organization_id, environment, processor, service_time(), ${reason}, ${extraRefundId} FROM refund
-    WHERE id = ${refund.id} AND status = ${refund.status}::refund_status
+    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, flagged_at, flag_reason, flag_facts)
+    SELECT id, organization_id, environment, processor, service_time(), ${flag.reason}, ${JSON.stringify(facts)}::jsonb
+    FROM refund WHERE id = ${refund.id} AND status = ${refund.status}::refund_status
     ON CONFLICT (refund_id) DO UPDATE
-    SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason, extra_refund_id = excluded.extra_refund_id
-    WHERE w.extra_refund_id IS NULL`;
+    SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason, flag_facts = excluded.flag_facts
+    WHERE w.flag_reason IS DISTINCT FROM 'extra_refund'`;
   if (flagged === 0) return false;
-  await noteOnRefund(tx, refund, entry);
+  await noteOnRefund(tx, refund, { type: 'reconciliation.flagged', actor, detail: { flag } });
   return true;
+}
+
+/**
+ * True when a person has dismissed a flag of this kind about the same refund at the processor, or resolved it against the
+ * evidence: it is not raised again. Read from the refund's timeline, which cannot be changed.
+ */
+export async function wasSettled(
+  tx: DatabaseTransaction,
+  refundId: string,
+  { reason, facts }: Flag,
+): Promise<boolean> {
+  const { externalRefundId } = facts;
+  if (externalRefundId === undefined) return false;
+  // A resolution that agreed with the processor settles nothing if the processor changes its mind.
+  const deliberately = [{ type: 'flag.dismissed' }, { detail: { path: ['forced'], equals: true } }];
+  const settled = await tx.refundEvent.count({
+    where: {
+      refundId,
+      ...(reason === 'extra_refund' ? {} : { OR: deliberately }),
+      AND: [
+        { detail: { path: ['settled', 'reason'], equals: reason } },
+        { detail: { path: ['settled', 'facts', 'externalRefundId'], equals: externalRefundId } },
+      ],
+    },
+  });
+  return settled > 0;
+}
+
+/** True when a person may dismiss the flag: nothing more is to be done for the refund, or the flag is about another one. */
+export function canBeDismissed({ status, work }: Pick<RefundWithWork, 'status' | 'work'>): boolean {
+  const flag = flagOf(work);
+  return flag !== null && (isTerminal(status) || flag.reason === 'extra_refund');
+}
+
+/**
+ * Ends a flag and leaves the refund as it is. The same discrepancy is not flagged again.
+ * @param loaded the refund as the person has seen it.
+ * @returns the flag that ended; null when the refund or its flag has changed meanwhile, and nothing was changed.
+ */
+export async function endFlag(
+  tx: DatabaseTransaction,
+  loaded: RefundWithWork,
+  { actor, reason }: { actor: string; reason: string },
+): Promise<Flag | null> {
+  const { id } = loaded;
+  await lockPayment(tx, loaded);
+  await tx.$queryRaw`SELECT 1 FROM refund_work WHERE refund_id = ${id} FOR UPDATE`;
+  const current = await tx.refund.findUniqueOrThrow({ where: { id }, include: { work: true } });
+  const settled = flagOf(current.work);
+  const isSame = current.work?.flaggedAt?.getTime() === loaded.work?.flaggedAt?.getTime();
+  if (settled === null || !isSame || !canBeDismissed(current)) return null;
+  const { count } = await tx.refundWork.updateMany({
+    where: { refundId: id, dueAt: { not: null } },
+    data: { flaggedAt: null, flagReason: null, flagFacts: {} },
+  });
+  if (count === 0) await tx.refundWork.delete({ where: { refundId: id } });
+  const entry: TimelineEntry = { type: 'flag.dismissed', actor, detail: { reason, settled } };
+  await noteOnRefund(tx, current, entry);
+  // A problem of the refund itself could not be flagged beside another refund under its name.
+  if (settled.reason === 'extra_refund' && current.externalRefundId !== null)
+    await requestResync(tx, current);
+  return settled;
 }

@@ -1,4 +1,4 @@
-import type { Refund, RefundWork } from '../../platform/database.ts';
+import type { Refund } from '../../platform/database.ts';
 import { attemptFrom, type RowJson, refundFrom, workFrom } from '../../platform/rows.ts';
 import { type Claim, leaseMs } from './claim.ts';
 import type { RefundDependencies } from './dependencies.ts';
@@ -21,21 +21,21 @@ export async function renewLease(
 export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'attempt' | 'now'>;
 
 /**
- * Claims a flagged refund, whatever its status, for a person's decision: what a worker that is late learns is refused
- * from then on, and none begins before the decision is made or the lease is over. When it is due does not change.
- * @param problem the flag that the person has seen.
- * @returns null when another lease lives, or it is not flagged so any more.
+ * Claims a flagged refund in any status for a person's decision. From then on, results of earlier claims are rejected, and
+ * no worker claims it until the decision is recorded or the lease expires. The due time does not change.
+ * @param flaggedAt the time of the flag that the person has seen.
+ * @returns null when another lease is active or the flag has changed.
  */
 export async function claimFlagged(
   { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,
   refund: Pick<Refund, 'id' | 'status'>,
-  problem: Pick<RefundWork, 'flagReason'>,
+  flaggedAt: Date,
 ): Promise<FlaggedClaim | null> {
   const [row] = await db.$queryRaw<{ work: RowJson; refund: RowJson; attempt: RowJson | null; now: Date }[]>`
     WITH claimed AS (
       UPDATE refund_work SET
         leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond', lease_token = nextval('lease_token')
-      WHERE refund_id = ${refund.id} AND flag_reason = ${problem.flagReason}
+      WHERE refund_id = ${refund.id} AND flagged_at = ${flaggedAt}
         AND (leased_until IS NULL OR leased_until <= service_time())
       RETURNING *)
     SELECT to_jsonb(claimed) AS work, to_jsonb(refund) AS refund, service_time() AS now,

@@ -152,7 +152,7 @@ function problemOf(
     return { code: 'already_refunded', message: 'The transaction has already been refunded in full.' };
   return {
     code: 'amount_too_large',
-    message: `The transaction has ${formatAmount(left, facts.currency)} left to refund; the amount is more than that.`,
+    message: `The transaction has ${formatAmount(left, facts.currency)} left to refund, less than the requested amount.`,
   };
 }
 
@@ -175,8 +175,8 @@ async function endUnsent(
     await tx.$executeRaw`
       WITH flagged AS (
         UPDATE refund_work SET due_at = NULL, leased_until = NULL, lease_token = NULL
-        WHERE refund_id = ${refund.id} AND extra_refund_id IS NOT NULL)
-      DELETE FROM refund_work WHERE refund_id = ${refund.id} AND extra_refund_id IS NULL`;
+        WHERE refund_id = ${refund.id} AND flag_reason = 'extra_refund')
+      DELETE FROM refund_work WHERE refund_id = ${refund.id} AND flag_reason IS DISTINCT FROM 'extra_refund'`;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { AttemptOutcome, Prisma } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RefundEventType } from '../model/event-types.ts';
+import type { Flag } from '../model/flags.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
 import type { Claim } from './claim.ts';
 import type { RefundDependencies } from './dependencies.ts';
@@ -23,8 +24,8 @@ export interface StepOutcome {
   isKnown?: boolean;
   /** True when the requested cancellation is over. */
   endsCancel?: boolean;
-  /** Why the refund is flagged; null ends its flag. */
-  flag?: string | null;
+  /** Flags the refund; null ends a flag. */
+  flag?: Flag | null;
   /** True to record nothing when a resync has been requested. */
   unlessResync?: boolean;
   /** True when the payment may differ from what is stored, so that it is read again before it is next used. */
@@ -62,7 +63,7 @@ export async function recordOutcome(
     consecutive_failures: outcome.consecutiveFailures,
     is_known: outcome.isKnown,
     ends_cancel: outcome.endsCancel,
-    flag: flag === undefined ? undefined : flag === null ? {} : { reason: flag },
+    flag: flag === null ? {} : flag,
     unless_resync: outcome.unlessResync,
   });
   if (result === 'recorded') logOutcome(deps, refund, outcome);
@@ -86,7 +87,7 @@ function logOutcome(
   { id: refundId, processor }: Claim['refund'],
   { moves, retrying, flag }: StepOutcome,
 ): void {
-  const isTrouble = retrying === true || typeof flag === 'string' || moves.some(({ to }) => to === 'failed');
+  const isTrouble = retrying === true || flag != null || moves.some(({ to }) => to === 'failed');
   for (const { type, detail = {} } of moves) {
     if (isTrouble) log.warn({ refundId, processor, detail }, type);
     else log.info({ refundId, processor, detail }, type);

@@ -6,7 +6,7 @@ interface Waiter {
   isOver: (refund: WatchedRefund) => boolean;
   latest: WatchedRefund | null;
   resolve: (latest: WatchedRefund | null) => void;
-  /** One per waiter, so that a database that hangs delays nobody beyond the requested time. */
+  /** One per waiter, so that a hanging database delays no waiter beyond the requested time. */
   timer: NodeJS.Timeout;
 }
 

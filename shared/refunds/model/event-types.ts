@@ -1,4 +1,4 @@
-/** Everything that a timeline tells; each has its words in api/dashboard/pages/refunds/event-words.ts. */
+/** The event types of a timeline. api/dashboard/pages/refunds/timeline.tsx has their texts. */
 export type RefundEventType =
   | 'refund.created'
   | 'refund.approval_required'
@@ -23,5 +23,5 @@ export type RefundEventType =
   | 'cancel.unanswered'
   | 'review.agreed'
   | 'review.flagged'
-  | 'review.kept'
+  | 'flag.dismissed'
   | 'reconciliation.flagged';

@@ -27,7 +27,7 @@ export function lookupConclusiveAt(
   return new Date(endMs + (settings.LOOKUP_SETTLE_DELAY_MS ?? proofMs));
 }
 
-/** The attempt of a worker that died has ended by the deadline of its call, which counts from the claim. */
+/** When the attempt ended. If its worker was killed, the deadline of the call, which counts from the claim. */
 function attemptEndMs(
   { PROCESSOR_TIMEOUT_MS }: Pick<Settings, 'PROCESSOR_TIMEOUT_MS'>,
   { startedAt, endedAt }: Pick<RefundAttempt, 'startedAt' | 'endedAt'>,

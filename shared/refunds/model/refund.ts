@@ -1,4 +1,4 @@
-import type { Prisma, Refund, RefundWork } from '../../platform/database.ts';
+import type { Prisma, Refund } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { RefundReference } from '../../processors/contract/processor.ts';
 
@@ -39,22 +39,7 @@ export const refundColumns = `r.id, r.organization_id AS "organizationId", r.ext
 /** A refund with its open work, if there is any. */
 export type RefundWithWork = Prisma.RefundGetPayload<{ include: { work: true } }>;
 
-type Flagged = Pick<RefundWork, 'flaggedAt' | 'extraRefundId'> | null;
-
-/** True while a refund is flagged for something of its own, which ends when the processor agrees again. */
-export function hasOwnFlag(work: Flagged): boolean {
-  return work !== null && work.flaggedAt !== null && work.extraRefundId === null;
-}
-
-/**
- * True while a refund is flagged for another one that the processor has under its name. Only a person ends such a flag, and
- * whatever else is wrong is flagged after it.
- */
-export function isFlaggedForExtra(work: Flagged): boolean {
-  return work !== null && work.extraRefundId !== null;
-}
-
-/** A refund in the API: the thirteen fields of the public contract, amounts in minor units. */
+/** A refund as clients see it: the thirteen fields of the public contract, amounts in minor units. */
 export interface PublicRefund {
   id: string;
   organizationId: string;

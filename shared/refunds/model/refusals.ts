@@ -11,7 +11,7 @@ export function nothingLeft(): ServiceError {
 export function tooLittleLeft(remaining: bigint, currency: string): ServiceError {
   return new ServiceError(
     'validation_error',
-    `amount: ${remaining} (${formatAmount(remaining, currency)}) is left to refund; ask for that or less.`,
+    `amount: must be at most ${remaining} (${formatAmount(remaining, currency)}), which is left to refund.`,
   );
 }
 
@@ -27,6 +27,6 @@ export function currencyMismatch(currency: string): ServiceError {
 export function refusedCredentials(processor: string, { message }: ProcessorFailure): ServiceError {
   return new ServiceError(
     'processor_error',
-    `${processor} refuses the account's credentials. Replace them. Its answer: ${message}`,
+    `${processor} rejected the account's credentials. Replace them. Its error: ${message}`,
   );
 }

@@ -19,7 +19,7 @@ export const transitions: Readonly<Record<RefundStatus, Readonly<Partial<Record<
     cancelled: 'it was never applied, or the processor confirmed the cancellation',
   },
   completed: {
-    failed: 'the processor reports that the money came back',
+    failed: 'the processor reports a reversal',
   },
   failed: {},
   cancelled: {},

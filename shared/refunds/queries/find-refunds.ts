@@ -1,4 +1,4 @@
-import { nameActors } from '../../people/name-actors.ts';
+import { nameActors } from '../../people/actors.ts';
 import type { Database, Reads, Refund } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -36,7 +36,7 @@ export function openRefundReads(reads: Reads): RefundReads {
 
 /**
  * Reads a refund for a client.
- * @throws ServiceError not_found for an id that is unknown, malformed or another owner's, all alike.
+ * @throws ServiceError not_found for an id that is unknown, malformed or another owner's.
  */
 export async function readRefund(
   { byId }: RefundReads,
@@ -60,9 +60,9 @@ export interface RefundListing {
 export async function listRefunds(
   { list }: RefundReads,
   { organizationId, environment }: RefundOwner,
-  { status, processor, limit, offset }: RefundListing,
+  listing: RefundListing,
 ): Promise<ReadRefund[]> {
-  const page = { organizationId, environment, status, processor, limit, offset };
+  const page = { organizationId, environment, ...listing };
   return await list(JSON.stringify(page));
 }
 
@@ -84,7 +84,7 @@ async function readPage(
 
 /**
  * Loads a refund with its open work.
- * @throws ServiceError not_found for an id that is unknown, malformed or another owner's, all alike.
+ * @throws ServiceError not_found for an id that is unknown, malformed or another owner's.
  */
 export async function findOwnRefund(
   db: Database,
@@ -98,9 +98,8 @@ export async function findOwnRefund(
   throw refundNotFound();
 }
 
-/** 404, the same for every id that is not the caller's. */
-export function refundNotFound(): ServiceError {
-  return new ServiceError('not_found', 'No such refund.');
+function notFound(): ServiceError {
+  return new ServiceError('not_found', 'Refund not found.');
 }
 
 /** The environments of an organization's refunds, by id. Other ids are left out. */

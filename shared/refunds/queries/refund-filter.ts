@@ -23,13 +23,13 @@ export interface RefundFilter {
   amountFrom?: bigint | undefined;
   amountTo?: bigint | undefined;
   /** Only refunds that await approval or are flagged. */
-  needsPerson?: boolean | undefined;
+  needsAttention?: boolean | undefined;
   /** The id of the refund, of the payment, or of the refund at the processor; surrounding spaces are ignored. */
   q?: string | undefined;
 }
 
-/** Two partial indexes. The status is a literal, because a parameter would not match the index. */
-function needsPersonSql(owner: RefundOwner): Prisma.Sql {
+/** Uses two partial indexes. The status is a literal, because a parameter would not match the index. */
+function needsAttentionSql(owner: RefundOwner): Prisma.Sql {
   const ofOwner = ownerSql(owner);
   return Prisma.sql`id = ANY (ARRAY(
     SELECT id FROM refund WHERE ${ofOwner} AND status = 'pending'
@@ -42,7 +42,7 @@ function needsPersonSql(owner: RefundOwner): Prisma.Sql {
  */
 export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sql {
   check(filter);
-  const { statuses = [], processor, initiatedBy, reason, currency, needsPerson } = filter;
+  const { statuses = [], processor, initiatedBy, reason, currency, needsAttention } = filter;
   const { createdFrom, createdTo, amountFrom, amountTo } = filter;
   const q = filter.q?.trim() ?? '';
   return Prisma.join(
@@ -57,7 +57,7 @@ export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sq
       createdTo !== undefined && Prisma.sql`created_at < ${createdTo}`,
       amountFrom !== undefined && Prisma.sql`amount >= ${amountFrom}`,
       amountTo !== undefined && Prisma.sql`amount <= ${amountTo}`,
-      needsPerson === true && needsPersonSql(owner),
+      needsAttention === true && needsAttentionSql(owner),
       q !== '' && namedSql(owner, q),
     ].filter((condition) => condition !== false),
     ' AND ',
@@ -96,7 +96,7 @@ const latestDate = Date.UTC(9999, 11, 31);
 
 function check({ processor, currency, createdFrom, createdTo, amountFrom, amountTo }: RefundFilter): void {
   if (processor !== undefined && !processorNames.includes(processor)) {
-    throw invalid('processor', `unknown; use one of ${processorNames.join(', ')}.`);
+    throw invalid('processor', `must be one of: ${processorNames.join(', ')}.`);
   }
   if (currency !== undefined && !isCurrency(currency)) {
     throw invalid('currency', 'must be a lowercase currency code of ISO 4217, such as usd.');

@@ -69,8 +69,8 @@ export async function countRefunds(
   return capped(row?.count ?? 0, cap);
 }
 
-/** @param counted up to one more than the cap. */
-export function capped(counted: number, cap: number): CappedCount {
+/** The capped count. `counted` may be up to one more than `cap`. */
+function capped(counted: number, cap: number): CappedCount {
   return { count: Math.min(counted, cap), atLeast: counted > cap };
 }
 

@@ -384,7 +384,7 @@ const rows: Row[] = [
     async () => await checkWhile('error-503'),
     (answer) => {
       expect(answer.headers['retry-after']).toBe('5');
-      messageMatches(/^stripe cannot be/)(answer);
+      messageMatches(/^stripe could not be/)(answer);
     },
   ],
   [

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { madeBeforeTests } from '../../support/dashboard/made-before-tests.ts';
+import { CommitDelayingProxy } from '../../support/faults/commit-delaying-proxy.ts';
+import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { type ApiAnswer, startService } from '../../support/service.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
-import { CommitDelayingProxy } from '../../support/stores/commit-delaying-proxy.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -32,7 +32,7 @@ const statementEnd = () => waitFor('the statement to end', () => proxy.underWay 
 
 function expectUnknown({ status, body: { error } }: ApiAnswer): void {
   expect([status, error.code]).toEqual([500, 'internal_error']);
-  expect(error.message).toMatch(/^It is not known whether/);
+  expect(error.message).toMatch(/^It is unknown whether/);
 }
 
 describe.each([

@@ -24,7 +24,7 @@ describe('processor accounts', () => {
       where: { organizationId: service.organization.id, environment, processor: 'stripe' },
     });
 
-  test('credentials come from stdin or a file, and cannot be read in the database', async () => {
+  test('reads credentials from stdin or a file and stores them encrypted', async () => {
     const before = await stripeAccount('test');
     const set = ['account', 'set', ...accountOf('test', 'stripe')];
     const fromStdin = await admin(set, JSON.stringify({ secretKey }));
@@ -48,7 +48,7 @@ describe('processor accounts', () => {
     );
   });
 
-  test('a live secret key is refused for the test environment, in one line that does not repeat it', async () => {
+  test('rejects a live key for the test environment in one line without repeating it', async () => {
     const live = JSON.stringify({ secretKey: 'sk_live_51NoSuchSecretAnywhere' });
     const refused = await admin(['account', 'set', ...accountOf('test', 'stripe')], live);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
@@ -62,7 +62,7 @@ describe('processor accounts', () => {
     ['braintree', 'merchantId', { merchantId: '...', publicKey: 'public', privateKey: 'private' }],
     ['braintree', 'publicKey', { merchantId: 'merchant', publicKey: '...', privateKey: 'private' }],
     ['braintree', 'privateKey', { merchantId: 'merchant', publicKey: 'public', privateKey: '...' }],
-  ])('a placeholder of the examples is not stored: %s, %s', async (processor, field, credentials) => {
+  ])('rejects a placeholder from the examples: %s, %s', async (processor, field, credentials) => {
     const accounts = () => service.deps.db.processorAccount.findMany({ orderBy: { id: 'asc' } });
     const before = await accounts();
     const refused = await admin(
@@ -75,7 +75,7 @@ describe('processor accounts', () => {
     expect(await accounts()).toEqual(before);
   });
 
-  test('credentials that are not JSON are refused without a word of them', async () => {
+  test('rejects credentials that are not JSON without repeating them', async () => {
     const number = '12345678901234567890123';
     for (const input of [`{"secretKey": ${secretKey}}`, secretKey, `{"secretKey": ${number}}`, '']) {
       const refused = await admin(['account', 'set', ...accountOf('test', 'stripe')], input);
@@ -87,7 +87,7 @@ describe('processor accounts', () => {
     }
   });
 
-  test('credentials that were copied to another row cannot be opened', async () => {
+  test('cannot decrypt credentials that were copied to another row', async () => {
     const { db, connections } = service.deps;
     const other = await service.addOrganization('Other');
     const own = await stripeAccount('test');
@@ -105,7 +105,7 @@ describe('processor accounts', () => {
     await expect(connections.connect(own)).resolves.toBeDefined();
   });
 
-  test('new credentials are noticed even in the millisecond of the old ones', async () => {
+  test('changes the update time even within the same millisecond', async () => {
     const stopped = { ...service.deps, clock: { now: () => new Date('2026-01-01T00:00:00Z') } };
     const { id: organizationId } = await service.addOrganization('Still');
     const request = { organizationId, environment: 'test', processor: 'stripe', actor: 'test' } as const;

@@ -23,7 +23,7 @@ const run = (...args: string[]) =>
 const stripeTest = ['--environment', 'test', '--processor', 'stripe'];
 
 describe('reconciliation run', () => {
-  test('compares every account of the organization, and ends with 0 where all agree', async () => {
+  test('compares every account of the organization, and exits with 0 when all agree', async () => {
     await completedRefund(service, 'stripe');
     await completedRefund(service, 'braintree');
     const { code, stdout, stderr } = await run('--json');
@@ -31,22 +31,22 @@ describe('reconciliation run', () => {
     const reports = JSON.parse(stdout);
     expect(reports).toHaveLength(4);
     for (const report of reports)
-      expect(report).toMatchObject({ failure: null, findings: [], needsPersonCount: 0 });
-    expect(stderr).toContain('test stripe: 1 refunds compared; in agreement.');
+      expect(report).toMatchObject({ failure: null, findings: [], needsAttentionCount: 0 });
+    expect(stderr).toContain('test stripe: 1 refunds compared; no discrepancies.');
     expect(reports[0].actor).toMatch(/^cli:./);
   });
 
-  test('shows what it mended, and still ends with 0', async () => {
+  test('shows what it updated, and exits with 0', async () => {
     const transactionId = await newPayment(service);
     await leftToRefund(service, transactionId);
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 4_000 });
     const { code, stdout } = await run(...stripeTest);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^made_elsewhere +payment_read +- +no +stripe has refund re_\w+ of 40\.00 USD/m);
+    expect(stdout).toMatch(/^made_elsewhere +payment_read +- +no +Stripe has refund re_\w+ of 40\.00 USD/m);
     expect(await leftToRefund(service, transactionId)).toBe(6_000);
   });
 
-  test('ends with 3 when a person has to look, and the run can be listed and shown', async () => {
+  test('exits with 3 when something needs attention, and the run can be listed and shown', async () => {
     const refund = await completedRefund(service, 'stripe');
     await letFail(service, refund);
     expect((await run(...stripeTest)).code).toBe(0);
@@ -54,8 +54,8 @@ describe('reconciliation run', () => {
     await settle(service, refund);
     const { code, stdout, stderr } = await run(...stripeTest);
     expect(code).toBe(3);
-    expect(stdout).toMatch(new RegExp(`^moved_after_end +review_requested +${refund.id} +yes `, 'm'));
-    expect(stderr).toMatch(/, 1 for a person\.$/m);
+    expect(stdout).toMatch(new RegExp(`^moved_after_end +resync_requested +${refund.id} +yes `, 'm'));
+    expect(stderr).toMatch(/, 1 needs attention\.$/m);
     expect((await rowOf(service, refund.id)).resyncRequestedAt).not.toBeNull();
     await workWhatIsDue(service, refund);
 
@@ -66,16 +66,17 @@ describe('reconciliation run', () => {
     );
     expect(found).toMatchObject({
       kind: 'moved_after_end',
-      needsPerson: true,
-      message: expect.stringContaining('25.00 USD'),
+      needsAttention: true,
+      facts: { amount: 2_500, currency: 'usd' },
+      summary: expect.stringContaining('25.00 USD'),
     });
-    expect((await admin(['reconciliation', 'show', id])).stdout).toContain(found.message);
+    expect((await admin(['reconciliation', 'show', id])).stdout).toContain(found.summary);
     const listed = await admin(['reconciliation', 'list', '--organization', service.organization.id]);
-    expect(listed.stdout).toMatch(new RegExp(`^${id} .* 1 for a person$`, 'm'));
+    expect(listed.stdout).toMatch(new RegExp(`^${id} .* 1 needs attention$`, 'm'));
     expect((await admin(['refund', 'attention'])).stdout).toContain(refund.id);
   });
 
-  test('takes a window, and compares nothing outside of it', async () => {
+  test('compares nothing outside of the given window', async () => {
     const { stdout, code } = await run(
       ...stripeTest,
       '--from',
@@ -90,7 +91,7 @@ describe('reconciliation run', () => {
     ]);
   });
 
-  test('ends with 1, and says why, when the processor cannot be asked', async () => {
+  test('exits with 1 and says why when the processor cannot be read', async () => {
     const { id } = await work(service, await completedRefund(service, 'stripe'));
     const throttledUntil = new Date(Date.now() + 3_600_000);
     const account = {
@@ -103,13 +104,13 @@ describe('reconciliation run', () => {
     await throttle(throttledUntil);
     const { code, stdout, stderr } = await run(...stripeTest);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^result +not finished: The processor wants \d+ seconds of rest/m);
-    expect(stderr).toMatch(/could be brought to its end\. Repeat it\.$/m);
+    expect(stdout).toMatch(/^result +not finished: The processor asks for a pause of \d+ seconds/m);
+    expect(stderr).toMatch(/^Reconciliation is incomplete\. Run it again\.$/m);
     await throttle(null);
     expect((await rowOf(service, id)).status).toBe('completed');
   });
 
-  test('ends with 1 while another run of the account is under way', async () => {
+  test('exits with 1 while another run of the account is under way', async () => {
     const account = await service.deps.db.processorAccount.findFirstOrThrow({
       where: { organizationId: service.organization.id, environment: 'test', processor: 'stripe' },
     });
@@ -125,7 +126,7 @@ describe('reconciliation run', () => {
     await service.deps.db.reconciliationRun.create({ data });
     const { code, stderr } = await run(...stripeTest);
     expect(code).toBe(1);
-    expect(onlyLine(stderr)).toContain('being compared already');
+    expect(onlyLine(stderr)).toContain('already being reconciled');
     await service.deps.db.reconciliationRun.update({
       where: { id: data.id },
       data: { finishedAt: new Date() },
@@ -136,16 +137,16 @@ describe('reconciliation run', () => {
     [2, ['--from', 'yesterday']],
     [2, ['--from', '2026-11-21T12:00:00']],
     [1, [...stripeTest, '--from', '2026-01-02', '--to', '2026-01-01']],
-  ])('ends with %i for %j', async (code, args) => {
+  ])('exits with %i for %j', async (code, args) => {
     const answer = await run(...args);
     expect(answer.code, answer.stderr).toBe(code);
     expect(answer.stdout).toBe('');
   });
 
-  test('knows only organizations and runs that there are', async () => {
+  test('rejects unknown organizations and runs', async () => {
     const unknown = await admin(['reconciliation', 'run', '--organization', 'org_unknown']);
-    expect(unknown).toMatchObject({ code: 1, stderr: 'No such organization: org_unknown\n' });
+    expect(unknown).toMatchObject({ code: 1, stderr: 'Organization not found: org_unknown\n' });
     const show = await admin(['reconciliation', 'show', 'rec_unknown']);
-    expect(show).toMatchObject({ code: 1, stderr: 'No such run: rec_unknown\n' });
+    expect(show).toMatchObject({ code: 1, stderr: 'Run not found: rec_unknown\n' });
   });
 });

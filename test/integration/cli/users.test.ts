@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { findMembership } from '../../../shared/people/find-members.ts';
 import { setupCode } from '../../../shared/people/first-owner.ts';
+import { findMembership } from '../../../shared/people/members.ts';
 import { startSession } from '../../../shared/people/sessions.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
 import { auditOf } from '../../support/audit-log.ts';
@@ -21,8 +21,8 @@ async function userOf(email: string) {
   return await service.deps.db.user.findUniqueOrThrow({ where: { email } });
 }
 
-describe('people on the command line', () => {
-  test('become the first owner with a code that is printed only while nobody can sign in', async () => {
+describe('the user commands', () => {
+  test('print the set-up code only while there is no user', async () => {
     const { stdout } = await admin(['user', 'set-up-code']);
     expect(onlyLine(stdout)).toBe(setupCode(service.settings.ENCRYPTION_KEY));
     await add(newEmail(), 'owner');
@@ -31,7 +31,7 @@ describe('people on the command line', () => {
     await service.deps.db.user.deleteMany();
   });
 
-  test('are added with a password that is shown once, and listed', async () => {
+  test('add a user with a generated password that is shown once', async () => {
     const email = newEmail();
     const added = await add(email, 'owner');
     expect(added.code, added.stderr).toBe(0);
@@ -47,7 +47,7 @@ describe('people on the command line', () => {
     expect(entry).toMatchObject({ action: 'user.created', actor: expect.stringMatching(/^cli:./) });
   });
 
-  test('get the password that stdin gives, which is shown to nobody', async () => {
+  test('take a password from stdin without printing it', async () => {
     const email = newEmail();
     const password = 'a password from a manager';
     const args = ['user', 'add', '--organization', service.organization.id, '--email', email];
@@ -59,26 +59,26 @@ describe('people on the command line', () => {
     expect(onlyLine(refused.stderr)).toMatch(/12 to 128/);
   });
 
-  test('who have a user already become members by accepting an invitation alone, and keep the password', async () => {
+  test('invite an existing user, who keeps the password, instead of adding them', async () => {
     const email = newEmail();
     const password = onlyLine((await add(email, 'viewer')).stdout);
     const { id: elsewhere } = await service.addOrganization('Elsewhere');
     const args = ['user', 'add', '--organization', elsewhere, '--email', email, '--role', 'admin'];
     const added = await admin(args);
     expect(added.code, added.stderr).toBe(0);
-    expect(added.stderr).toContain('has a user already');
+    expect(added.stderr).toContain('already has a user');
     const { id } = await userOf(email);
     expect(await findMembership(service.deps.db, id, elsewhere)).toBeNull();
     const link = onlyLine(added.stdout);
     const visitor = new DashboardVisitor(service);
-    expect((await visitor.get(link)).text).toContain('This address has an account already.');
+    expect((await visitor.get(link)).text).toContain('This address already has an account.');
     await visitor.signIn(email, password);
     expect((await visitor.post(link)).status).toBe(303);
     expect(await findMembership(service.deps.db, id, elsewhere)).toMatchObject({ role: 'admin' });
     expect((await signIn(service.deps, { email, password })).kind).toBe('signed-in');
   });
 
-  test('who locked themselves out get a new password at once, and old sessions end', async () => {
+  test('reset a password, end sessions and clear the lockout', async () => {
     const { deps } = service;
     const email = newEmail();
     await add(email, 'viewer');
@@ -92,24 +92,24 @@ describe('people on the command line', () => {
     expect(await deps.db.session.count({ where: { userId } })).toBe(0);
   });
 
-  test('are removed, but for the last owner', async () => {
+  test('remove a member, but not the last owner', async () => {
     const email = newEmail();
     await add(email, 'admin');
     expect(await user('remove', email)).toMatchObject({ code: 0, stdout: '' });
     const again = await user('remove', email);
     expect(again.code).toBe(1);
-    expect(onlyLine(again.stderr)).toBe('No such member of this organization.');
+    expect(onlyLine(again.stderr)).toBe('Member not found.');
     const { db } = service.deps;
     const where = { organizationId: service.organization.id, role: 'owner' } as const;
     const { user: owner } = await db.membership.findFirstOrThrow({ where, include: { user: true } });
     const last = await user('remove', owner.email);
     expect(last.code).toBe(1);
-    expect(onlyLine(last.stderr)).toMatch(/^This is the only owner/);
+    expect(onlyLine(last.stderr)).toMatch(/^An organization must keep at least one owner/);
   });
 
-  test('of an organization that does not exist, or with a role that is none, are refused', async () => {
+  test('reject an unknown organization, role or option', async () => {
     const missing = ['user', 'list', '--organization', 'org_missing'];
-    expect(onlyLine((await admin(missing)).stderr)).toBe('No such organization: org_missing');
+    expect(onlyLine((await admin(missing)).stderr)).toBe('Organization not found: org_missing');
     expect((await add(newEmail(), 'king')).code).toBe(2);
     expect((await user('add', newEmail(), '--role', 'viewer', '--password', 'secret')).code).toBe(2);
   });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
-import { madeBeforeTests } from '../../support/dashboard/made-before-tests.ts';
+import { CommitDelayingProxy } from '../../support/faults/commit-delaying-proxy.ts';
+import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
 import { startService } from '../../support/service.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
-import { CommitDelayingProxy } from '../../support/stores/commit-delaying-proxy.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -23,7 +23,7 @@ const service = madeBeforeTests(
   (started) => started.close(),
 );
 
-test('nobody is told that nothing was changed when the connection broke while a decision was being committed', async () => {
+test('says that a change may have been saved when the connection breaks during its commit', async () => {
   const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 0 } }] };
   await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
   const { visitor } = await signInMember(service, 'operator');
@@ -34,10 +34,10 @@ test('nobody is told that nothing was changed when the connection broke while a 
   proxy.cutNextCommit();
   const answer = await visitor.post(`${page}/approve`, {});
   expect(answer.status).toBe(503);
-  expect(answer.text).toContain('it is not known whether this was recorded');
-  expect(answer.text).not.toContain('Nothing was changed');
+  expect(answer.text).toContain('your change may or may not have been saved');
+  expect(answer.text).not.toContain('nothing was changed');
   await waitFor(
-    'the approval to arrive',
+    'the approval to be committed',
     async () => (await rowOf(service, refund.id)).status === 'processing',
   );
   await expectInvariants(service);

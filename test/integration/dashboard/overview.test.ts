@@ -9,7 +9,17 @@ const service = useService();
 const signedIn = async (organizationId?: string) =>
   (await signInMember(service, 'viewer', organizationId)).visitor;
 
-test('an organization without refunds is told how to make the first one', async () => {
+/** The rows of the table of what needs attention, as text. */
+function rowsOf(html: string): { cells: string[] }[] {
+  const [, table = ''] = /<caption[^>]*>Items that need attention(.*?)<\/table>/s.exec(html) ?? [];
+  return [...table.matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => ({
+    cells: [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) =>
+      cell.replace(/<[^>]+>/g, ''),
+    ),
+  }));
+}
+
+test('shows a new organization how to create its first refund', async () => {
   const { id } = await service.addOrganization('New');
   const visitor = await signedIn(id);
   const page = await visitor.get(`/dashboard/${id}/live`);
@@ -18,7 +28,7 @@ test('an organization without refunds is told how to make the first one', async 
   expect(page.text).toContain('data-environment="live"');
 });
 
-test('numbers, money and what needs a person are those of the organization and the environment alone', async () => {
+test('shows numbers, money and what needs attention of one organization and environment alone', async () => {
   const transactionId = await newPayment(service, { processor: 'stripe' });
   const ask = (amount: number) =>
     service.call('POST', '/v1/refunds', { body: { transactionId, amount, reason: 'other' } });
@@ -30,18 +40,22 @@ test('numbers, money and what needs a person are those of the organization and t
   expect(waiting.status).toBe('pending');
   const visitor = await signedIn();
   const page = await visitor.get(`/dashboard/${organizationId}/test?days=7`);
-  expect(page.text).toContain('All refunds that need somebody');
   expect(page.text).toContain('15.00 USD');
-  expect(page.text).toContain('Needs a person');
-  expect(page.text).toContain(`/dashboard/${organizationId}/test/refunds/${waiting.id}`);
-  expect(page.text).toContain('aria-label="Refunds per day by their status"');
+  expect(page.text).toContain('Needs attention');
+  expect(rowsOf(page.text)).toEqual([
+    { cells: ['Awaiting approval', '1', expect.stringContaining('UTC'), '25.00 USD', 'Review'] },
+  ]);
+  const review = `/dashboard/${organizationId}/test/refunds?status=pending`;
+  expect(page.text).toContain(`href="${review}"`);
+  expect((await visitor.get(review)).text).toContain(waiting.id);
+  expect(page.text).toContain('aria-label="Refunds per day by status"');
   const live = await visitor.get(`/dashboard/${organizationId}/live?days=7`);
   expect(live.text).not.toContain('15.00 USD');
-  expect(live.text).not.toContain(waiting.id);
+  expect(live.text).not.toContain('Needs attention');
 });
 
 describe('an organization whose refunds are all older', () => {
-  test('is not taken for a new one, and nothing has ended where all are under way', async () => {
+  test('is not shown as a new one, and has no completion rate while all are in progress', async () => {
     const transactionId = await newPayment(service, { processor: 'stripe' });
     const { id: organizationId, keys } = await service.addOrganization('Quiet');
     const asking = { name: 'Ask', priority: 1, approvalAbove: { api: 0 } };
@@ -57,24 +71,26 @@ describe('an organization whose refunds are all older', () => {
     const createdAt = new Date(Date.now() - 20 * 86_400_000);
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { createdAt } });
     const { text } = await visitor.get(url);
-    expect(text).toContain('No test refund in the last 7 days');
+    expect(text).toContain('No test refunds in the last 7 days');
     expect(text).not.toContain('Bearer svc_test_');
   });
 });
 
-test('nobody is led to refunds that wait when only an account does', async () => {
+test('links a refused account to its settings, and to no refunds', async () => {
   const { id: organizationId } = await service.addOrganization('Refused');
   await service.deps.db.processorAccount.updateMany({
     where: { organizationId, environment: 'test', processor: 'stripe' },
     data: { misconfiguredAt: new Date() },
   });
   const { text } = await (await signedIn(organizationId)).get(`/dashboard/${organizationId}/test`);
-  expect(text).toContain('Accounts that their processor refuses');
-  expect(text).not.toContain('All refunds that need somebody');
+  expect(rowsOf(text)).toEqual([
+    { cells: ['Stripe rejected the credentials', '1', expect.any(String), '', 'Set credentials'] },
+  ]);
+  expect(text).toContain(`href="/dashboard/${organizationId}/test/settings/accounts"`);
 });
 
 test.each(['?days=1000000', '?days=x', '?currency=%3Cscript%3E', '?days=7&currency=eur'])(
-  'an address that was made up shows the page all the same: %s',
+  'shows the page for an invalid query: %s',
   async (query) => {
     const { id } = await service.addOrganization('Made up');
     const visitor = await signedIn(id);

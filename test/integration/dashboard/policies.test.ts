@@ -1,205 +1,304 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { createOrganization } from '../../../shared/organizations/create-organization.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { lockOrganization } from '../../../shared/platform/organization.ts';
+import { type PolicyInput, policySchema } from '../../../shared/policies/policy.ts';
 import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
-import type { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import type { DashboardVisitor, Page } from '../../support/dashboard/dashboard-visitor.ts';
+import { type SentField, sentForm } from '../../support/dashboard/sent-form.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const service = useService();
 let base: string;
+let admin: DashboardVisitor;
 
-const signedIn = async (role: 'admin' | 'operator' | 'viewer') => (await signInMember(service, role)).visitor;
+/** A policy that uses every field. */
+const full = {
+  name: 'Everything "said" & done',
+  priority: 3,
+  match: {
+    processors: ['braintree'],
+    currencies: ['bhd', 'kwd'],
+    reasons: ['duplicate_charge', 'other'],
+    amount: { min: 1_005, max: 9_000_000 },
+    metadata: { category: 'gift_card', code: '5', count: 5, 'is <b>': true, off: false },
+  },
+  windowDays: 30,
+  maxPercent: 80,
+  maxAmount: { amount: 50_000, currency: 'jpy' },
+  finalSale: true,
+  approvalAbove: { api: 0, dashboard: 20_000, mcp: 1 },
+  velocity: { perTransaction: 3, perDay: { count: 200, amount: 1_000_000 } },
+  enforce: { api: true, dashboard: true },
+} satisfies PolicyInput;
+const empty = { name: 'Nothing said', priority: 90 };
+const parsed = (...policies: PolicyInput[]) => policies.map((policy) => policySchema.parse(policy));
 
-const file = (policies: object[]) => JSON.stringify({ policies });
-
-/** The form as the page has it for this visitor, with other policies written into it. */
-async function written(visitor: DashboardVisitor, policies: string): Promise<Record<string, string>> {
-  const { text } = await visitor.get(`${base}/policies`);
-  return { file: policies, madeFrom: /name="madeFrom" value="([^"]+)"/.exec(text)?.[1] ?? '' };
-}
-const finalSale = { name: 'Nothing goes back', priority: 1, finalSale: true, enforce: { dashboard: true } };
-const advising = { finalSale: true };
-const stopping = { finalSale: true, enforce: { api: true } };
-
-beforeAll(async () => {
-  base = `/dashboard/${service.organization.id}/test`;
-});
-
-test('are shown in words, in the order in which they are asked', async () => {
-  const page = await (await signedIn('viewer')).get(`${base}/policies`);
-  expect(page.status).toBe(200);
-  expect(page.text).toContain('Default 30-day policy');
-  expect(page.text).toContain('within 30 days of the charge');
-  expect(page.text).not.toMatch(/<form[^>]*policies|<textarea/);
-});
-
-test.each([
-  ['of its one currency', ['usd'], '50.00 USD'],
-  ['of each of its currencies', ['usd', 'jpy'], '5,000 JPY or 50.00 USD'],
-  ['of no currency when it has none', undefined, '5000 in the smallest unit'],
-])('a threshold of a policy is shown as money %s', async (_, currencies, words) => {
-  const { id } = await createOrganization(service.deps, { name: 'Thresholds', actor: 'test' });
-  const policy = {
-    name: 'Thresholds',
-    priority: 1,
-    match: { currencies, amount: { min: 5_000, max: 5_000 } },
-    approvalAbove: { api: 5_000 },
-    velocity: { perDay: { amount: 5_000 } },
-  };
-  await setPolicies(service.deps, { organizationId: id, file: { policies: [policy] }, actor: 'test' });
-  const { visitor } = await signInMember(service, 'viewer', id);
-  const page = await visitor.get(`/dashboard/${id}/test/policies`);
-  expect(page.text).toContain(`from ${words}, up to ${words}<`);
-  expect(page.text).toContain(`${words} in 24 hours<`);
-  expect(page.text).toContain(`the API above ${words}<`);
-});
-
-test('are tried on the refunds that there are, without changing anything', async () => {
-  const transactionId = await newPayment(service, { processor: 'stripe' });
-  const body = { transactionId, amount: 1_500, reason: 'other' };
-  const { body: created } = await service.call('POST', '/v1/refunds', { body });
-  const admin = await signedIn('admin');
-  const before = await listPolicies(service.deps.db, service.organization.id);
-  const page = await admin.post(`${base}/policies/preview`, await written(admin, file([finalSale])));
-  expect(page.status).toBe(200);
-  expect(page.text).toContain('1 would be decided differently');
-  expect(page.text).toContain(created.data.id);
-  expect(page.text).toMatch(/Allowed.*Advised against/s);
-  expect(page.text).toContain('Nothing goes back');
-  expect(await listPolicies(service.deps.db, service.organization.id)).toEqual(before);
-});
-
-test.each<[change: string, counted: 'all' | 'none', current: object, tried: object]>([
-  ['an approval of what is allowed', 'all', {}, { approvalAbove: { api: 1_000 } }],
-  ['an approval of what is stopped', 'none', stopping, { ...stopping, approvalAbove: { api: 1_000 } }],
-  ['an approval of what is advised against', 'all', advising, { ...advising, approvalAbove: { api: 1_000 } }],
-  ['whether a denial is advice', 'all', stopping, { ...stopping, enforce: { api: false } }],
-  ['whether a denial that is none is advice', 'none', { enforce: { api: true } }, {}],
-])('are said to change %s for %s of the refunds', async (_, counted, current, tried) => {
-  const named = (rules: object) => ({ policies: [{ name: 'The only one', priority: 1, ...rules }] });
-  const hold = (rules: object) =>
-    setPolicies(service.deps, { organizationId: service.organization.id, file: named(rules), actor: 'test' });
-  await hold({});
-  const transactionId = await newPayment(service, { processor: 'stripe' });
-  const body = { transactionId, amount: 1_500, reason: 'other' };
-  expect((await service.call('POST', '/v1/refunds', { body })).status).toBe(200);
-  await hold(current);
-  const admin = await signedIn('admin');
-  const page = await admin.post(
-    `${base}/policies/preview`,
-    await written(admin, JSON.stringify(named(tried))),
-  );
-  const [, all, different] = /Of the latest (\d+) refunds, (\d+) would/.exec(page.text) ?? [];
-  expect(different).toBe(counted === 'all' ? all : '0');
-  expect(Number(all)).toBeGreaterThan(0);
-});
-
-test.each<[outcome: string, rules: object]>([
-  ['Allowed', {}],
-  ['Asks a person', { approvalAbove: { api: 1_000 } }],
-  ['Advised against', advising],
-  ['Advised against, asks a person', { ...advising, approvalAbove: { api: 1_000 } }],
-  ['Stopped', { ...stopping, approvalAbove: { api: 1_000 } }],
-])('say what comes of a refund: %s', async (outcome, rules) => {
-  const { id: organizationId } = service.organization;
-  const anything = { policies: [{ name: 'Anything goes', priority: 1 }] };
-  await setPolicies(service.deps, { organizationId, file: anything, actor: 'test' });
-  const transactionId = await newPayment(service, { processor: 'stripe' });
-  const body = { transactionId, amount: 1_500, reason: 'other' };
-  const { body: created } = await service.call('POST', '/v1/refunds', { body });
-  const admin = await signedIn('admin');
-  const form = await written(admin, file([{ name: 'The only one', priority: 1, ...rules }]));
-  const { text } = await admin.post(`${base}/policies/preview`, form);
-  const row = text.split('<tr>').find((each) => each.includes(created.data.id)) ?? '';
-  const [now, then] = [...row.matchAll(/class="badge"[^>]*>([^<]+)</g)].map(([, words]) => words);
-  expect([now, then]).toEqual(['Allowed', outcome]);
-});
-
-test.each([
-  ['what is no JSON', '{', 'This is not JSON'],
-  [
-    'a key with two values',
-    '{"policies":[{"name":"A","priority":1,"maxPercent":5,"maxPercent":50}]}',
-    'twice',
-  ],
-  ['a field that does not exist', file([{ ...finalSale, windowdays: 3 }]), 'there is no such field'],
-  [
-    'a NUL in a name',
-    file([{ ...finalSale, name: 'a\0b' }]),
-    'policies.0.name: must not hold a NUL character',
-  ],
-  [
-    'a NUL in metadata',
-    file([{ ...finalSale, match: { metadata: { a: '\0' } } }]),
-    'must not hold a NUL character',
-  ],
-  [
-    'a NUL in the name of metadata',
-    file([{ ...finalSale, match: { metadata: { '\0': 'a' } } }]),
-    'must not hold a NUL',
-  ],
-  ['no policy at all', file([]), 'at least one policy'],
-])('do not take %s, and say what is wrong with it', async (_, entered, words) => {
-  const admin = await signedIn('admin');
-  for (const path of ['/policies', '/policies/preview']) {
-    const page = await admin.post(`${base}${path}`, { file: entered });
-    expect(page.status).toBe(400);
-    expect(page.text).toContain('Edit in the form');
-    expect(page.text).toContain(words);
-    // What was entered is there to be mended.
-    expect(page.text).toContain('id="file-problem"');
-  }
-});
-
-test('hold from the moment at which an admin says so, and the audit log tells who', async () => {
-  const admin = await signedIn('admin');
-  const page = await admin.post(`${base}/policies`, await written(admin, file([finalSale])));
-  expect(page.headers.location).toBe(`${base}/policies?done=saved`);
-  expect((await admin.get(`${base}/policies?done=saved`)).text).toContain('none: final sale');
-  expect(await listPolicies(service.deps.db, service.organization.id)).toHaveLength(1);
-  const entry = await service.deps.db.auditLog.findFirst({
-    where: { action: 'policies.set' },
-    orderBy: { createdAt: 'desc' },
+const store = (...policies: object[]) =>
+  setPolicies(service.deps, {
+    organizationId: service.organization.id,
+    file: { policies },
+    actor: 'test',
   });
-  expect(entry?.actor).toMatch(/^user:usr_/);
+const stored = () => listPolicies(service.deps.db, service.organization.id);
+const storedNames = async () => (await stored()).map(({ name }) => name);
+const auditEntries = () =>
+  service.deps.db.auditLog.findMany({ where: { action: 'policies.set' }, orderBy: { createdAt: 'desc' } });
+
+beforeEach(async () => {
+  base = `/dashboard/${service.organization.id}/test`;
+  ({ visitor: admin } = await signInMember(service, 'admin'));
+  await store(full, empty);
 });
 
-test.each(['viewer', 'operator'] as const)('are not changed by somebody who is %s', async (role) => {
-  const visitor = await signedIn(role);
-  for (const path of ['/policies', '/policies/preview']) {
-    expect((await visitor.post(`${base}${path}`, { file: file([finalSale]) })).status).toBe(403);
-  }
-});
-
-test('show what somebody wrote as text', async () => {
-  const admin = await signedIn('admin');
-  const name = '</textarea><script>alert(1)</script>';
-  const page = await admin.post(
-    `${base}/policies/preview`,
-    await written(admin, file([{ ...finalSale, name }])),
+/** The form as a browser sends it from the page of a policy, or of a new one, with other values in some fields. */
+async function opened(name: string | null, values: Record<string, string> = {}): Promise<SentField[]> {
+  const { text } = await admin.get(
+    `${base}/policies/${name === null ? 'new' : `edit?name=${encodeURIComponent(name)}`}`,
   );
-  expect(page.text).not.toContain('<script>alert');
+  return [...without(formIn({ text }), Object.keys(values)), ...Object.entries(values)];
+}
+const formIn = ({ text }: Pick<Page, 'text'>) => sentForm(text, /action="[^"]*\/policies"/);
+const without = (form: SentField[], names: string[]) => form.filter(([name]) => !names.includes(name));
+
+const send = (path: '' | '/preview' | '/delete', form: SentField[]): Promise<Page> =>
+  admin.post(`${base}/policies${path}`, form);
+
+async function createRefund(): Promise<string> {
+  const body = {
+    transactionId: await newPayment(service, { processor: 'stripe' }),
+    amount: 1_500,
+    reason: 'other',
+  };
+  const created = await service.call('POST', '/v1/refunds', { body });
+  expect(created.status).toBe(200);
+  return created.body.data.id;
+}
+
+describe('the cards', () => {
+  test('show the policies in their order, to viewers without actions', async () => {
+    const { text } = await (await signInMember(service, 'viewer')).visitor.get(`${base}/policies`);
+    expect(text.indexOf('Everything &quot;said&quot;')).toBeGreaterThan(0);
+    expect(text.indexOf('Nothing said')).toBeGreaterThan(text.indexOf('Everything &quot;said&quot;'));
+    expect(text).toContain('none (final sale)');
+    expect(text).not.toMatch(/Add policy|policies\/(edit|delete)/);
+  });
+
+  test.each([
+    ['of its one currency', ['usd'], '50.00 USD'],
+    ['of each of its currencies', ['usd', 'jpy'], '5,000 JPY or 50.00 USD'],
+    ['in minor units without a currency', undefined, '5000 in minor units'],
+  ])('show a threshold as an amount %s', async (_, currencies, words) => {
+    const match = { currencies, amount: { min: 5_000, max: 5_000 } };
+    const velocity = { perDay: { amount: 5_000 } };
+    await store({ name: 'A', priority: 1, match, approvalAbove: { api: 5_000 }, velocity });
+    const { text } = await admin.get(`${base}/policies`);
+    expect(text).toContain(`from ${words}, up to ${words}<`);
+    expect(text).toContain(`${words} in 24 hours<`);
+    expect(text).toContain(`API above ${words}<`);
+  });
+
+  test('mark policies after one that applies to every refund as never applied', async () => {
+    const marked = async () => (await admin.get(`${base}/policies`)).text.split('Never applied').length - 1;
+    expect(await marked()).toBe(0);
+    await store(full, { ...empty, priority: 1 });
+    expect(await marked()).toBe(1);
+  });
 });
 
-describe('that somebody else has changed meanwhile', () => {
-  const named = (name: string) => file([{ name, priority: 1 }]);
-  const names = async () =>
-    (await listPolicies(service.deps.db, service.organization.id)).map(({ name }) => name);
+describe('the form of a policy', () => {
+  test.each<[string, PolicyInput[]]>([
+    ['that uses every field', [full, empty]],
+    [
+      'that was written in another order and with null values',
+      [
+        {
+          ...empty,
+          match: { reasons: ['other', 'duplicate_charge'], currencies: ['usd', 'EUR'] },
+          approvalAbove: { api: 5, dashboard: null },
+        },
+      ],
+    ],
+  ])('%s saves nothing when it is sent unchanged', async (_, policies) => {
+    await store(...policies);
+    const rows = () => service.deps.db.policy.findMany({ orderBy: { id: 'asc' } });
+    const before = [await rows(), await auditEntries()];
+    const { status, headers } = await send('', await opened(policies[0]?.name ?? ''));
+    expect([status, headers.location]).toEqual([303, `${base}/policies?done=saved`]);
+    expect([await rows(), await auditEntries()]).toEqual(before);
+    expect(await stored()).toEqual(parsed(...policies));
+  });
 
-  test('are not overwritten by one of two admins who save at the same moment', async () => {
-    const admins = await Promise.all([signedIn('admin'), signedIn('admin')]);
-    const [mine, theirs] = ['Mine & only mine', 'Theirs & only theirs'] as const;
-    const forms = await Promise.all([written(admins[0], named(mine)), written(admins[1], named(theirs))]);
-    const organizationId = service.organization.id;
+  test('shows amounts in decimals of their currency, and saves them in minor units', async () => {
+    const form = await opened(full.name);
+    expect(form).toContainEqual(['match.amount.min', '1.005']);
+    expect(form).toContainEqual(['maxAmount.amount', '50000']);
+    const values = {
+      ...{ amountsIn: 'jpy', 'match.currencies': 'JPY', 'approvalAbove.mcp': '50.00' },
+      ...{ 'maxAmount.amount': '12.5', 'maxAmount.currency': 'Eur' },
+    };
+    await send('', await opened(empty.name, values));
+    expect((await stored())[1]).toMatchObject({
+      match: { currencies: ['jpy'] },
+      approvalAbove: { mcp: 50n },
+      maxAmount: { amount: 1_250n, currency: 'eur' },
+    });
+  });
+
+  test('saves one policy with another name and priority at once, and the audit log has who did it', async () => {
+    const form = await opened(empty.name, { name: 'Renamed', priority: '1', windowDays: '14' });
+    expect((await send('', form)).status).toBe(303);
+    expect(await stored()).toEqual(parsed({ name: 'Renamed', priority: 1, windowDays: 14 }, full));
+    const [entry] = await auditEntries();
+    expect(entry).toMatchObject({
+      actor: expect.stringMatching(/^user:usr_/),
+      target: service.organization.id,
+      detail: { policies: [{ name: full.name }, { name: 'Renamed' }] },
+    });
+  });
+
+  test('adds a policy before the others, with metadata of every type', async () => {
+    const values = { name: 'New one', 'match.metadata': '{"vip": true, "n": 1.5, "kind": "a"}' };
+    expect((await send('', await opened(null, values))).status).toBe(303);
+    const match = { metadata: { vip: true, n: 1.5, kind: 'a' } };
+    expect(await stored()).toEqual(parsed({ name: 'New one', priority: 0, match }, full, empty));
+  });
+
+  test.each<[entered: Record<string, string>, field: string, words: string]>([
+    [{ windowDays: 'thirty' }, 'windowDays', 'Must be a whole number of days from 1 to 36500.'],
+    [{ maxPercent: '101' }, 'maxPercent', 'Must be a whole number of percent from 1 to 100.'],
+    [{ priority: '' }, 'priority', 'Must be a whole number from 0 to 1000000.'],
+    [{ priority: '-1' }, 'priority', 'Must be a whole number from 0 to 1000000.'],
+    [{ 'velocity.perDay.count': '-1' }, 'velocity.perDay.count', 'Must be a whole number of refunds'],
+    [{ 'approvalAbove.api': '10.505' }, 'approvalAbove.api', 'or 1050 for JPY'],
+    [{ 'approvalAbove.api': '1e3' }, 'approvalAbove.api', 'or 1050 for JPY'],
+    [{ 'approvalAbove.mcp': '-1' }, 'approvalAbove.mcp', 'negative'],
+    [{ 'maxAmount.amount': '0' }, 'maxAmount.amount', 'Must be greater than 0.'],
+    [{ 'velocity.perDay.amount': '9'.repeat(18) }, 'velocity.perDay.amount', 'more than any payment'],
+    [{ 'maxAmount.amount': '1', 'maxAmount.currency': 'xyz' }, 'maxAmount.currency', 'ISO 4217'],
+    [{ 'match.currencies': 'usd, dollars' }, 'match.currencies', 'ISO 4217'],
+    [{ 'match.currencies': ',' }, 'match.currencies', 'Must not be empty'],
+    [{ 'match.amount.min': '2', 'match.amount.max': '1' }, 'match.amount.min', 'Min must not be greater'],
+    [{ name: '' }, 'name', 'Must not be empty.'],
+    [{ name: full.name }, 'name', 'Two policies are named'],
+    [
+      { amountsIn: 'jpy', 'match.currencies': 'usd', 'approvalAbove.api': '5' },
+      'amountsIn',
+      'Must be one of',
+    ],
+    [{ amountsIn: 'euros', 'approvalAbove.api': '5' }, 'amountsIn', 'Must be a currency'],
+    [{ 'match.metadata': '{"a":' }, 'match.metadata', 'Not valid JSON.'],
+    [{ 'match.metadata': '{"a": 1, "a": 2}' }, 'match.metadata', 'twice'],
+    [{ 'match.metadata': '[1]' }, 'match.metadata', 'Must be an object'],
+    [{ 'match.metadata': '{"": 1}' }, 'match.metadata', 'Must not have an empty key.'],
+    [{ 'match.metadata': '{"a": {}}' }, 'match.metadata', 'Must be a string, a number or a boolean.'],
+    [{ 'match.processors': 'paypal' }, 'match.processors', 'Unknown processor'],
+    [{ 'match.reasons': 'whim' }, 'match.reasons', 'Must be one of'],
+  ])('rejects %j at the field and keeps what was entered', async (values, field, words) => {
+    for (const path of ['', '/preview'] as const) {
+      const page = await send(path, await opened(empty.name, values));
+      expect(page.status).toBe(400);
+      expect(page.text).toContain('Fix the highlighted fields.');
+      const [, problem] = new RegExp(`id="${field}-problem">([^<]*)<`).exec(page.text) ?? [];
+      expect(problem).toContain(words);
+      const isChoice = field === 'match.processors' || field === 'match.reasons';
+      for (const entry of isChoice ? [] : Object.entries(values)) expect(formIn(page)).toContainEqual(entry);
+    }
+    expect(await stored()).toEqual(parsed(full, empty));
+  });
+
+  test('adds no more than 100 policies', async () => {
+    const hundred = Array.from({ length: 100 }, (_, index) => ({ name: `Policy ${index}`, priority: index }));
+    await store(...hundred);
+    const { status, text } = await send('', await opened(null, { name: 'One more' }));
+    expect(status).toBe(400);
+    expect(text).toContain('Must have at most 100 policies');
+    expect(await stored()).toHaveLength(100);
+  });
+
+  test('of a policy that does not exist is not found', async () => {
+    expect((await admin.get(`${base}/policies/edit?name=Other`)).status).toBe(404);
+    expect((await admin.get(`${base}/policies/edit`)).status).toBe(404);
+  });
+});
+
+describe('deleting a policy', () => {
+  const deleteForm = async () => {
+    const { text } = await admin.get(`${base}/policies`);
+    return sentForm(text, /policies\/delete"/);
+  };
+
+  test('asks in a dialog and leaves the other policies', async () => {
+    const { text } = await admin.get(`${base}/policies`);
+    expect(text).toMatch(/<dialog id="delete-0"[^>]*>.*Delete “Everything &quot;said&quot; &amp; done”\?/);
+    expect((await send('/delete', sentForm(text, /policies\/delete"/))).status).toBe(303);
+    expect(await stored()).toEqual(parsed(empty));
+  });
+
+  test('is not offered for the last policy, and refused', async () => {
+    const form = await deleteForm();
+    await store(empty);
+    expect(await deleteForm()).toEqual([]);
+    const [basedOn] = (await opened(null)).filter(([name]) => name === 'basedOn');
+    const refused = await send('/delete', [
+      ...without(form, ['basedOn', 'name']),
+      basedOn ?? ['basedOn', ''],
+      ['name', empty.name],
+    ]);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('must contain at least one policy');
+    expect(await storedNames()).toEqual([empty.name]);
+  });
+
+  test('is refused after a concurrent change', async () => {
+    const form = await deleteForm();
+    await store(full, { ...empty, windowDays: 99 });
+    const { status, text } = await send('/delete', form);
+    expect(status).toBe(409);
+    expect(text).toContain('Someone else changed the policies. Reload and try again.');
+    expect(await storedNames()).toEqual([full.name, empty.name]);
+  });
+
+  test('is refused when the policy was renamed meanwhile', async () => {
+    const form = await deleteForm();
+    await store({ ...full, name: 'Renamed' }, empty);
+    expect((await send('/delete', form)).status).toBe(409);
+    expect(await storedNames()).toEqual(['Renamed', empty.name]);
+  });
+});
+
+describe('a concurrent change', () => {
+  test.each(['', '/preview'] as const)('is not overwritten by an older form sent to %j', async (path) => {
+    const form = await opened(empty.name, { windowDays: '7' });
+    await store({ ...full, windowDays: 99 }, empty);
+    const late = await send(path, form);
+    expect(late.status).toBe(409);
+    expect(late.text).toContain('Someone else changed the policies. Reload and try again.');
+    expect(formIn(late)).toContainEqual(['windowDays', '7']);
+    expect(await stored()).toEqual(parsed({ ...full, windowDays: 99 }, empty));
+  });
+
+  test('is not overwritten by a form that does not say what it is based on', async () => {
+    const { status } = await send('', without(await opened(empty.name, { windowDays: '7' }), ['basedOn']));
+    expect(status).toBe(409);
+    expect(await stored()).toEqual(parsed(full, empty));
+  });
+
+  test('by two admins at the same moment saves one and refuses the other', async () => {
+    const forms = [
+      await opened(full.name, { windowDays: '7' }),
+      await opened(empty.name, { windowDays: '7' }),
+    ];
+    const { visitor: second } = await signInMember(service, 'admin');
+    await second.get(`${base}/policies/new`);
+    const before = (await auditEntries()).length;
     const { saving } = await service.deps.db.$transaction(async (tx) => {
-      // Neither goes on before both have come to where they take turns.
-      await lockOrganization(tx, organizationId);
-      const saving = admins.map((admin, index) => admin.post(`${base}/policies`, forms[index]));
-      await waitFor('both to wait for their turn', async () => {
-        const waiting = await tx.$queryRaw<unknown[]>`
+      await lockOrganization(tx, service.organization.id);
+      const saving = [admin, second].map((each, index) => each.post(`${base}/policies`, forms[index]));
+      await waitFor('both to wait for the lock', async () => {
+        // Not in the transaction, which keeps its first snapshot of the activity.
+        const waiting = await service.deps.db.$queryRaw<unknown[]>`
           SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
         return waiting.length === 2;
       });
@@ -207,55 +306,58 @@ describe('that somebody else has changed meanwhile', () => {
     });
     const answers = await Promise.all(saving);
     expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 409]);
-    const [held = '', lost = ''] = answers[0]?.status === 303 ? [mine, theirs] : [theirs, mine];
-    expect(await names()).toEqual([held]);
-    const late = answers.find(({ status }) => status === 409);
-    expect(late?.text).toContain('Nothing of yours was saved');
-    // Theirs to compare, and what was entered.
-    expect(late?.text).toContain(held.replace('&', '&amp;'));
-    expect(late?.text).toContain(lost.replace('&', '&amp;'));
-    const saved = await service.deps.db.auditLog.findMany({
-      where: { organizationId, action: 'policies.set' },
-      orderBy: { createdAt: 'desc' },
-    });
-    expect(JSON.stringify(saved)).not.toContain(lost);
+    const changed = (await stored()).map(({ windowDays }) => windowDays === 7);
+    expect(changed).toEqual(answers.map(({ status }) => status === 303));
+    expect(await auditEntries()).toHaveLength(before + 1);
   });
 
-  test('are told of at the preview already, and replaced once that was read', async () => {
-    const admin = await signedIn('admin');
-    const form = await written(admin, named('Later'));
-    await setPolicies(service.deps, {
-      organizationId: service.organization.id,
-      file: JSON.parse(named('Sooner')),
-      actor: 'test',
-    });
-    for (const path of ['/policies/preview', '/policies']) {
-      const late = await admin.post(`${base}${path}`, form);
-      expect(late.status).toBe(409);
-      expect(late.text).toContain('Nothing of yours was saved');
-      expect(await names()).toEqual(['Sooner']);
-    }
-    const { status } = await admin.post(`${base}/policies`, await written(admin, named('Later')));
-    expect(status).toBe(303);
-    expect(await names()).toEqual(['Later']);
+  test.each<[string, string | null, Record<string, string>]>([
+    ['a new policy', null, { name: 'New' }],
+    ['a renamed policy', empty.name, { name: 'Renamed' }],
+    ['an edited policy', full.name, { windowDays: '7' }],
+  ])('is not reported when %s is sent twice, and it is saved once', async (_, name, values) => {
+    const form = await opened(name, values);
+    const before = (await auditEntries()).length;
+    for (const _time of ['first', 'second']) expect((await send('', form)).status).toBe(303);
+    expect(await auditEntries()).toHaveLength(before + 1);
+    expect(await stored()).toHaveLength(name === null ? 3 : 2);
   });
+});
 
-  test('are saved once by a form that is sent twice, and whoever sent it is not told of somebody else', async () => {
-    const admin = await signedIn('admin');
-    const metadata = { zone: 'a', b: 1 };
-    const form = await written(admin, file([{ name: 'Twice', priority: 1, match: { metadata } }]));
-    const saved = () => service.deps.db.auditLog.count({ where: { action: 'policies.set' } });
-    const before = await saved();
-    for (const _ of ['first', 'second'])
-      expect((await admin.post(`${base}/policies`, form)).status).toBe(303);
-    expect(await saved()).toBe(before + 1);
-    expect(await names()).toEqual(['Twice']);
-  });
+describe('a preview', () => {
+  const blocked = { finalSale: true, enforce: { api: true } };
+  const approval = { approvalAbove: { api: 1_000 } };
 
-  test('are not saved by a form that does not say what it was made from', async () => {
-    const admin = await signedIn('admin');
-    const before = await names();
-    expect((await admin.post(`${base}/policies`, { file: named('From nowhere') })).status).toBe(409);
-    expect(await names()).toEqual(before);
+  test.each<[stored: object, edited: Record<string, string>, outcomes: [now: string, then: string]]>([
+    [{}, { windowDays: '5' }, ['Allowed', 'Allowed']],
+    [{}, { 'approvalAbove.api': '10' }, ['Allowed', 'Requires approval']],
+    [{}, { finalSale: 'yes' }, ['Allowed', 'Advised against']],
+    [
+      { finalSale: true },
+      { 'approvalAbove.api': '10' },
+      ['Advised against', 'Advised against, requires approval'],
+    ],
+    [
+      { finalSale: true, ...approval },
+      { 'enforce.api': 'yes' },
+      ['Advised against, requires approval', 'Blocked'],
+    ],
+    [blocked, { 'approvalAbove.api': '10' }, ['Blocked', 'Blocked']],
+    [blocked, { 'enforce.api': '' }, ['Blocked', 'Advised against']],
+    [{ enforce: { api: true } }, { 'enforce.api': '' }, ['Allowed', 'Allowed']],
+  ])('of %j edited to %j compares the outcomes %j and saves nothing', async (rules, edited, outcomes) => {
+    await store(empty);
+    const id = await createRefund();
+    const current = { ...empty, ...rules };
+    await store(current);
+    const page = await send('/preview', await opened(empty.name, edited));
+    expect(page.status).toBe(200);
+    const row = page.text.split('<tr>').find((each) => each.includes(id)) ?? '';
+    const badges = [...row.matchAll(/class="badge"[^>]*>([^<]+)</g)].map(([, words]) => words);
+    expect(badges).toEqual(outcomes);
+    const [, different, all] = /(\d+) of the latest (\d+) refunds would/.exec(page.text) ?? [];
+    expect(different).toBe(outcomes[0] === outcomes[1] ? '0' : all);
+    for (const entry of Object.entries(edited)) expect(formIn(page)).toContainEqual(entry);
+    expect(await stored()).toEqual(parsed(current));
   });
 });

@@ -1,22 +1,22 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { accessDemanded, type BoardAccess } from '../../../api/dashboard/queues/board-routes.ts';
+import { type BoardAccess, requiredAccess } from '../../../api/dashboard/queues/board-access.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { noteComplaints, openBrowser } from '../../support/dashboard/browser.ts';
-import { madeBeforeTests } from '../../support/dashboard/made-before-tests.ts';
 import { startBoard, type TestBoard } from '../../support/dashboard/queue-board.ts';
+import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
 import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
+import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { postgresQueues, queueBackends } from '../../support/stores/backends.ts';
 import { useEmptyDatabase } from '../../support/stores/database.ts';
-import { OwnPostgres, OwnRedis } from '../../support/stores/own-stores.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const prefix = '/dashboard/queues';
 const queue = `${prefix}/api/queues/:queueName`;
 
-/** Every route there is, and who may use it. One that is registered and not listed here fails the first test. */
-const table: Record<string, 'read' | 'operate' | 'nobody'> = {
+/** Every route and the access it requires. An unlisted one fails the first test. */
+const table: Record<string, 'read' | 'operate' | 'denied'> = {
   [`GET ${prefix}`]: 'read',
   [`GET ${prefix}/`]: 'read',
   [`GET ${prefix}/job-schedulers`]: 'read',
@@ -38,38 +38,38 @@ const table: Record<string, 'read' | 'operate' | 'nobody'> = {
   [`PUT ${queue}/promote`]: 'operate',
   [`PUT ${queue}/:jobId/retry`]: 'operate',
   [`PUT ${queue}/:jobId/promote`]: 'operate',
-  // It shows what this service keeps no record of.
-  [`GET ${prefix}/metrics-history`]: 'nobody',
-  [`PUT ${prefix}/api/queues/pause`]: 'nobody',
-  [`PUT ${prefix}/api/queues/resume`]: 'nobody',
-  [`POST ${queue}/add`]: 'nobody',
-  [`PUT ${queue}/clean/:queueStatus`]: 'nobody',
-  [`PUT ${queue}/pause`]: 'nobody',
-  [`PUT ${queue}/resume`]: 'nobody',
-  [`PUT ${queue}/concurrency`]: 'nobody',
-  [`PUT ${queue}/rate-limit`]: 'nobody',
-  [`PUT ${queue}/rate-limit/release`]: 'nobody',
-  [`PUT ${queue}/empty`]: 'nobody',
-  [`PUT ${queue}/obliterate`]: 'nobody',
-  [`PUT ${queue}/job-schedulers/:schedulerId/remove`]: 'nobody',
-  [`PATCH ${queue}/job-schedulers/:schedulerId`]: 'nobody',
-  [`PUT ${queue}/job-schedulers/:schedulerId/run`]: 'nobody',
-  [`PUT ${queue}/:jobId/clean`]: 'nobody',
-  [`PATCH ${queue}/:jobId/update-data`]: 'nobody',
-  [`PATCH ${queue}/:jobId/delay`]: 'nobody',
-  [`PATCH ${queue}/:jobId/priority`]: 'nobody',
-  [`PUT ${queue}/:jobId/remove-unprocessed-children`]: 'nobody',
+  // The service records no metrics history.
+  [`GET ${prefix}/metrics-history`]: 'denied',
+  [`PUT ${prefix}/api/queues/pause`]: 'denied',
+  [`PUT ${prefix}/api/queues/resume`]: 'denied',
+  [`POST ${queue}/add`]: 'denied',
+  [`PUT ${queue}/clean/:queueStatus`]: 'denied',
+  [`PUT ${queue}/pause`]: 'denied',
+  [`PUT ${queue}/resume`]: 'denied',
+  [`PUT ${queue}/concurrency`]: 'denied',
+  [`PUT ${queue}/rate-limit`]: 'denied',
+  [`PUT ${queue}/rate-limit/release`]: 'denied',
+  [`PUT ${queue}/empty`]: 'denied',
+  [`PUT ${queue}/obliterate`]: 'denied',
+  [`PUT ${queue}/job-schedulers/:schedulerId/remove`]: 'denied',
+  [`PATCH ${queue}/job-schedulers/:schedulerId`]: 'denied',
+  [`PUT ${queue}/job-schedulers/:schedulerId/run`]: 'denied',
+  [`PUT ${queue}/:jobId/clean`]: 'denied',
+  [`PATCH ${queue}/:jobId/update-data`]: 'denied',
+  [`PATCH ${queue}/:jobId/delay`]: 'denied',
+  [`PATCH ${queue}/:jobId/priority`]: 'denied',
+  [`PUT ${queue}/:jobId/remove-unprocessed-children`]: 'denied',
 };
-const rows = Object.entries(table).map(([route, whose]) => {
+const rows = Object.entries(table).map(([route, access]) => {
   const [method = '', url = ''] = route.split(' ');
-  return { route, method: method as NonNullable<InjectOptions['method']>, url, whose };
+  return { route, method: method as NonNullable<InjectOptions['method']>, url, access };
 });
 
 const named = (some: typeof rows) => some.map((row) => [row.route, row] as const);
 
 const registered = noteRegisteredRoutes();
 
-/** Sends what a page of the board sends. */
+/** Sends a request as the board's pages do. */
 async function ask(
   board: TestBoard,
   method: NonNullable<InjectOptions['method']>,
@@ -86,7 +86,7 @@ async function jobsOf(board: TestBoard, name: string, status: string): Promise<{
   return queues.find((one: { name: string }) => one.name === name).jobs;
 }
 
-/** Puts a job on record that failed. */
+/** Creates a failed job. */
 async function failedJob(board: TestBoard, refundId: string): Promise<{ id: string }> {
   const before = (await jobsOf(board, 'refunds-stripe', 'failed')).length;
   board.setFailing(true);
@@ -110,15 +110,19 @@ function urlWith(url: string, jobId: string): string {
     .replace('*', 'favicon.ico');
 }
 
-test('a route that nobody has looked at is for nobody', () => {
-  expect(accessDemanded('GET', '/api/queues/:queueName/secrets')).toBeNull();
-  expect(accessDemanded('PUT', '/api/queues/:queueName/explode')).toBeNull();
-  expect(accessDemanded('DELETE', '/api/queues')).toBeNull();
-  expect(accessDemanded('PUT', '/api/queues')).toBeNull();
-  expect(accessDemanded('GET', '/api/queues/:queueName/promote')).toBeNull();
+test('denies access to an unknown route', () => {
+  for (const [method, path] of [
+    ['GET', '/api/queues/:queueName/secrets'],
+    ['PUT', '/api/queues/:queueName/explode'],
+    ['DELETE', '/api/queues'],
+    ['PUT', '/api/queues'],
+    ['GET', '/api/queues/:queueName/promote'],
+  ] as const) {
+    expect(requiredAccess(method, path), `${method} ${path}`).toBeNull();
+  }
 });
 
-describe.each(queueBackends)('the board of queues on $name', (backend) => {
+describe.each(queueBackends)('the queue board on $name', (backend) => {
   const databaseUrl = useEmptyDatabase();
   const board = madeBeforeTests(
     'The board',
@@ -133,32 +137,28 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
   });
   beforeEach(() => board.setAccess('operate'));
 
-  test('has the routes of the table and no others', () => {
+  test('has exactly the routes of the table', () => {
     const found = registered.filter(({ url }) => url.startsWith(prefix));
     const names = new Set(found.map(({ method, url }) => `${method === 'HEAD' ? 'GET' : method} ${url}`));
     expect([...names].toSorted()).toEqual(Object.keys(table).toSorted());
   });
 
-  test.each(named(rows))('%s is answered to nobody who may see nothing', async (_route, { method, url }) => {
+  test.each(named(rows))('%s is refused without access', async (_route, { method, url }) => {
     board.setAccess('none');
-    const answer = await ask(board, method, urlWith(url, jobId));
-    expect({ status: answer.statusCode, code: answer.json().error.code }).toEqual({
-      status: 403,
-      code: 'insufficient_scope',
-    });
+    const refused = await ask(board, method, urlWith(url, jobId));
+    expect(refused.statusCode).toBe(403);
+    expect(refused.json().error.code).toBe('insufficient_scope');
     board.setAccess(new ServiceError('invalid_api_key', 'Sign in first.'));
     const thrown = await ask(board, method, urlWith(url, jobId));
-    expect({ status: thrown.statusCode, message: thrown.json().error.message }).toEqual({
-      status: 401,
-      message: 'Sign in first.',
-    });
+    expect(thrown.statusCode).toBe(401);
+    expect(thrown.json().error.message).toBe('Sign in first.');
   });
 
-  const readable = rows.filter(({ whose }) => whose === 'read');
-  const others = rows.filter(({ whose }) => whose !== 'read');
-  const nobodys = rows.filter(({ whose }) => whose === 'nobody');
+  const readable = rows.filter(({ access }) => access === 'read');
+  const others = rows.filter(({ access }) => access !== 'read');
+  const denied = rows.filter(({ access }) => access === 'denied');
 
-  test.each(named(readable))('%s is answered to a viewer and to an operator', async (_route, { url }) => {
+  test.each(named(readable))('%s is allowed to viewers and operators', async (_route, { url }) => {
     for (const access of ['read', 'operate'] satisfies BoardAccess[]) {
       board.setAccess(access);
       expect((await ask(board, 'GET', urlWith(url, jobId))).statusCode).toBe(200);
@@ -173,16 +173,16 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     expect(statusCode).toBe(403);
     const { error, message } = JSON.parse(body);
     expect(error.code).toBe('insufficient_scope');
-    // Where the board's own pages look for what to show.
+    // The board's pages read the message from there.
     expect(message).toBe(error.message);
     board.setAccess('operate');
     expect(await jobsOf(board, 'refunds-stripe', 'failed')).toHaveLength(1);
   }
 
-  test.each(named(others))('%s is refused to a viewer', (_route, row) => expectRefused('read', row));
-  test.each(named(nobodys))('%s is refused to an operator', (_route, row) => expectRefused('operate', row));
+  test.each(named(others))('%s is refused to viewers', (_route, row) => expectRefused('read', row));
+  test.each(named(denied))('%s is refused to operators', (_route, row) => expectRefused('operate', row));
 
-  test('a page of another site orders nothing in the name of an operator', async () => {
+  test('refuses actions that another site sends in the name of an operator', async () => {
     const forged: Record<string, string>[] = [
       {},
       { 'sec-fetch-site': 'cross-site' },
@@ -193,7 +193,7 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
       { origin: 'http://board.example', host: 'board.example:3000' },
       { origin: 'null', host: 'board.example:3000' },
     ];
-    for (const { method, url } of rows.filter(({ whose }) => whose === 'operate')) {
+    for (const { method, url } of rows.filter(({ access }) => access === 'operate')) {
       for (const headers of forged) {
         const answer = await ask(board, method, urlWith(url, jobId), headers);
         expect(answer.statusCode, JSON.stringify(headers)).toBe(403);
@@ -203,13 +203,11 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     expect(board.done).not.toContain('ref_kept');
   });
 
-  test('a viewer is shown no controls, an operator is', async () => {
+  test('shows controls to operators only', async () => {
     const flags = async () => {
       const { queues } = (await ask(board, 'GET', `${prefix}/api/queues`)).json();
-      return queues.map(({ readOnlyMode, allowRetries }: Record<string, unknown>) => [
-        readOnlyMode,
-        allowRetries,
-      ]);
+      const all = queues.map((each: Record<string, unknown>) => [each.readOnlyMode, each.allowRetries]);
+      return all as boolean[][];
     };
     expect(await flags()).toEqual([
       [false, true],
@@ -222,25 +220,23 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     ]);
   });
 
-  test('an operator has one failed job run again', async () => {
+  test('lets an operator retry one failed job', async () => {
     const { id } = await failedJob(board, 'ref_one');
     const origin = { origin: 'https://board.example', host: 'board.example' };
-    expect(
-      (await ask(board, 'PUT', `${prefix}/api/queues/refunds-stripe/${id}/retry`, origin)).statusCode,
-    ).toBe(204);
+    const url = `${prefix}/api/queues/refunds-stripe/${id}/retry`;
+    expect((await ask(board, 'PUT', url, origin)).statusCode).toBe(204);
     await waitFor('the job to be done', () => board.done.includes('ref_one'));
     expect(board.done).not.toContain('ref_kept');
   });
 
-  test('a job that is not delayed cannot be promoted, and the answer says what to do', async () => {
+  test('refuses to promote a job that is not delayed, and says what to do', async () => {
     const answer = await ask(board, 'PUT', `${prefix}/api/queues/refunds-stripe/${jobId}/promote`);
-    expect({ status: answer.statusCode, code: answer.json().error.code }).toEqual({
-      status: 400,
-      code: 'validation_error',
-    });
+    expect(answer.statusCode).toBe(400);
+    const message = 'The job is no longer in this state. Reload the page.';
+    expect(answer.json().error).toEqual({ code: 'validation_error', message });
   });
 
-  test('what the board does not have is unknown', async () => {
+  test('responds with 404 to unknown addresses', async () => {
     for (const [method, path] of [
       ['GET', '/nothing'],
       ['GET', '/static/nothing.js'],
@@ -250,7 +246,7 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     }
   });
 
-  test('what no store can look for is unknown, and neither a fault nor an order', async () => {
+  test('refuses parameters that no store accepts', async () => {
     const jobs = `${prefix}/api/queues/refunds-stripe`;
     for (const [method, path] of [
       ['GET', '/x%00y'],
@@ -270,7 +266,7 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     expect((await ask(board, 'GET', shown)).statusCode).toBe(200);
   });
 
-  test('the page names files of this host only, and all of them are there', async () => {
+  test('serves a page access files all come from this host', async () => {
     const page = await ask(board, 'GET', prefix);
     expect(page.headers['content-security-policy']).toMatch(/^default-src 'self';/);
     expect(page.headers['content-security-policy']).not.toContain('unsafe');
@@ -284,7 +280,7 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
     }
   });
 
-  test('an operator has all failed jobs run again', async () => {
+  test('lets an operator retry all failed jobs', async () => {
     await failedJob(board, 'ref_two');
     const answer = await ask(board, 'PUT', `${prefix}/api/queues/refunds-stripe/retry/failed`);
     expect(answer.json()).toEqual({ retried: 2, skipped: 0 });
@@ -294,8 +290,8 @@ describe.each(queueBackends)('the board of queues on $name', (backend) => {
   });
 });
 
-/** What a person waits for the word that the queues do not answer. */
-const longestAnswerMs = 5_500;
+/** The time limit for reporting that the queues do not respond. */
+const maxResponseMs = 5_500;
 
 async function expectSoonUnavailable(board: TestBoard): Promise<void> {
   board.setAccess('operate');
@@ -311,16 +307,21 @@ async function expectSoonUnavailable(board: TestBoard): Promise<void> {
     wanted.map(async ([method, url]) => {
       const since = performance.now();
       const { statusCode, headers, body } = await ask(board, method, url);
-      expect(performance.now() - since, url).toBeLessThan(longestAnswerMs);
+      expect(performance.now() - since, url).toBeLessThan(maxResponseMs);
       expect({ url, statusCode }).toEqual({ url, statusCode: 503 });
       expect(headers['retry-after']).toBe('2');
-      expect(JSON.parse(body).message).toMatch(/^The queues do not answer/);
+      expect(JSON.parse(body).message).toMatch(/^The queues are not responding/);
     }),
   );
   expect((await ask(board, 'GET', prefix)).statusCode).toBe(200);
 }
 
-describe.skipIf(inject('redisUrl') === null)('a Redis that does not answer', () => {
+async function waitUntilWorking(board: TestBoard): Promise<void> {
+  const url = `${prefix}/api/queues`;
+  await waitFor('the board to work', async () => (await ask(board, 'GET', url)).statusCode === 200);
+}
+
+describe.skipIf(inject('redisUrl') === null)('when Redis does not respond', () => {
   const databaseUrl = useEmptyDatabase();
   let redis: OwnRedis;
   let board: TestBoard;
@@ -333,33 +334,29 @@ describe.skipIf(inject('redisUrl') === null)('a Redis that does not answer', () 
     };
   });
 
-  test('is told soon when it was never there, and when it went', async () => {
+  test('the board reports soon that it never started or was stopped', async () => {
     await expectSoonUnavailable(board);
     await redis.start();
-    await waitFor('the board to work', async () => {
-      return (await ask(board, 'GET', `${prefix}/api/queues`)).statusCode === 200;
-    });
+    await waitUntilWorking(board);
     await redis.stop();
     await expectSoonUnavailable(board);
   });
 
-  test('is told soon when it is frozen, and the board works once it goes on', async () => {
+  test('the board reports soon that it is frozen, and recovers', async () => {
     await redis.start();
     await waitFor('the queues to be there', () => board.queues.ping().then(() => true));
     redis.freeze();
     await expectSoonUnavailable(board);
     redis.thaw();
-    await waitFor('the board to work', async () => {
-      return (await ask(board, 'GET', `${prefix}/api/queues`)).statusCode === 200;
-    });
+    await waitUntilWorking(board);
   });
 });
 
-describe('a PostgreSQL that does not answer', () => {
+describe('when PostgreSQL does not respond', () => {
   let postgres: OwnPostgres;
   let board: TestBoard;
   beforeAll(async () => {
-    postgres = await OwnPostgres.start();
+    postgres = await OwnPostgres.open();
     board = await startBoard(postgres.url, postgresQueues, { workers: false });
     await board.queues.ping();
   });
@@ -369,13 +366,11 @@ describe('a PostgreSQL that does not answer', () => {
     await postgres.remove();
   });
 
-  test('is told soon when it is frozen, and when it is gone', async () => {
+  test('the board reports soon that it is frozen or stopped', async () => {
     postgres.freeze();
     await expectSoonUnavailable(board);
     postgres.thaw();
-    await waitFor('the board to work', async () => {
-      return (await ask(board, 'GET', `${prefix}/api/queues`)).statusCode === 200;
-    });
+    await waitUntilWorking(board);
     await postgres.stop();
     await expectSoonUnavailable(board);
   });
@@ -397,7 +392,7 @@ describe.skipIf(chromiumPath === null)('in a browser', () => {
     board.setAccess('operate');
   });
 
-  test('every page of it opens under its policy, and only an operator finds what to press', async () => {
+  test('all pages comply with the content policy, and only an operator can retry jobs', async () => {
     const { id } = await failedJob(board, 'ref_pressed');
     const browser = await openBrowser(chromiumPath ?? '', profile('browser'));
     try {

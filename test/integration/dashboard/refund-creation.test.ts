@@ -249,7 +249,7 @@ test('shows that the processor is unavailable instead of reviewing without the p
   await service.sandbox.fault(fault);
   const page = await review(refundOf(transactionId));
   expect(page.status).toBe(400);
-  expect(page.text).toMatch(/role="alert">stripe cannot be/);
+  expect(page.text).toMatch(/role="alert">stripe could not be/);
 });
 
 test('refuses a wrong role, token or organization, and takes the environment from the URL', async () => {

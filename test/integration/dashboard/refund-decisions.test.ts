@@ -35,13 +35,14 @@ afterEach(() => service.sandbox.clearFaults());
 const pageOf = ({ id }: { id: string }, environment = 'test') =>
   `/dashboard/${service.organization.id}/${environment}/refunds/${id}`;
 
-/** Sends a decision as somebody does who has the refund's page open. */
+/** Posts a decision about a refund whose page was opened before. */
 async function decide(refund: Refund, decision: string, fields = {}, by: DashboardMember = person) {
-  await by.visitor.get(pageOf(refund));
-  return await by.visitor.post(`${pageOf(refund)}/${decision}`, fields);
+  const { text } = await by.visitor.get(pageOf(refund));
+  const [, flaggedAt = ''] = /name="flaggedAt" value="([^"]*)"/.exec(text) ?? [];
+  return await by.visitor.post(`${pageOf(refund)}/${decision}`, { flaggedAt, ...fields });
 }
 
-test('the page of a refund that waits says which policy wants somebody to approve it', async () => {
+test('shows which policy requires approval', async () => {
   const { text } = await person.visitor.get(pageOf(await pendingRefund()));
   expect(text).toMatch(/Policy:<\/span> Ask</);
 });
@@ -52,7 +53,7 @@ async function pendingRefund(): Promise<Refund> {
   return refund;
 }
 
-/** One that waits for approval and that a person has asked for in the dashboard. */
+/** One that awaits approval and was requested by a person in the dashboard. */
 async function requestedBy({ userId }: DashboardMember): Promise<Refund> {
   const { refund } = await createRefund(service.deps, {
     organizationId: service.organization.id,
@@ -78,17 +79,17 @@ const lastEventOf = async ({ id }: Refund) =>
 const offered = (text: string) =>
   [...text.matchAll(/commandfor="(\w+)"(?! command="close")/g)].map(([, id]) => id);
 
-describe('a refund that waits for approval', () => {
+describe('a refund that awaits approval', () => {
   afterEach(() => expectInvariants(service));
 
-  test('is approved, and sent then', async () => {
+  test('is approved, and then sent', async () => {
     const refund = await pendingRefund();
     const page = await person.visitor.get(pageOf(refund));
     expect(new Set(offered(page.text))).toEqual(new Set(['approve', 'reject']));
     const answer = await decide(refund, 'approve');
     expect(answer).toMatchObject({ status: 303, headers: { location: `${pageOf(refund)}?done=approved` } });
     expect((await person.visitor.get(`${pageOf(refund)}?done=approved`)).text).toContain(
-      'Approved. It is sent now.',
+      'Refund approved. It is being sent.',
     );
     expect((await rowOf(service, refund.id)).status).toBe('processing');
     expect(await lastEventOf(refund)).toMatchObject({
@@ -101,7 +102,7 @@ describe('a refund that waits for approval', () => {
     expect((await viewer.visitor.get(pageOf(refund))).text).toContain(person.email);
   });
 
-  test('is rejected for a reason, which the timeline shows as text', async () => {
+  test('is rejected with a reason, which the timeline shows as text', async () => {
     const refund = await pendingRefund();
     const rejectReason = '<b>An exchange</b>';
     const answer = await decide(refund, 'reject', { rejectReason });
@@ -116,26 +117,26 @@ describe('a refund that waits for approval', () => {
   });
 
   test.each([
-    ['none', ''],
-    ['one that cannot be printed', 'a\nb'],
-    ['one that is too long', 'x'.repeat(501)],
-  ])('is not rejected for a reason like %s; the dialog stays open', async (_, rejectReason) => {
+    ['missing', ''],
+    ['not printable', 'a\nb'],
+    ['too long', 'x'.repeat(501)],
+  ])('is not rejected for a reason that is %s; the dialog stays open', async (_, rejectReason) => {
     const refund = await pendingRefund();
     const answer = await decide(refund, 'reject', { rejectReason });
     expect(answer.status).toBe(400);
     expect(answer.text).toMatch(/<dialog id="reject"[^>]* open/);
-    expect(answer.text).toMatch(/id="rejectReason-problem">Has to be 1 to 500 printable characters/);
+    expect(answer.text).toMatch(/id="rejectReason-problem">Must be 1 to 500 printable characters/);
     expect((await rowOf(service, refund.id)).status).toBe('pending');
   });
 
-  test('is approved by somebody else than the person who asked for it, who may reject it', async () => {
+  test('is approved by another person than the one who requested it, who may reject it', async () => {
     const refund = await requestedBy(person);
     const own = await person.visitor.get(pageOf(refund));
     expect(new Set(offered(own.text))).toEqual(new Set(['reject']));
-    expect(own.text).toContain('You asked for this refund, so that somebody else has to approve it.');
+    expect(own.text).toContain('You requested this refund, so someone else must approve it.');
     const refused = await decide(refund, 'approve');
     expect(refused.status).toBe(403);
-    expect(refused.text).toContain('somebody else has to approve it. You may reject it.');
+    expect(refused.text).toContain('someone else must approve it. You can reject it.');
     expect((await rowOf(service, refund.id)).status).toBe('pending');
     expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.created' }]);
     const other = await signInMember(service, 'operator');
@@ -146,7 +147,7 @@ describe('a refund that waits for approval', () => {
     expect((await rowOf(service, second.id)).status).toBe('cancelled');
   });
 
-  test('is decided about once when several click at the same time', async () => {
+  test('is decided once when several people click at the same time', async () => {
     const refund = await pendingRefund();
     await person.visitor.get(pageOf(refund));
     const other = await signInMember(service, 'admin');
@@ -159,7 +160,7 @@ describe('a refund that waits for approval', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 409, 409]);
     const late = answers.find(({ status }) => status === 409);
     expect(late?.text).toContain('Nothing was changed.');
-    expect(late?.text).toContain('does not wait for approval any more');
+    expect(late?.text).toContain('no longer awaiting approval');
     expect(await auditOf(service, refund.id)).toHaveLength(1);
   });
 });
@@ -167,7 +168,7 @@ describe('a refund that waits for approval', () => {
 describe('cancelling', () => {
   afterEach(() => expectInvariants(service));
 
-  test('is done at once for what was never sent', async () => {
+  test('is done at once for a refund that was never sent', async () => {
     const refund = await createdRefund(service, 'stripe');
     const answer = await decide(refund, 'cancel');
     expect(answer.headers.location).toBe(`${pageOf(refund)}?done=cancelled`);
@@ -178,11 +179,11 @@ describe('cancelling', () => {
     expect(await lastEventOf(refund)).toMatchObject({ actor: `user:${person.userId}` });
     const late = await decide(refund, 'cancel');
     expect(late.status).toBe(409);
-    expect(late.text).toContain('It is cancelled already.');
+    expect(late.text).toContain('The refund is already cancelled.');
     expect(await auditOf(service, refund.id)).toHaveLength(1);
   });
 
-  test('waits for the word of a processor that has it', async () => {
+  test('waits for the confirmation of a processor that has it', async () => {
     const refund = await createdRefund(service, 'braintree', {
       transactionId: await newPayment(service, { processor: 'braintree', status: 'settled' }),
     });
@@ -196,7 +197,7 @@ describe('cancelling', () => {
     expect((await rowOf(service, refund.id)).status).toBe('cancelled');
   });
 
-  test('is not offered where the processor does not take it back, and says so to who asks all the same', async () => {
+  test('is not offered where the processor refuses it, and says so when requested all the same', async () => {
     const refund = await createdRefund(service, 'stripe');
     await advanceRefund(service.deps, refund.id);
     expect((await rowOf(service, refund.id)).externalRefundId).not.toBeNull();
@@ -206,27 +207,27 @@ describe('cancelling', () => {
     await advanceRefund(service.deps, refund.id);
     const answer = await answering;
     expect(answer.status).toBe(409);
-    expect(answer.text).toContain('The processor does not take it back');
+    expect(answer.text).toContain('The processor refused the cancellation.');
     expect(await timelineOf(service, refund.id)).toContain('cancel.refused');
   });
 
-  test('is not offered for what has ended', async () => {
+  test('is not offered for a refund that has ended', async () => {
     const refund = await completedRefund(service, 'stripe');
     expect(offered((await person.visitor.get(pageOf(refund))).text)).toEqual([]);
     const answer = await decide(refund, 'cancel');
     expect(answer.status).toBe(409);
-    expect(answer.text).toContain('It is completed and cannot be cancelled any more.');
+    expect(answer.text).toContain('The refund is completed and can no longer be cancelled.');
   });
 });
 
 describe('a flagged refund', () => {
   afterEach(() => expectInvariants(service));
 
-  test('is ended by a decision with its reason', async () => {
+  test('is resolved with a reason', async () => {
     const refund = await flaggedUnknown(service, 'stripe', 'reset');
     const page = await person.visitor.get(pageOf(refund));
     expect(offered(page.text)).toEqual(expect.arrayContaining(['recheck', 'resolve']));
-    expect(page.text).not.toMatch(/value="keep"/);
+    expect(page.text).not.toMatch(/value="dismiss"/);
     const answer = await decide(refund, 'resolve', { end: 'failed', resolveReason: 'Case 4711' });
     expect(answer.headers.location).toBe(`${pageOf(refund)}?done=resolved`);
     expect(await rowOf(service, refund.id)).toMatchObject({ status: 'failed', flaggedAt: null });
@@ -235,17 +236,17 @@ describe('a flagged refund', () => {
     ]);
     const late = await decide(refund, 'resolve', { end: 'cancelled', resolveReason: 'Me too' });
     expect(late.status).toBe(409);
-    expect(late.text).toContain('It is not flagged any more');
+    expect(late.text).toContain('no longer flagged');
   });
 
-  test('is not ended against the word of its processor, unless somebody insists', async () => {
+  test('is not resolved against the evidence of its processor without force', async () => {
     const refund = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
     expect((await person.visitor.get(pageOf(refund))).text).not.toContain('name="force"');
     const fields = { end: 'failed', resolveReason: 'I know it' };
     const refused = await decide(refund, 'resolve', fields);
     expect(refused.status).toBe(400);
     expect(refused.text).toMatch(/<dialog id="resolve"[^>]* open/);
-    expect(refused.text).toContain('Nothing was changed. The processor has re_');
+    expect(refused.text).toContain('Nothing was changed. The processor shows re_');
     expect(refused.text).toMatch(/value="failed"[^>]*checked|checked[^>]*value="failed"/);
     expect(refused.text).toContain('value="I know it"');
     expect(refused.text).toContain('name="force"');
@@ -253,20 +254,23 @@ describe('a flagged refund', () => {
     const answer = await decide(refund, 'resolve', { ...fields, force: 'yes' });
     expect(answer.status).toBe(303);
     expect(await lastEventOf(refund)).toMatchObject({ detail: { forced: true, reason: 'I know it' } });
-    // Whoever insisted was right in the end.
+    // So that the invariants hold.
     const [theirs] = await service.sandbox.refunds({ transactionId: refund.transactionId });
     await service.sandbox.driveRefund(theirs?.id ?? '', { status: 'failed' });
   });
 
   test.each([
     [{ end: '', resolveReason: 'Yes' }, 'Choose one.'],
-    [{ end: 'failed', resolveReason: ' ' }, 'id="resolveReason-problem">Has to be 1 to 500'],
-    [{ end: 'completed', resolveReason: 'Yes' }, 'id="processorRefund-problem">Has to name the refund'],
+    [{ end: 'failed', resolveReason: ' ' }, 'id="resolveReason-problem">Must be 1 to 500'],
+    [
+      { end: 'completed', resolveReason: 'Yes' },
+      'id="processorRefund-problem">Enter the ID of the completed refund',
+    ],
     [
       { end: 'failed', resolveReason: 'Yes', processorRefund: 're_1' },
-      'id="processorRefund-problem">Only a completed refund',
+      'id="processorRefund-problem">Allowed only for a completed refund',
     ],
-  ])('is not ended by %j', async (fields, problem) => {
+  ])('is not resolved by %j', async (fields, problem) => {
     const refund = await flaggedUnknown(service, 'stripe', 'reset');
     const answer = await decide(refund, 'resolve', fields);
     expect(answer.status).toBe(400);
@@ -274,33 +278,49 @@ describe('a flagged refund', () => {
     expect((await rowOf(service, refund.id)).status).toBe('processing');
   });
 
-  test('that has ended is let stand, or read again while its page watches', async () => {
+  test('that has ended is rechecked or dismissed, and its page updates meanwhile', async () => {
     const refund = await completedRefund(service, 'stripe');
-    await flagByHand(service, refund.id, 'Told differently');
+    await flagByHand(service, refund.id);
     const checked = await decide(refund, 'recheck');
     expect(checked.headers.location).toBe(`${pageOf(refund)}?done=rechecked`);
     expect((await rowOf(service, refund.id)).resyncRequestedAt).not.toBeNull();
     const polls = 'hx-trigger="every 2s"';
     expect((await person.visitor.get(pageOf(refund))).text).toContain(polls);
-    const kept = await decide(refund, 'resolve', { end: 'keep', resolveReason: 'Fine' });
-    expect(kept.headers.location).toBe(`${pageOf(refund)}?done=kept`);
-    expect(await lastEventOf(refund)).toMatchObject({ type: 'review.kept', actor: `user:${person.userId}` });
+    const dismissed = await decide(refund, 'resolve', { end: 'dismiss', resolveReason: 'Fine' });
+    expect(dismissed.headers.location).toBe(`${pageOf(refund)}?done=dismissed`);
+    expect(await lastEventOf(refund)).toMatchObject({
+      type: 'flag.dismissed',
+      actor: `user:${person.userId}`,
+    });
     expect((await auditOf(service, refund.id)).map(({ action }) => action)).toEqual([
       'refund.rechecked',
-      'refund.kept',
+      'refund.flag_dismissed',
     ]);
     expect((await reviewed(service, refund.id)).flaggedAt).toBeNull();
     expect((await person.visitor.get(pageOf(refund))).text).not.toContain(polls);
   });
 });
 
-describe('nobody decides who may not', () => {
+test('a decision about a flag that has changed since the page was loaded is refused', async () => {
+  const refund = await completedRefund(service, 'stripe');
+  const { flaggedAt } = await flagByHand(service, refund.id);
+  const later = new Date((flaggedAt?.getTime() ?? 0) + 1_000);
+  await person.visitor.get(pageOf(refund));
+  await service.deps.db.refundWork.update({ where: { refundId: refund.id }, data: { flaggedAt: later } });
+  const fields = { end: 'dismiss', resolveReason: 'Fine', flaggedAt: flaggedAt?.toISOString() ?? '' };
+  const answer = await person.visitor.post(`${pageOf(refund)}/resolve`, fields);
+  expect(answer.status).toBe(409);
+  expect(answer.text).toContain('The flag has changed since you opened this page.');
+  expect((await rowOf(service, refund.id)).flaggedAt).toEqual(later);
+});
+
+describe('a decision without permission', () => {
   const all = ['approve', 'reject', 'cancel', 'recheck', 'resolve'];
 
-  test.each(all)('%s: by role, token, organization or environment', async (decision) => {
+  test.each(all)('is refused by role, token, organization and environment: %s', async (decision) => {
     const refund = await pendingRefund();
     const url = `${pageOf(refund)}/${decision}`;
-    const fields = { rejectReason: 'No', end: 'keep', resolveReason: 'No' };
+    const fields = { rejectReason: 'No', end: 'dismiss', resolveReason: 'No' };
     expect((await decide(refund, decision, fields, viewer)).status).toBe(403);
     for (const csrfToken of [null, 'wrong']) {
       expect((await person.visitor.post(url, fields, { csrfToken })).status).toBe(403);
@@ -309,19 +329,19 @@ describe('nobody decides who may not', () => {
     expect((await person.visitor.post(`${pageOf(refund, 'live')}/${decision}`, fields)).status).toBe(404);
     expect((await person.visitor.post(url.replace(refund.id, unknownRefundId), fields)).status).toBe(404);
     const { id: organizationId } = await service.addOrganization('Others');
-    const stranger = await signInMember(service, 'owner', organizationId);
-    await stranger.visitor.get(`/dashboard/${organizationId}/test/refunds`);
+    const outsider = await signInMember(service, 'owner', organizationId);
+    await outsider.visitor.get(`/dashboard/${organizationId}/test/refunds`);
     for (const path of [url, url.replace(service.organization.id, organizationId)]) {
-      expect((await stranger.visitor.post(path, fields)).status).toBe(404);
+      expect((await outsider.visitor.post(path, fields)).status).toBe(404);
     }
     expect(await rowOf(service, refund.id)).toEqual(refund);
     expect(await auditOf(service, refund.id)).toEqual([]);
   });
 
-  test('and is not offered it', async () => {
+  test('is not offered', async () => {
     const refund = await pendingRefund();
     const { text } = await viewer.visitor.get(pageOf(refund));
-    expect(text).toContain('It waits for approval.');
+    expect(text).toContain('Awaiting approval.');
     expect(offered(text)).toEqual([]);
   });
 });

@@ -60,7 +60,7 @@ describe('the list', () => {
     const refund = await createdRefund(service, 'braintree');
     const other = await createdRefund(service, 'stripe');
     await end(other.id, 'failed');
-    await flagByHand(service, refund.id, 'Look');
+    await flagByHand(service, refund.id);
     const today = new Date().toISOString().slice(0, 10);
     const [less, exactly, more] = [-1n, 0n, 1n].map((by) => toDecimal(refund.amount + by, 'usd'));
     const own = `q=${refund.id}`;
@@ -77,8 +77,8 @@ describe('the list', () => {
       [`${own}&currency=usd&amountFrom=${exactly}&amountTo=${exactly}`, [refund.id]],
       [`${own}&currency=usd&amountFrom=${more}`, []],
       [`${own}&currency=usd&amountTo=${less}`, []],
-      [`${own}&needsPerson=true`, [refund.id]],
-      [`q=${other.id}&needsPerson=true`, []],
+      [`${own}&needsAttention=true`, [refund.id]],
+      [`q=${other.id}&needsAttention=true`, []],
     ] as const) {
       expect(listed((await get(`?${query}`)).text), query).toEqual(expected);
     }
@@ -86,7 +86,7 @@ describe('the list', () => {
 
   test('opens further filters in use and offers to clear filters without a result', async () => {
     const isOpen = /<details class="more" open/;
-    expect((await get('?needsPerson=true')).text).toMatch(isOpen);
+    expect((await get('?needsAttention=true')).text).toMatch(isOpen);
     const { text } = await get('?q=nothing');
     expect(text).not.toMatch(isOpen);
     expect(text).toContain('No matching refunds');
@@ -171,15 +171,18 @@ describe('the page of a refund', () => {
     const { id } = await createdRefund(service, 'stripe');
     await end(id, 'failed', 'reversed');
     await service.deps.db.refund.update({ where: { id }, data: { failureMessage: hostile } });
-    expect((await get(`/${id}`)).text).toContain('Ask the customer');
-    await flagByHand(service, id, hostile);
+    expect((await get(`/${id}`)).text).toContain('Pay the customer');
+    await flagByHand(service, id, {
+      reason: 'moved_after_end',
+      facts: { status: 'failed', processorStatus: hostile },
+    });
     const { text } = await get(`/${id}`);
     expect(text).toMatch(/do not refund it again/i);
-    expect(text).not.toContain('Ask the customer');
+    expect(text).not.toContain('Pay the customer');
     expect(text).not.toMatch(/<script>alert|<img src=x/);
   });
 
-  test.each(['review.flagged', 'review.kept', 'reconciliation.flagged'])(
+  test.each(['review.flagged', 'flag.dismissed', 'reconciliation.flagged'])(
     'warns after %s against another refund until the processor agrees',
     async (type) => {
       const { id } = await createdRefund(service, 'stripe');
@@ -200,7 +203,7 @@ describe('the page of a refund', () => {
       expect(flagged).not.toContain('Refund more');
       await addEvent(98, 'review.agreed');
       const agreed = await page();
-      expect(agreed).toContain('Ask the customer');
+      expect(agreed).toContain('Pay the customer');
       expect(agreed).toContain('Refund more');
     },
   );

@@ -6,80 +6,76 @@ import { rawRequest, sendBytes } from '../../support/http/raw-http.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
-let room: string;
-const visitors: Record<string, DashboardVisitor> = {};
+let base: string;
+let visitors: Record<'signed out' | 'a member', DashboardVisitor>;
 beforeAll(async () => {
-  room = `/dashboard/${service.organization.id}/test`;
-  visitors['nobody we know'] = new DashboardVisitor(service);
-  visitors['a member'] = (await signInMember(service, 'viewer')).visitor;
+  base = `/dashboard/${service.organization.id}/test`;
+  const { visitor } = await signInMember(service, 'viewer');
+  visitors = { 'signed out': new DashboardVisitor(service), 'a member': visitor };
 });
 
-const withoutRequestId = ({ text }: Page) => text.replace(/req_[0-9a-z]+/, '');
-
-function expectPage(page: Page, title: string): void {
-  expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
-  expect(page.headers['content-security-policy']).toContain("default-src 'none'");
-  expect(page.headers['cache-control']).toBe('no-store');
+function expectPage(page: Page): void {
+  expect(page.headers).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': expect.stringContaining("default-src 'none'"),
+    'cache-control': 'no-store',
+  });
   expect(page.text).toMatch(/^<!doctype html>/);
-  expect(page.text).toContain(title);
+  expect(page.text).toContain('<h1>Page not found</h1>');
+  expect(page.text).toMatch(/Request ID: <code>req_[0-9a-z]+<\/code>/);
   expect(page.text).toContain('href="/dashboard"');
 }
 
-describe.each(['nobody we know', 'a member'])('%s', (who) => {
-  const open = async (url: string, headers = {}) =>
-    await (visitors[who] as DashboardVisitor).get(url, headers);
+describe.each(['signed out', 'a member'] as const)('for a visitor who is %s', (who) => {
+  const open = async (url: string, headers = {}) => await visitors[who].get(url, headers);
 
-  test('is told by a page that an address does not exist', async () => {
-    for (const url of ['/dashboard/nothing', '/dashboard/org_x', `${room}/settings/nothing/more`]) {
+  test('an unknown address responds with a page', async () => {
+    for (const url of ['/dashboard/nothing', '/dashboard/org_x', `${base}/settings/nothing/more`]) {
       const page = await open(url);
       expect(page.status, url).toBe(404);
-      expectPage(page, 'There is no such page');
+      expectPage(page);
     }
   });
 
-  test('is told by a page that an address only takes a form', async () => {
-    for (const url of ['/dashboard/sign-out', '/dashboard/you/password', `${room}/policies/preview`]) {
+  test('an address that only accepts forms responds with a page', async () => {
+    for (const url of ['/dashboard/sign-out', '/dashboard/you/password', `${base}/policies/preview`]) {
       const page = await open(url);
-      expect(page.status, url).toBe(405);
-      expect(page.headers.allow, url).toBe('POST');
-      expectPage(page, 'This address has no page');
+      expect(page, url).toMatchObject({ status: 405, headers: { allow: 'POST' } });
+      expectPage(page);
     }
   });
 
-  test('is told by a part where a part of a page was asked for', async () => {
+  test('a request for a part of a page gets a part', async () => {
     const page = await open('/dashboard/nothing', { 'hx-request': 'true' });
     expect(page.status).toBe(404);
-    expect(page.text).toContain('No such page.');
+    expect(page.text).toContain('Page not found.');
     expect(page.text).not.toContain('<html');
   });
 
-  test('comes from an address with a slash at its end to the one without', async () => {
+  test('an address with trailing slashes redirects to the one without', async () => {
     const addresses = [
       ['/dashboard/', '/dashboard'],
       ['/dashboard/sign-in/?next=%2Fdashboard%2F', '/dashboard/sign-in?next=%2Fdashboard%2F'],
-      [`${room}/`, room],
-      [`${room}/refunds/?q=a+b`, `${room}/refunds?q=a+b`],
+      [`${base}/`, base],
+      [`${base}/refunds/?q=a+b`, `${base}/refunds?q=a+b`],
       ['/dashboard/nothing//', '/dashboard/nothing'],
       ['/dashboard//example.com/', '/dashboard//example.com'],
     ] as const;
-    for (const [url, without] of addresses) {
-      const page = await open(url);
-      expect({ status: page.status, location: page.headers.location }, url).toEqual({
-        status: 308,
-        location: without,
-      });
+    for (const [url, location] of addresses) {
+      expect(await open(url), url).toMatchObject({ status: 308, headers: { location } });
     }
   });
 });
 
-test('whoever asks for what does not exist is told the same', async () => {
-  const [stranger, member] = Object.values(visitors) as [DashboardVisitor, DashboardVisitor];
-  for (const url of [`${room}/settings/nothing/more`, `${room}/policies/preview`]) {
-    expect(withoutRequestId(await stranger.get(url))).toBe(withoutRequestId(await member.get(url)));
+test('responds to members and others alike', async () => {
+  for (const url of [`${base}/settings/nothing/more`, `${base}/policies/preview`]) {
+    const pages = await Promise.all(Object.values(visitors).map((each) => each.get(url)));
+    const [one, other] = pages.map(({ text }) => text.replace(/req_[0-9a-z]+/, ''));
+    expect(one).toBe(other);
   }
 });
 
-test('a program is told in JSON, also next to the dashboard', async () => {
+test('responds with JSON outside of the dashboard', async () => {
   for (const url of ['/dashboardless', '/v1/nothing', '/v1/refunds/']) {
     const answer = await service.app.inject({ method: 'PUT', url });
     expect(answer.headers['content-type'], url).toMatch(/^application\/json/);
@@ -87,32 +83,25 @@ test('a program is told in JSON, also next to the dashboard', async () => {
   }
 });
 
-describe('an address that only leads to a page when it is decoded, or names a host', () => {
-  test.each([
-    ['GET', '/%64ashboard/sign-in'],
-    ['POST', '/%64ashboard/sign-in'],
-    ['POST', '/dashboar%64/set-up'],
-    ['GET', '/%64ashboard'],
-    ['POST', 'http://dashboard.invalid/dashboard/sign-in'],
-  ])('has nothing behind it: %s %s', async (method, address) => {
-    if (!service.app.server.listening) await service.app.listen({ port: 0, host: '127.0.0.1' });
-    const { port } = service.app.server.address() as AddressInfo;
-    const form = 'email=nobody%40example.com&password=not-the-password';
-    const { status, text } = await sendBytes(
-      port,
-      rawRequest(
-        [
-          `${method} ${address} HTTP/1.1`,
-          'Host: dashboard.invalid',
-          'Connection: close',
-          'Sec-Fetch-Site: same-origin',
-          'Content-Type: application/x-www-form-urlencoded',
-          `Content-Length: ${method === 'POST' ? form.length : 0}`,
-        ],
-        method === 'POST' ? form : '',
-      ),
-    );
-    expect(status).toBe(404);
-    expect(text).toContain('No such page');
-  });
+test.each([
+  ['GET', '/%64ashboard/sign-in'],
+  ['POST', '/%64ashboard/sign-in'],
+  ['POST', '/dashboar%64/set-up'],
+  ['GET', '/%64ashboard'],
+  ['POST', 'http://dashboard.invalid/dashboard/sign-in'],
+])('an encoded or absolute address reaches no page: %s %s', async (method, address) => {
+  if (!service.app.server.listening) await service.app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = service.app.server.address() as AddressInfo;
+  const form = method === 'POST' ? 'email=nobody%40example.com&password=not-the-password' : '';
+  const head = [
+    `${method} ${address} HTTP/1.1`,
+    'Host: dashboard.invalid',
+    'Connection: close',
+    'Sec-Fetch-Site: same-origin',
+    'Content-Type: application/x-www-form-urlencoded',
+    `Content-Length: ${form.length}`,
+  ];
+  const { status, text } = await sendBytes(port, rawRequest(head, form));
+  expect(status).toBe(404);
+  expect(text).toContain('Page not found');
 });

@@ -20,14 +20,14 @@ async function storeSessions(count: number, expiresAt: Date): Promise<void> {
   await service.deps.db.session.createMany({ data: Array.from({ length: count }, row) });
 }
 
-test('sessions are deleted when their time is over, however many there are, and no sooner', async () => {
+test('deletes all expired sessions and no others', async () => {
   await storeSessions(2_500, ago(1));
   await storeSessions(3, new Date(Date.now() + hourMs));
   await expireSessions(service.deps);
   expect(await service.deps.db.session.count()).toBe(3);
 });
 
-test('failures to sign in are deleted after a day, and no sooner', async () => {
+test('deletes sign-in failures after a day, not earlier', async () => {
   const { db } = service.deps;
   const row = (lastFailedAt: Date) => ({ subject: digest(), failures: 3, lastFailedAt });
   await db.lockout.createMany({ data: [row(ago(dayMs + hourMs)), row(ago(dayMs - hourMs))] });
@@ -35,7 +35,7 @@ test('failures to sign in are deleted after a day, and no sooner', async () => {
   expect(await db.lockout.count()).toBe(1);
 });
 
-test('invitations are deleted 90 days after their time, whatever became of them, and no sooner', async () => {
+test('deletes invitations 90 days after they expire, not earlier', async () => {
   const { db } = service.deps;
   const { id: organizationId } = service.organization;
   const row = (email: string, expiresAt: Date, acceptedAt: Date | null = null) => ({

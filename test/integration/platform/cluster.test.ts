@@ -1,9 +1,10 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { allComplete, create } from '../../support/faults/refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { useDatabase } from '../../support/stores/database.ts';
-import { allComplete, create, payment } from '../../support/stores/own-stores.ts';
 import { type RunningRedisCluster, startRedisCluster } from '../../support/stores/redis.ts';
 
 describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes', () => {
@@ -27,8 +28,8 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes'
     await cluster.stop();
   });
 
-  test.each(['stripe', 'braintree'])('a refund at %s completes', async (processor) => {
-    const { status, body } = await create(service, await payment(service, processor));
+  test.each(['stripe', 'braintree'])('completes a refund at %s', async (processor) => {
+    const { status, body } = await create(service, await newPayment(service, { processor }));
     expect(status).toBe(200);
     expect(body.data.externalRefundId).not.toBeNull();
     await allComplete(service);

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { useDatabase } from '../../support/stores/database.ts';
-import { insertRow, type Row } from '../../support/stores/insert-row.ts';
+import { insertRow, type Row } from '../../support/stores/database-client.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 
@@ -115,7 +115,7 @@ const examples = {
 type Table = keyof typeof examples;
 
 const fingerprint = Buffer.alloc(32, 8);
-const flag = { flagged_at: now, flag_reason: 'Look' };
+const flag = { flagged_at: now, flag_reason: 'outcome_unknown' };
 
 const violations: [constraint: string, table: Table, change: Row][] = [
   ['payment_amount_positive', 'payment', { amount: 0 }],
@@ -142,8 +142,8 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['refund_fingerprint_is_sha256', 'refund', { idempotency_key: 'k', fingerprint: Buffer.alloc(31) }],
   ['refund_work_is_due_or_flagged', 'refund_work', { due_at: null }],
   ['refund_work_flag_says_why', 'refund_work', { flagged_at: now }],
-  ['refund_work_flag_says_why', 'refund_work', { flag_reason: 'Look' }],
-  ['refund_work_extra_refund_is_flagged', 'refund_work', { extra_refund_id: 're_2' }],
+  ['refund_work_flag_says_why', 'refund_work', { flag_reason: 'outcome_unknown' }],
+  ['refund_work_facts_need_flag', 'refund_work', { flag_facts: { message: 'No answer' } }],
   ['refund_work_lease_has_token', 'refund_work', { leased_until: now }],
   ['refund_work_failures_not_negative', 'refund_work', { consecutive_failures: -1 }],
   ['refund_attempt_number_from_one', 'refund_attempt', { number: 0 }],
@@ -178,7 +178,7 @@ const allowed: [what: string, table: Table, change: Row][] = [
   ['work that is due', 'refund_work', {}],
   ['work that a person alone can go on with', 'refund_work', { ...flag, due_at: null }],
   ['work that is held', 'refund_work', { leased_until: now, lease_token: 7 }],
-  ['a flag about another refund', 'refund_work', { ...flag, extra_refund_id: 're_2' }],
+  ['a flag with facts', 'refund_work', { ...flag, flag_facts: { externalRefundId: 're_2' } }],
   ['an attempt that runs', 'refund_attempt', {}],
   [
     'one that has ended, under the second processor key',
@@ -361,7 +361,7 @@ describe('a refund in processing', () => {
     await insertRow(client, 'refund_work', held);
     const forgets = 'Refund ref_2 is processing and would never be due again';
     await expect(record({})).rejects.toThrow(forgets);
-    await expect(record({ flag: { reason: 'Look' } })).rejects.toThrow(forgets);
+    await expect(record({ flag: { reason: 'outcome_unknown' } })).rejects.toThrow(forgets);
     const { rows } = await client.query(
       `select due_at, lease_token from refund_work where refund_id = 'ref_2'`,
     );

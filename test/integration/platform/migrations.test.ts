@@ -10,8 +10,7 @@ import { startProcess } from '../../support/processes/child-process.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { useDatabase, useEmptyDatabase } from '../../support/stores/database.ts';
-import { query, withClient } from '../../support/stores/database-client.ts';
-import { waitForLock } from '../../support/stores/wait-for-lock.ts';
+import { query, waitForLock, withClient } from '../../support/stores/database-client.ts';
 
 const everyMigration = readMigrations().map(({ name }) => name);
 

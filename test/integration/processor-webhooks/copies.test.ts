@@ -29,8 +29,8 @@ describe.each(['stripe', 'braintree'] as const)('a refund that was made elsewher
     const { id, transactionId, externalRefundId } = refund;
     expect(await leftToRefund(service, transactionId)).toBe(7_500);
     const copyId = await refundDirectly(service, { processor, transactionId, amount: 100, refundId: id });
-    const news = { externalRefundId: copyId, refundId: id, transactionId };
-    expect(await webhooks.send(processor, webhookAbout(processor, news))).toMatchObject(received);
+    const reported = { externalRefundId: copyId, refundId: id, transactionId };
+    expect(await webhooks.send(processor, webhookAbout(processor, reported))).toMatchObject(received);
     await advanceRefund(service.deps, id);
     expect(await rowOf(service, id)).toMatchObject({
       status: 'completed',
@@ -47,8 +47,8 @@ describe.each(['stripe', 'braintree'] as const)('a refund that was made elsewher
     expect(status).toBe('pending');
     expect(await leftToRefund(service, transactionId)).toBe(7_500);
     const copyId = await refundDirectly(service, { processor, transactionId, amount: 2_500, refundId: id });
-    const news = { externalRefundId: copyId, refundId: id, transactionId };
-    expect(await webhooks.send(processor, webhookAbout(processor, news))).toMatchObject(received);
+    const reported = { externalRefundId: copyId, refundId: id, transactionId };
+    expect(await webhooks.send(processor, webhookAbout(processor, reported))).toMatchObject(received);
     expect(await leftToRefund(service, transactionId)).toBe(5_000);
     expect(await rowOf(service, id)).toMatchObject({ status: 'pending', externalRefundId: null });
   });

@@ -2,13 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import {
   type ProcessorName,
-  type RefundNews,
+  type ReportedRefund,
   type SignedWebhook,
   signStripe,
   stripeEvent,
   webhookAbout,
 } from '../../support/processors/signed-webhooks.ts';
-import { newsOf, useWebhooks } from '../../support/processors/webhooks.ts';
+import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
@@ -72,15 +72,19 @@ async function reservedFor({ transactionId }: RefundRecord): Promise<bigint> {
 }
 
 /** That the money came back. */
-function returned(processor: ProcessorName, refund: RefundRecord, changes: Partial<RefundNews> = {}) {
-  return webhookAbout(processor, { ...newsOf(refund), processorStatus: gone[processor].status, ...changes });
+function returned(processor: ProcessorName, refund: RefundRecord, changes: Partial<ReportedRefund> = {}) {
+  return webhookAbout(processor, {
+    ...reportOf(refund),
+    processorStatus: gone[processor].status,
+    ...changes,
+  });
 }
 
 async function eventsOf(refundId: string) {
   return (await webhooks.events()).filter((event) => event.refundId === refundId);
 }
 
-describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
+describe.each(['stripe', 'braintree'] as const)('webhooks of %s', (processor) => {
   test('that a completed refund came back makes it failed, and gives its reservation back', async () => {
     const refund = await completedRefund(processor);
     expect(await reservedFor(refund)).toBe(2_500n);
@@ -125,7 +129,7 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
     const refund = await openRefund(processor);
     const before = await timelineOf(service, refund.id);
     // The payload calls it succeeded or settled; the processor does not.
-    expect(await webhooks.send(processor, webhookAbout(processor, newsOf(refund)))).toMatchObject(received);
+    expect(await webhooks.send(processor, webhookAbout(processor, reportOf(refund)))).toMatchObject(received);
     expect(await untilReviewed(service, refund.id)).toMatchObject({ status: 'processing' });
     expect(await timelineOf(service, refund.id)).toEqual(before);
   });
@@ -136,7 +140,7 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
     const { transactionId } = refund;
     const payment = () => service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
     const before = { refund: await rowOf(service, refund.id), payment: await payment() };
-    expect(await webhooks.send(processor, webhookAbout(processor, newsOf(refund)))).toMatchObject(received);
+    expect(await webhooks.send(processor, webhookAbout(processor, reportOf(refund)))).toMatchObject(received);
     expect(await eventsOf(refund.id)).toHaveLength(1);
     expect({ refund: await rowOf(service, refund.id), payment: await payment() }).toEqual(before);
     expect(readings.countOf(refund.externalRefundId)).toBe(0);
@@ -144,7 +148,7 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
 
   test('that comes late and out of order leaves the refund where the processor has it now', async () => {
     const refund = await completedRefund(processor);
-    const early = webhookAbout(processor, newsOf(refund));
+    const early = webhookAbout(processor, reportOf(refund));
     await service.sandbox.driveRefund(refund.externalRefundId ?? '', gone[processor]);
     const late = returned(processor, refund, { refundId: null });
     expect(await webhooks.send(processor, late)).toMatchObject(received);
@@ -204,8 +208,8 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
       unknownSince: expect.any(Date),
       attempts: [{ endedAt: null }],
     });
-    const news = { externalRefundId: moved?.id ?? '', refundId, transactionId };
-    expect(await webhooks.send(processor, webhookAbout(processor, news))).toMatchObject(received);
+    const reported = { externalRefundId: moved?.id ?? '', refundId, transactionId };
+    expect(await webhooks.send(processor, webhookAbout(processor, reported))).toMatchObject(received);
     expect((await rowOf(service, refundId)).resyncRequestedAt).not.toBeNull();
     expect(await creating).toBe(refundId);
     await untilStatus(service, refundId, 'completed');
@@ -228,8 +232,8 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
     const externalRefundId = await refundDirectly(service, { processor, transactionId, amount: 4_000 });
     // What was read lately is believed until somebody says otherwise.
     expect(await check()).toBe(10_000);
-    const news = { externalRefundId, refundId: null, transactionId };
-    expect(await webhooks.send(processor, webhookAbout(processor, news))).toMatchObject(received);
+    const reported = { externalRefundId, refundId: null, transactionId };
+    expect(await webhooks.send(processor, webhookAbout(processor, reported))).toMatchObject(received);
     expect(await check()).toBe(6_000);
     expect(await webhooks.events()).toContainEqual(
       expect.objectContaining({ refundId: null, externalRefundId, transactionId }),
@@ -239,9 +243,9 @@ describe.each(['stripe', 'braintree'] as const)('news of %s', (processor) => {
 
 /** That something of a payment was refunded, and not by which refund. */
 function chargeRefunded(charge: string, more: Record<string, unknown>): SignedWebhook {
-  const news = { externalRefundId: 're_x', refundId: null, transactionId: charge };
+  const reported = { externalRefundId: 're_x', refundId: null, transactionId: charge };
   const object = { id: charge, object: 'charge', currency: 'usd', ...more };
-  const event = stripeEvent(news, { type: 'charge.refunded', data: { object } });
+  const event = stripeEvent(reported, { type: 'charge.refunded', data: { object } });
   return signStripe(JSON.stringify(event));
 }
 

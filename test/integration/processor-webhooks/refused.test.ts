@@ -14,7 +14,7 @@ import {
   stripeEvent,
   webhookAbout,
 } from '../../support/processors/signed-webhooks.ts';
-import { newsOf, useWebhooks } from '../../support/processors/webhooks.ts';
+import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
 import { sandboxCredentials, type TestOrganization } from '../../support/service.ts';
@@ -97,9 +97,9 @@ async function expectRefused(
 }
 
 const now = () => Math.floor(Date.now() / 1000);
-const event = () => stripeEvent(newsOf(refunds.stripe));
+const event = () => stripeEvent(reportOf(refunds.stripe));
 const eventText = () => JSON.stringify(event());
-const xml = () => braintreeNotification(newsOf(refunds.braintree));
+const xml = () => braintreeNotification(reportOf(refunds.braintree));
 const sandboxKeys = { publicKey: 'test_public', privateKey: 'private' };
 
 describe('forged, spoilt and old webhooks change nothing at all', () => {
@@ -209,7 +209,7 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
   });
 
   test.each(['stripe', 'braintree'] as const)('%s: another media type, signed well', async (processor) => {
-    const { body, headers } = webhookAbout(processor, newsOf(refunds[processor]));
+    const { body, headers } = webhookAbout(processor, reportOf(refunds[processor]));
     const other = { stripe: 'application/x-www-form-urlencoded', braintree: 'application/json' };
     for (const type of ['text/plain', 'application/xml', other[processor]]) {
       await expectRefused(
@@ -290,9 +290,9 @@ describe('the address', () => {
 describe('a genuine webhook', () => {
   test('about something else than refunds is taken, and nothing of it is kept', async () => {
     const customer = { type: 'customer.created', data: { object: { id: 'cus_1', object: 'customer' } } };
-    const sale = braintreeNotification(newsOf(refunds.braintree), { type: 'sale' });
+    const sale = braintreeNotification(reportOf(refunds.braintree), { type: 'sale' });
     const others = {
-      stripe: signStripe(JSON.stringify(stripeEvent(newsOf(refunds.stripe), customer))),
+      stripe: signStripe(JSON.stringify(stripeEvent(reportOf(refunds.stripe), customer))),
       braintree: signBraintree(sale),
     };
     for (const processor of ['stripe', 'braintree'] as const) {
@@ -316,7 +316,7 @@ describe('a genuine webhook', () => {
       await worker.close();
       for (const refund of [theirs, live]) {
         const row = await rowOf(service, refund.id);
-        expect((await webhooks.send(processor, webhookAbout(processor, newsOf(refund)))).status).toBe(200);
+        expect((await webhooks.send(processor, webhookAbout(processor, reportOf(refund)))).status).toBe(200);
         expect(await rowOf(service, refund.id)).toEqual(row);
         const recorded = (await webhooks.events()).filter(
           ({ externalRefundId }) => externalRefundId === refund.externalRefundId,
@@ -332,7 +332,7 @@ describe('a genuine webhook', () => {
   test.each(['stripe', 'braintree'] as const)(
     'of %s has its refund read again; sent once more, it changes nothing',
     async (processor) => {
-      const webhook = webhookAbout(processor, { ...newsOf(refunds[processor]), processorStatus: 'failed' });
+      const webhook = webhookAbout(processor, { ...reportOf(refunds[processor]), processorStatus: 'failed' });
       expect((await webhooks.send(processor, webhook)).status).toBe(200);
       const after = await dump();
       expect(after).not.toBe(before);

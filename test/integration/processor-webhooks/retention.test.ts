@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { newId } from '../../../shared/platform/ids.ts';
 import { expireProcessorEvents } from '../../../worker/schedule/retention.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
-import { newsOf, useWebhooks } from '../../support/processors/webhooks.ts';
+import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
 import { untilReviewed } from '../../support/refunds/refund-work.ts';
@@ -66,7 +66,7 @@ test('reads the refund again for a Braintree notification that is repeated after
     body: { transactionId, amount: 100, reason: 'other' },
   });
   const refund = await untilStatus(service, body.data.id, 'completed');
-  const webhook = webhookAbout('braintree', { ...newsOf(refund), processorStatus: 'settling' });
+  const webhook = webhookAbout('braintree', { ...reportOf(refund), processorStatus: 'settling' });
   const readings = watchReadings(service);
   await webhooks.send('braintree', webhook);
   await untilReviewed(service, refund.id);

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { needsPerson } from '../../../shared/reconciliation/act.ts';
+import { needsAttention } from '../../../shared/reconciliation/findings.ts';
 import { braintreeClient } from '../../sandbox/clients.ts';
 import {
   completedRefund,
@@ -19,8 +19,7 @@ import { rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
 import { putOff } from '../../support/refunds/refund-work.ts';
 import { useService } from '../../support/use-service.ts';
 
-// No worker runs: a test takes the steps itself, so that nothing heals before it is looked at. What is to be tried again
-// or asked again is not due before a test makes it due.
+// No worker runs: each test takes a worker's steps itself, and nothing is retried or polled before a test makes it due.
 const service = useService({
   workers: 0,
   settings: {
@@ -39,8 +38,8 @@ async function reservedFor(transactionId: string): Promise<bigint> {
   return (await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } })).reserved;
 }
 
-describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor) => {
-  test('one that was made elsewhere lowers what can be refunded, also while the last reading is fresh', async () => {
+describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (processor) => {
+  test('subtracts a refund made elsewhere from what can be refunded, also while the payment is fresh', async () => {
     const transactionId = await newPayment(service, { processor });
     expect(await leftToRefund(service, transactionId)).toBe(10_000);
     const id = await refundDirectly(service, { processor, transactionId, amount: 4_000 });
@@ -50,8 +49,8 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     expect(findings).toMatchObject([
       { kind: 'made_elsewhere', action: 'payment_read', externalRefundId: id, refundId: null },
     ]);
-    expect(findings[0]?.message).toMatch(/40\.00 USD.*60\.00 USD can still be refunded/);
-    expect(findings.some(needsPerson)).toBe(false);
+    expect(findings[0]?.facts).toMatchObject({ amount: 4_000, currency: 'usd', remaining: 6_000 });
+    expect(findings.some(needsAttention)).toBe(false);
     expect(await leftToRefund(service, transactionId)).toBe(6_000);
     const create = (amount: number) =>
       service.call('POST', '/v1/refunds', {
@@ -65,12 +64,12 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     await expectInvariants(service);
   });
 
-  test('one that failed late is found without any notification, and can be refunded again', async () => {
+  test('finds a refund that failed late without a webhook, and frees its amount', async () => {
     const refund = await completedRefund(service, processor);
     await letFail(service, refund);
     const findings = await findingsAbout(service, processor, { refundId: refund.id });
-    expect(findings).toMatchObject([{ kind: 'reversed_there', action: 'review_requested' }]);
-    expect(findings.some(needsPerson)).toBe(false);
+    expect(findings).toMatchObject([{ kind: 'reversed_there', action: 'resync_requested' }]);
+    expect(findings.some(needsAttention)).toBe(false);
     expect((await rowOf(service, refund.id)).status).toBe('completed');
     expect((await workWhatIsDue(service, refund)).status).toBe('failed');
     expect(await reservedFor(refund.transactionId)).toBe(0n);
@@ -78,18 +77,18 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     await expectInvariants(service);
   });
 
-  test('one that has ended there is read again at once, and not at its next poll', async () => {
+  test('reads a refund that ended at the processor at once, and not at its next poll', async () => {
     const accepted = await work(service, await createRefund(service, processor));
     expect((await workWhatIsDue(service, accepted)).status).toBe('processing');
     expect(await findingsAbout(service, processor, { refundId: accepted.id })).toEqual([]);
     await settle(service, accepted);
     const findings = await findingsAbout(service, processor, { refundId: accepted.id });
-    expect(findings).toMatchObject([{ kind: 'ended_there', action: 'review_requested' }]);
+    expect(findings).toMatchObject([{ kind: 'ended_there', action: 'resync_requested' }]);
     expect((await workWhatIsDue(service, accepted)).status).toBe('completed');
     await expectInvariants(service);
   });
 
-  test('one whose fate is unknown is found, looked up and not sent again', async () => {
+  test('looks up a refund of unknown outcome, and does not send it again', async () => {
     const refund = await createRefund(service, processor);
     await service.sandbox.fault({
       processor,
@@ -98,7 +97,7 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     });
     expect((await work(service, refund)).unknownSince).not.toBeNull();
     const findings = await findingsAbout(service, processor, { refundId: refund.id });
-    expect(findings).toMatchObject([{ kind: 'found_there', action: 'review_requested' }]);
+    expect(findings).toMatchObject([{ kind: 'found_there', action: 'resync_requested' }]);
     const found = await workWhatIsDue(service, refund);
     expect(found).toMatchObject({
       externalRefundId: expect.any(String),
@@ -109,7 +108,7 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     await expectInvariants(service);
   });
 
-  test('one that counts as not sent, and is there, is looked up and never sent', async () => {
+  test('looks up a refund that counts as not sent but is at the processor, and never sends it', async () => {
     const refund = await createRefund(service, processor);
     await refundDirectly(service, {
       processor,
@@ -119,7 +118,7 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     });
     await putOff(service, refund.id, 86_400_000);
     const findings = await findingsAbout(service, processor, { refundId: refund.id });
-    expect(findings).toMatchObject([{ kind: 'found_there', action: 'review_requested' }]);
+    expect(findings).toMatchObject([{ kind: 'found_there', action: 'resync_requested' }]);
     const found = await workWhatIsDue(service, refund);
     expect(found).toMatchObject({ externalRefundId: expect.any(String), attempts: [] });
     expect(await timelineOf(service, refund.id)).toEqual(['refund.created', 'lookup.found']);
@@ -127,7 +126,7 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     await expectInvariants(service);
   });
 
-  test('the edges of the window make no difference where there is none', async () => {
+  test('reports nothing for a refund at the edges of the window', async () => {
     const refund = await completedRefund(service, processor);
     const now = Date.now();
     // Accepted within the window by our clock, made outside of it by theirs; and the other way round.
@@ -150,23 +149,8 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     }
   });
 
-  test('refunds of payments that are not on record are told as one, and need nothing', async () => {
-    for (const amount of [100, 200]) {
-      const transactionId = await newPayment(service, { processor });
-      await refundDirectly(service, { processor, transactionId, amount });
-    }
-    const before = await service.deps.db.payment.count();
-    const { findings } = await reconcile(service, processor);
-    const unrecorded = findings.filter(({ kind }) => kind === 'made_elsewhere_unrecorded');
-    expect(unrecorded).toMatchObject([
-      { action: 'nothing', message: expect.stringContaining('not on record') },
-    ]);
-    expect(unrecorded.some(needsPerson)).toBe(false);
-    expect(await service.deps.db.payment.count()).toBe(before);
-  });
-
-  test("another organization's refunds at the same processor account are not touched", async () => {
-    const other = await service.addOrganization('Somebody else');
+  test("does not touch another organization's refunds at the same processor account", async () => {
+    const other = await service.addOrganization('Other');
     const theirRefund = await completedRefund(service, processor);
     await letFail(service, theirRefund);
     const before = await rowOf(service, theirRefund.id);
@@ -179,7 +163,7 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     expect((await workWhatIsDue(service, theirRefund)).status).toBe('failed');
   });
 
-  test('a late failure is found on the last of many pages, and each refund made elsewhere is told once', async () => {
+  test('finds a late failure on the last of many pages, and reports each refund made elsewhere once', async () => {
     const oldest = await completedRefund(service, processor);
     const transactionId = await newPayment(service, { processor, amount: 100_000 });
     await leftToRefund(service, transactionId);
@@ -196,16 +180,16 @@ describe.each(['stripe', 'braintree'] as const)('with refunds at %s', (processor
     expect(findings.filter(({ refundId }) => refundId === oldest.id)).toMatchObject([
       { kind: 'reversed_there' },
     ]);
-    const told = findings.filter((finding) => finding.transactionId === transactionId);
-    expect(new Set(told.map(({ externalRefundId }) => externalRefundId)).size).toBe(count);
-    expect(told).toHaveLength(count);
+    const reported = findings.filter((finding) => finding.transactionId === transactionId);
+    expect(new Set(reported.map(({ externalRefundId }) => externalRefundId)).size).toBe(count);
+    expect(reported).toHaveLength(count);
     expect(await leftToRefund(service, transactionId)).toBe(100_000 - count * 100);
     await workWhatIsDue(service, oldest);
     await expectInvariants(service);
   });
 });
 
-test('a voided payment whose refund is of unknown fate is found', async () => {
+test('matches a voided payment with the refund of unknown outcome', async () => {
   const refund = await createWholeRefund();
   await service.sandbox.fault({
     processor: 'braintree',
@@ -220,7 +204,7 @@ test('a voided payment whose refund is of unknown fate is found', async () => {
   await expectInvariants(service);
 });
 
-test('a payment that was voided elsewhere cannot be refunded any more', async () => {
+test('leaves nothing to refund of a payment that was voided elsewhere', async () => {
   const status = 'submitted_for_settlement';
   const transactionId = await newPayment(service, { processor: 'braintree', status });
   expect(await leftToRefund(service, transactionId)).toBe(10_000);
@@ -246,7 +230,7 @@ async function createWholeRefund() {
 
 // In the ledger of all environments this looks like a refund that moved twice; the invariants hold before it.
 test.each(['stripe', 'braintree'] as const)(
-  "another environment's refunds at %s are not touched, whatever name a refund there carries",
+  "does not touch another environment's refunds at %s, whatever name a refund there carries",
   async (processor) => {
     const refund = await completedRefund(service, processor);
     const live = {
@@ -267,7 +251,7 @@ test.each(['stripe', 'braintree'] as const)(
     });
     const before = await rowOf(service, refund.id);
     const { findings } = await reconcile(service, processor, { environment: 'live' });
-    expect(findings.map(({ kind }) => kind)).toEqual(['made_elsewhere_unrecorded']);
+    expect(findings).toEqual([]);
     expect(await rowOf(service, refund.id)).toEqual(before);
     expect(await leftToRefund(service, transactionId)).toBe(7_500);
   },

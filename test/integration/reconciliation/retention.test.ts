@@ -1,7 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../../shared/platform/ids.ts';
-import { nextWindow, scheduleActor } from '../../../shared/reconciliation/schedule.ts';
+
+import { nextWindow, scheduleActor } from '../../../shared/reconciliation/runs.ts';
 import { expireReconciliations } from '../../../worker/schedule/retention.ts';
+
 import { accountOf } from '../../support/processors/reconciliation.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -14,7 +16,7 @@ beforeEach(async () => {
   await service.deps.db.reconciliationRun.deleteMany();
 });
 
-/** A run that was finished so many days ago, and found as much as told. */
+/** A run that finished so many days ago. */
 async function storeRun(
   daysAgo: number,
   { actor = scheduleActor, failure = null as string | null, findingCount = 1 } = {},
@@ -23,7 +25,7 @@ async function storeRun(
   const at = new Date(Date.now() - daysAgo * dayMs);
   const { id: accountId } = await accountOf(service, 'stripe');
   const times = { windowStart: at, windowEnd: at, startedAt: at, finishedAt: at };
-  const what = { kind: 'made_elsewhere', action: 'payment_read', message: 'told' };
+  const what = { kind: 'made_elsewhere', action: 'payment_read', facts: {} };
   const findings = Array.from({ length: findingCount }, () => ({ id: newId('fin'), ...what }));
   // At once, because the worker beside the test deletes old runs as well.
   await service.deps.db.reconciliationRun.create({
@@ -37,7 +39,7 @@ async function keptRuns(): Promise<string[]> {
   return runs.map(({ id }) => id);
 }
 
-test('runs and findings are deleted after 400 days, however many there are, and no sooner', async () => {
+test('deletes runs and findings after 400 days, however many there are, and no sooner', async () => {
   await storeRun(401, { findingCount: 2_500 });
   await storeRun(401, { actor: 'cli:ada' });
   const kept = [await storeRun(399), await storeRun(1)];
@@ -46,7 +48,7 @@ test('runs and findings are deleted after 400 days, however many there are, and 
   expect(await service.deps.db.reconciliationFinding.count()).toBe(2);
 });
 
-test('the last good run on schedule is kept however old it is, because the next window begins at its end', async () => {
+test('keeps the last good scheduled run however old it is, because the next window begins at its end', async () => {
   const account = await accountOf(service, 'stripe');
   await storeRun(900);
   const lastGood = await storeRun(800);
@@ -59,7 +61,7 @@ test('the last good run on schedule is kept however old it is, because the next 
   expect((await nextWindow(service.deps, account)).from).toEqual(from);
 });
 
-test('a run that is not finished is kept', async () => {
+test('keeps a run that is not finished', async () => {
   const id = await storeRun(500, { actor: 'cli:ada' });
   await service.deps.db.reconciliationRun.update({ where: { id }, data: { finishedAt: null } });
   await expireReconciliations(service.deps);

@@ -1,10 +1,16 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/platform/ids.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
-import { askPatiently } from '../../../shared/reconciliation/ask-patiently.ts';
+import { readWithRetries } from '../../../shared/reconciliation/read-processor.ts';
 import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
-import { beginRun, finishRun, longestPauseMs } from '../../../shared/reconciliation/run-record.ts';
-import { isDue, nextWindow, scheduleActor } from '../../../shared/reconciliation/schedule.ts';
+import {
+  beginRun,
+  finishRun,
+  isDue,
+  longestPauseMs,
+  nextWindow,
+  scheduleActor,
+} from '../../../shared/reconciliation/runs.ts';
 import {
   accountOf,
   completedRefund,
@@ -32,7 +38,7 @@ describe('a run', () => {
     await service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
   });
 
-  /** From the second request of the list on, and as often as told. */
+  /** From the second request of the list on, so many times. */
   async function failInTheMiddle(
     processor: ProcessorName,
     kind: string,
@@ -53,7 +59,7 @@ describe('a run', () => {
   }
 
   describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
-    test('that cannot read the whole list says why, and concludes nothing from what is missing', async () => {
+    test('says why it cannot read the whole list, and concludes nothing from what is missing', async () => {
       const missing = await completedRefund(service, processor);
       await service.deps.db.refund.update({
         where: { id: missing.id },
@@ -63,7 +69,7 @@ describe('a run', () => {
       await failInTheMiddle(processor, 'error-503', null);
       const { run, findings } = await reconcile(service, processor);
       expect(run).toMatchObject({ finishedAt: expect.any(Date), claimedUntil: null });
-      expect(run.failure).toMatch(/could not be asked in 5 attempts\. It said: /);
+      expect(run.failure).toMatch(/did not answer 5 attempts\. Last answer: /);
       expect(findings.filter(({ kind }) => kind === 'missing_there')).toEqual([]);
 
       await service.sandbox.clearFaults();
@@ -73,14 +79,14 @@ describe('a run', () => {
       expect(kinds).toContain('missing_there');
     });
 
-    test.each(['error-503', 'reset', 'malformed'])('goes on after %s in the middle', async (kind) => {
+    test.each(['error-503', 'reset', 'malformed'])('continues after %s in the middle', async (kind) => {
       await failInTheMiddle(processor, kind, 2);
       const { run } = await reconcile(service, processor);
       expect(run.failure).toBeNull();
       expect(run.comparedCount).toBeGreaterThan(110);
     });
 
-    test('that is asked for fewer requests lets the account rest, and goes on', async () => {
+    test('pauses after a 429, and continues', async () => {
       await failInTheMiddle(processor, 'rate-limit', 1);
       const since = performance.now();
       const { run } = await reconcile(service, processor);
@@ -89,16 +95,16 @@ describe('a run', () => {
       expect((await accountOf(service, processor)).throttledUntil).not.toBeNull();
     });
 
-    test('does not wait for an account that has to rest for long', async () => {
+    test('does not wait for an account that is throttled for long', async () => {
       const account = await accountOf(service, processor);
       const throttledUntil = new Date(Date.now() + 3_600_000);
       await service.deps.db.processorAccount.update({ where: { id: account.id }, data: { throttledUntil } });
       const { run } = await reconcile(service, processor);
-      expect(run.failure).toMatch(/wants 3\d\d\d seconds of rest/);
+      expect(run.failure).toMatch(/asks for a pause of 3\d\d\d seconds/);
     });
   });
 
-  test('is the only one of its account, however many want it', async () => {
+  test('is the only one of its account, however many are started', async () => {
     await service.sandbox.settings({ latencyMs: 100 });
     const account = await accountOf(service, 'stripe');
     const window = await nextWindow(service.deps, account);
@@ -113,7 +119,7 @@ describe('a run', () => {
     expect(await service.deps.db.reconciliationRun.count()).toBe(before + 1);
   });
 
-  test('whose process died is closed and made again, but not before its lease is over', async () => {
+  test('is closed and repeated when its process died, but not before its lease is over', async () => {
     const account = await accountOf(service, 'stripe');
     const id = newId('rec');
     const minute = 60_000;
@@ -138,7 +144,7 @@ describe('a run', () => {
     expect(dead).toMatchObject({ finishedAt: expect.any(Date), failure: expect.stringContaining('process') });
   });
 
-  test('on schedule is not made twice by somebody who learnt long ago that it is due', async () => {
+  test('is not repeated by a process that learnt long ago that the account is due', async () => {
     const account = await accountOf(service, 'stripe', { environment: 'live' });
     const deps = { ...service.deps, settings: { ...service.settings, RECONCILIATION_INTERVAL_MS: day } };
     const window = await nextWindow(deps, account);
@@ -148,7 +154,7 @@ describe('a run', () => {
     expect(first?.failure).toBeNull();
     expect(await run()).toBeNull();
 
-    // A process that dies leaves it like this; that is made again at once, and not after a pause as one that failed.
+    // As a process that died leaves it: repeated at once, and not after a pause like a failed run.
     await deps.db.reconciliationRun.update({
       where: { id: first?.id ?? '' },
       data: { finishedAt: null, claimedUntil: new Date(0) },
@@ -159,7 +165,7 @@ describe('a run', () => {
 
   test.each([
     ['the pause after a call that took its whole lease', null],
-    ['the rest that its account needs', 1_000],
+    ['the throttling of its account', 1_000],
   ])('is not closed by another one during %s', async (_, throttledMs) => {
     const account = await accountOf(service, 'stripe');
     const processor = await service.deps.connections.connect(account);
@@ -179,7 +185,7 @@ describe('a run', () => {
       await useUpLease();
     }
     let calls = 0;
-    const answer = askPatiently({ deps: service.deps, account, processor, run, signal }, async () => {
+    const answer = readWithRetries({ deps: service.deps, account, processor, run, signal }, async () => {
       calls += 1;
       if (calls > 1 || throttledMs !== null) return { kind: 'found', value: calls };
       await useUpLease();
@@ -196,13 +202,13 @@ describe('a run', () => {
     await finishRun(service.deps, run, 0, null);
   });
 
-  test('that somebody has closed meanwhile writes nothing more', async () => {
+  test('writes nothing more once another process has closed it', async () => {
     const transactionId = await newPayment(service);
     await leftToRefund(service, transactionId);
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 100 });
     await service.sandbox.settings({ latencyMs: 300 });
     const running = reconcile(service, 'stripe');
-    const told = expect(running).rejects.toThrow('given up');
+    const lost = expect(running).rejects.toThrow('lost its lease');
     await waitFor('the run to begin', () =>
       service.deps.db.reconciliationRun.findFirst({ where: { finishedAt: null } }),
     );
@@ -210,14 +216,14 @@ describe('a run', () => {
       where: { finishedAt: null },
       data: { finishedAt: new Date(), failure: 'closed by a test' },
     });
-    await told;
+    await lost;
     const findings = await service.deps.db.reconciliationFinding.count({
       where: { run: { failure: 'closed by a test' } },
     });
     expect(findings).toBe(0);
   });
 
-  test('of an account whose credentials cannot be used says so', async () => {
+  test('says that the credentials of its account cannot be used', async () => {
     const account = await accountOf(service, 'stripe', { environment: 'live' });
     const { updatedAt } = account;
     const { encryptedCredentials } = await service.deps.db.processorAccount.findUniqueOrThrow({
@@ -236,7 +242,7 @@ describe('a run', () => {
     });
   });
 
-  test('marks an account whose credentials the processor refuses, and takes the mark away when it lists again', async () => {
+  test('marks an account whose credentials are refused, and clears the mark when the processor answers again', async () => {
     const { stripe } = sandboxCredentials('test', service.sandboxUrl);
     const setKey = (secretKey: string) =>
       setProcessorAccount(service.deps, {
@@ -247,7 +253,7 @@ describe('a run', () => {
         actor: 'test',
       });
     await setKey('sk_test_invalid');
-    expect((await reconcile(service, 'stripe')).run.failure).toContain('refuses the credentials');
+    expect((await reconcile(service, 'stripe')).run.failure).toContain('rejected the credentials');
     expect((await accountOf(service, 'stripe')).misconfiguredAt).not.toBeNull();
 
     await setKey(stripe.secretKey);
@@ -257,7 +263,7 @@ describe('a run', () => {
     expect((await accountOf(service, 'stripe')).misconfiguredAt).toBeNull();
   });
 
-  test('begins as long before the last good one on schedule as refunds may change, and no other run counts', async () => {
+  test('begins the lookback before the end of the last good scheduled run, and no other run counts', async () => {
     const account = await accountOf(service, 'braintree', { environment: 'live' });
     const clock = { now: () => new Date('2026-06-30T00:00:00Z') };
     const lookback = service.settings.RECONCILIATION_LOOKBACK_MS;
@@ -279,7 +285,7 @@ describe('a run', () => {
     expect(await from()).toBe('2026-05-31T00:00:00.000Z');
     await insert('2026-05-01T00:00:00Z', {});
     await insert('2026-05-02T00:00:00Z', { failure: 'not finished' });
-    await insert('2026-05-03T00:00:00Z', { actor: 'cli:somebody' });
+    await insert('2026-05-03T00:00:00Z', { actor: 'cli:ada' });
     expect(await from()).toBe('2026-04-01T00:00:00.000Z');
   });
 });
@@ -315,7 +321,7 @@ describe('on schedule', () => {
   beforeAll(() => service.sandbox.settings({ autoSettleMs: 50 }));
 
   test.each(['stripe', 'braintree'] as const)(
-    'a late failure at %s is found and recorded though nobody asks',
+    'finds and records a late failure at %s on schedule',
     async (processor) => {
       const transactionId = await newPayment(service, { processor });
       const { body } = await service.call('POST', '/v1/refunds', {
@@ -334,7 +340,7 @@ describe('on the schedule of several workers', () => {
   // While a worker compares an account, its list of those that are due grows old.
   beforeAll(() => service.sandbox.settings({ latencyMs: 100 }));
 
-  test('each account is compared once per interval', async () => {
+  test('compares each account once per interval', async () => {
     const { reconciliationRun, processorAccount } = service.deps.db;
     const accounts = await processorAccount.findMany();
     expect(accounts.length).toBeGreaterThan(2);
@@ -353,12 +359,12 @@ describe('on the schedule of several workers', () => {
   });
 });
 
-describe('a worker that is asked to end', () => {
+describe('a worker that is shut down', () => {
   const service = useService({ workers: 0, settings: { RECONCILIATION_INTERVAL_MS: 300 } });
 
-  test('leaves its run soon and says so, and another worker makes it again', async () => {
+  test('stops its run soon, and another worker repeats it', async () => {
     const { reconciliationRun, processorAccount } = service.deps.db;
-    // The run waits until the account has rested.
+    // The run waits while the account is throttled.
     await processorAccount.updateMany({ data: { throttledUntil: new Date(Date.now() + 40_000) } });
     const worker = service.startWorker();
     await waitFor('a run to begin', () => reconciliationRun.findFirst({ where: { finishedAt: null } }));
@@ -366,7 +372,7 @@ describe('a worker that is asked to end', () => {
     await worker.close();
     expect(performance.now() - since).toBeLessThan(20_000);
     const left = await reconciliationRun.findFirstOrThrow({ orderBy: { startedAt: 'desc' } });
-    expect(left).toMatchObject({ failure: 'Its process was asked to end.', claimedUntil: null });
+    expect(left).toMatchObject({ failure: 'The process was shut down.', claimedUntil: null });
 
     await processorAccount.updateMany({ data: { throttledUntil: null } });
     service.startWorker();

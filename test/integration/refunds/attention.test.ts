@@ -4,7 +4,7 @@ import { markPaymentsStale } from '../../../shared/payments/payment.ts';
 import { loadAccount, markMisconfigured } from '../../../shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
 import { processorKind } from '../../../shared/processors/registry.ts';
-import { recheckRefund } from '../../../shared/refunds/decisions/recheck.ts';
+import { recheckRefund } from '../../../shared/refunds/decisions/resolve.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
@@ -58,11 +58,11 @@ async function listedAs({ id }: RefundRecord) {
   return refunds.find(({ refund }) => refund.id === id);
 }
 
-test('an outcome that is unknown for too long is listed with since when, why, and what to do', async () => {
+test('lists an outcome that is unknown for too long with since when, why, and the next command', async () => {
   const flagged = await flaggedUnknown(service, 'stripe', 'reset');
   expect(await listedAs(flagged)).toMatchObject({
     since: flagged.flaggedAt,
-    why: expect.stringContaining('outcome at the processor is unknown'),
+    why: expect.stringContaining('unknown whether Stripe has this refund'),
     next: `refund resolve ${flagged.id} --as ... --reason '...'`,
   });
   await service.deps.db.processorAccount.updateMany({
@@ -79,18 +79,18 @@ test('an outcome that is unknown for too long is listed with since when, why, an
   await service.deps.db.processorAccount.updateMany({ data: { misconfiguredAt: null } });
 });
 
-test('a refund whose settlement cannot be read is flagged, and goes on when the processor answers', async () => {
+test('flags a refund whose settlement cannot be read, until the processor answers', async () => {
   const { id } = await createdRefund(service, 'stripe');
   await advanceRefund(service.deps, id);
   await service.sandbox.fault({ processor: 'stripe', operation: 'refund.get', kind: 'error-503' });
   const flagged = await reviewed(service, id);
-  expect(flagged.flagReason).toContain('has not answered for too long');
+  expect(flagged.flagReason).toBe('no_answer');
   expect(await timelineOf(service, id)).toContain('settlement.flagged');
   const answered = await reviewed(service, id);
   expect(answered).toMatchObject({ flaggedAt: null, retryingSince: null });
 });
 
-test('a settlement that cannot be read for a moment needs nobody', async () => {
+test('does not flag a settlement that cannot be read for a moment', async () => {
   const patient = { ...service.deps, settings: { ...service.settings, FLAG_UNKNOWN_AFTER_MS: hour } };
   const { id } = await createdRefund(service, 'stripe');
   await advanceRefund(patient, id);
@@ -102,35 +102,37 @@ test('a settlement that cannot be read for a moment needs nobody', async () => {
   expect(await timelineOf(service, id)).toEqual(before);
 });
 
-test('a cancellation that the processor does not answer for too long is flagged', async () => {
+test('flags a cancellation that the processor does not answer for too long', async () => {
   const { id } = await createdRefund(service, 'stripe');
   await advanceRefund(service.deps, id);
   await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: 2 });
   await askToCancel(service, await rowOf(service, id));
   await advanceRefund(service.deps, id);
-  expect((await rowOf(service, id)).flagReason).toContain('has not answered for too long');
+  expect((await rowOf(service, id)).flagReason).toBe('no_answer');
 });
 
-test('an amount that the processor tells differently, and a refund that it no longer knows, are listed', async () => {
+test('lists an amount that differs, and a refund that is missing at the processor', async () => {
   const [other, gone] = [await createdRefund(service, 'stripe'), await createdRefund(service, 'stripe')];
   for (const { id } of [other, gone]) await advanceRefund(service.deps, id);
   const known = (await rowOf(service, gone.id)).externalRefundId;
   await service.deps.db.$executeRaw`UPDATE refund SET amount = 2499 WHERE id = ${other.id}`;
   await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${gone.id}`;
   for (const { id } of [other, gone]) await reviewed(service, id);
-  expect(await listedAs(other)).toMatchObject({ why: expect.stringContaining('asked were 24.99 USD') });
-  expect(await listedAs(gone)).toMatchObject({ why: expect.stringContaining('no longer knows re_gone') });
+  expect(await listedAs(other)).toMatchObject({ why: expect.stringContaining('24.99 USD was requested') });
+  expect(await listedAs(gone)).toMatchObject({
+    why: expect.stringContaining('Stripe does not have re_gone'),
+  });
   await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${other.id}`;
   await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = ${known} WHERE id = ${gone.id}`;
 });
 
-test('a contradiction after the end is listed until the processor agrees again', async () => {
+test('lists a discrepancy of an ended refund until the processor agrees again', async () => {
   const refund = await completedRefund(service, 'stripe');
   await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${refund.id}`;
   await reviewed(service, refund.id);
   expect(await listedAs(refund)).toMatchObject({
-    why: expect.stringContaining('no longer knows re_gone'),
-    next: `refund resolve ${refund.id} --keep --reason '...'`,
+    why: expect.stringContaining('Stripe does not have re_gone'),
+    next: `refund resolve ${refund.id} --dismiss --reason '...'`,
   });
   const { externalRefundId } = refund;
   await service.deps.db
@@ -139,7 +141,7 @@ test('a contradiction after the end is listed until the processor agrees again',
   expect((await timelineOf(service, refund.id)).at(-1)).toBe('review.agreed');
 });
 
-test('refused credentials flag what needs them at once, with the account, until new ones are set', async () => {
+test('flags what needs refused credentials at once, with the account, until new ones are set', async () => {
   const unknown = await flaggedUnknown(service, 'stripe', 'reset');
   const accepted = await createdRefund(service, 'stripe');
   await advanceRefund(service.deps, accepted.id);
@@ -148,7 +150,7 @@ test('refused credentials flag what needs them at once, with the account, until 
   for (const { id } of [unknown, accepted, fresh]) {
     await service.deps.db.processorAccount.updateMany({ data: { misconfiguredAt: null } });
     const flagged = await reviewed(service, id);
-    expect(flagged.flagReason).toContain('The processor account cannot be used');
+    expect(flagged.flagReason).toBe('account_unusable');
     expect(await isMarked()).toBe(true);
   }
   const { accounts, refunds } = await readAttention(service.deps.db, undefined);
@@ -163,33 +165,33 @@ test('refused credentials flag what needs them at once, with the account, until 
   for (const { id } of [unknown, accepted, fresh]) expect((await rowOf(service, id)).flaggedAt).toBeNull();
 });
 
-test('refused credentials are on the list even when they were only used to read payments', async () => {
+test('lists refused credentials also when they were only used to read payments', async () => {
   await setStripeKey('sk_test_invalid');
   const body = { transactionId: await newPayment(service), amount: 100, reason: 'other' };
   expect((await service.call('POST', '/v1/refunds', { body })).status).toBe(502);
   expect((await readAttention(service.deps.db, undefined)).accounts).toHaveLength(1);
 });
 
-test('a review that is refused for its credentials marks the account', async () => {
+test('marks the account when a review is refused for its credentials', async () => {
   const refund = await completedRefund(service, 'stripe');
   await setStripeKey('sk_test_invalid');
   await reviewed(service, refund.id);
   expect(await isMarked()).toBe(true);
 });
 
-test('a refusal of credentials that have been replaced meanwhile does not mark the new ones', async () => {
+test('does not mark new credentials for a refusal of the old ones', async () => {
   const old = await loadAccount(service.deps.db, stripeAccount());
   await setStripeKey('sk_test_sandbox');
   await markMisconfigured(service.deps, old, { code: 'expired', message: 'expired' });
   expect(await isMarked()).toBe(false);
 });
 
-test('a refund is resolved on the command line, which says why when it is not', async () => {
+test('resolves a refund on the command line, or says why not', async () => {
   const flagged = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
   const command = ['refund', 'resolve', flagged.id, '--reason', 'They never had it'];
   const undecided = await admin(command);
   expect(undecided.code).toBe(2);
-  expect(undecided.stderr).toContain('--as <status> or --keep');
+  expect(undecided.stderr).toContain('--as <status> or --dismiss');
   const refused = await admin([...command, '--as', 'failed']);
   expect(refused.code).toBe(1);
   expect(onlyLine(refused.stderr)).toMatch(/as pending, .*--force.* refunded twice\. Nothing was changed\.$/);
@@ -199,16 +201,19 @@ test('a refund is resolved on the command line, which says why when it is not', 
   expect(resolved).toMatchObject({ code: 0, stderr: `${flagged.id} is failed.\n` });
 });
 
-test('a contradiction is let stand on the command line', async () => {
+test('dismisses a flag on the command line, for good', async () => {
   const refund = await completedRefund(service, 'stripe');
   await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${refund.id}`;
   await reviewed(service, refund.id);
-  const kept = await admin(['refund', 'resolve', refund.id, '--keep', '--reason', 'They archived it']);
-  expect(kept).toMatchObject({ code: 0, stderr: `${refund.id} stays completed, and its flag is gone.\n` });
+  const kept = await admin(['refund', 'resolve', refund.id, '--dismiss', '--reason', 'They archived it']);
+  expect(kept).toMatchObject({
+    code: 0,
+    stderr: `Dismissed the flag of ${refund.id}, which stays completed.\n`,
+  });
   expect((await reviewed(service, refund.id)).flaggedAt).toBeNull();
 });
 
-test('a refund is read again when a person asks for it, and the audit log tells who', async () => {
+test('rechecks a refund on request, with an entry in the audit log', async () => {
   const { id } = await createdRefund(service, 'stripe');
   await advanceRefund(service.deps, id);
   const { externalRefundId } = await rowOf(service, id);
@@ -224,7 +229,7 @@ test('a refund is read again when a person asks for it, and the audit log tells 
 });
 
 test.each(['check', 'review', 'send', 'read'] as const)(
-  'an answered %s takes the mark away',
+  'clears the mark of an account after an answered %s',
   async (call) => {
     const { db } = service.deps;
     const refund =
@@ -243,7 +248,7 @@ test.each(['check', 'review', 'send', 'read'] as const)(
   },
 );
 
-test('an unanswered or refused call leaves the mark', async () => {
+test('keeps the mark after an unanswered or refused call', async () => {
   const { id } = await createdRefund(service, 'stripe');
   await markMisconfigured(service.deps, await loadAccount(service.deps.db, stripeAccount()), {
     code: 'x',
@@ -270,7 +275,7 @@ describe.each([
   };
   const unthrottle = () => service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
 
-  /** The processor answers this to readings of refunds, and to everything else as ever. */
+  /** The processor answers this to reads of refunds, and everything else as usual. */
   async function answerReadings(): Promise<void> {
     const kind = processorKind('stripe');
     const connect = kind.connect.bind(kind);
@@ -287,7 +292,7 @@ describe.each([
     await unthrottle();
   });
 
-  test('after a rejection is noted on the account', async () => {
+  test('after a rejection is recorded on the account', async () => {
     await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
     const { id, transactionId } = await createdRefund(service, 'stripe');
     await advanceRefund(service.deps, id);
@@ -301,7 +306,7 @@ describe.each([
     await service.sandbox.driveRefund(all, { status: 'failed' });
   });
 
-  test('after a cancellation that was refused is noted on the account', async () => {
+  test('after a refused cancellation is recorded on the account', async () => {
     const { id } = await createdRefund(service, 'stripe');
     await advanceRefund(service.deps, id);
     await askToCancel(service, await rowOf(service, id));
@@ -312,7 +317,7 @@ describe.each([
   });
 });
 
-test('a void that another refund made is no news of one that was cancelled before', async () => {
+test('does not take the void of another refund for one that was cancelled before', async () => {
   const transactionId = await newPayment(service, {
     processor: 'braintree',
     status: 'submitted_for_settlement',
@@ -329,7 +334,7 @@ test('a void that another refund made is no news of one that was cancelled befor
   expect(await reviewed(service, cancelled.id)).toMatchObject({ status: 'cancelled', flaggedAt: null });
 });
 
-test('a void that may be of a refund whose fate is unknown is no news of one that was cancelled before', async () => {
+test('does not take a void that may be of a refund of unknown outcome for one that was cancelled before', async () => {
   const transactionId = await newPayment(service, {
     processor: 'braintree',
     status: 'submitted_for_settlement',

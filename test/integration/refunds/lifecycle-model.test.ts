@@ -2,30 +2,29 @@ import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { isTerminal } from '../../../shared/refunds/model/states.ts';
-import { HeldTime } from '../../support/held-time.ts';
-import { useWebhooks } from '../../support/processors/webhooks.ts';
+import { HeldTime } from '../../support/clocks.ts';
 import {
   type LifecycleCommand,
   type LifecycleRun,
   lateFailureOf,
   lifecycleCommands,
   sweepEverything,
-} from '../../support/refunds/lifecycle-commands.ts';
-import { approvalAbove, type LifecycleModel, newModel } from '../../support/refunds/lifecycle-model.ts';
-import { LifecycleWorld } from '../../support/refunds/lifecycle-world.ts';
+} from '../../support/lifecycle/commands.ts';
+import { approvalAbove, type LifecycleModel, newModel } from '../../support/lifecycle/model.ts';
+import { LifecycleWorld } from '../../support/lifecycle/world.ts';
+import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { useService } from '../../support/use-service.ts';
 
-// `MODEL_RUNS=500` for more sequences; a failure tells the MODEL_SEED and the MODEL_PATH that repeat it.
+// `MODEL_RUNS=500` for more sequences; a failure prints the MODEL_SEED and MODEL_PATH that reproduce it.
 const { MODEL_RUNS = '8', MODEL_SEED, MODEL_PATH } = process.env;
 const numRuns = Number(MODEL_RUNS);
-/** For all sequences and the shrinking of one that fails. */
+/** Includes the shrinking of a failing sequence. */
 const limitMs = 120_000 + 4_000 * numRuns;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-// No worker runs but where a command is one, and only commands let time pass: two hours at least, which is longer than any
-// pause or lease.
+// Only commands run jobs and let time pass: at least two hours, longer than any pause or lease.
 const time = new HeldTime();
 const settings = {
   RETRY_BASE_MS: hourMs,
@@ -47,11 +46,11 @@ beforeAll(async () => {
 });
 
 /**
- * Once nobody disturbs any more, the sweep alone brings everything that was approved to its end; and what the processor
- * takes back even after that does not stay completed.
+ * Without further faults, the sweep alone ends every approved refund, and a refund that the processor reverses afterwards
+ * does not stay completed.
  */
 async function becomeQuiet(model: LifecycleModel, run: LifecycleRun): Promise<void> {
-  run.done.push('then nobody disturbs any more:');
+  run.done.push('then without further faults:');
   for (let round = 0; round < 4; round += 1) {
     for (const [index, refund] of model.refunds.entries()) {
       if (refund.there !== 'open') continue;

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/platform/ids.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
+import { flagOf } from '../../../shared/refunds/model/flags.ts';
 import { braintreeClient } from '../../sandbox/clients.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -352,9 +353,10 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
       return refund.flaggedAt === null ? null : refund;
     });
     expect(flagged.status).toBe('processing');
-    expect(flagged.flagReason).toBe(
-      `The processor has 25.00 USD under ${flagged.externalRefundId}, asked were 24.99 USD.`,
-    );
+    expect(flagOf(flagged)).toMatchObject({
+      reason: 'amount_differs',
+      facts: { externalRefundId: flagged.externalRefundId, amount: 2_500, expectedAmount: 2_499 },
+    });
     await service.sandbox.settings({ autoSettleMs: 100 });
     await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${body.data.id}`;
     await makeDue(service, body.data.id);

@@ -81,7 +81,7 @@ describe('the overview', () => {
       meant = inWindow(days);
     });
 
-    test('has every day of the window once, today last, and those without refunds with zeros', () => {
+    test('has every day of the window once, today last, with zeros for days without refunds', () => {
       const first = new Date(Date.UTC(2026, 10, 21) - (days - 1) * dayMs).toISOString().slice(0, 10);
       for (const list of [overview.perDay, overview.moneyPerDay]) {
         expect(list).toHaveLength(days);
@@ -98,7 +98,7 @@ describe('the overview', () => {
       expect(overview.total).toBe(meant.length);
     });
 
-    test('adds money up by currency and status, and never across currencies', () => {
+    test('adds up money by currency and status, and never across currencies', () => {
       expect(overview.money.map(({ currency }) => currency).toSorted()).toEqual(['eur', 'jpy', 'kwd', 'usd']);
       for (const { currency, count, amounts: added } of overview.money) {
         expect(added, currency).toEqual(amounts(meant, currency));
@@ -118,7 +118,7 @@ describe('the overview', () => {
       }
     });
 
-    test('tells how those ended that have ended', () => {
+    test('has the share of each final status', () => {
       const { completed, failed, cancelled } = counts(meant);
       expect(overview.outcomes).toEqual(
         Object.entries({ completed, failed, cancelled }).map(([status, count]) => ({
@@ -129,7 +129,7 @@ describe('the overview', () => {
       );
     });
 
-    test('tells how long completing took', () => {
+    test('has the times to completion', () => {
       const times = meant
         .flatMap(({ createdAt, completedAt }) =>
           completedAt === null ? [] : [completedAt.getTime() - createdAt.getTime()],
@@ -148,7 +148,7 @@ describe('the overview', () => {
       });
     });
 
-    test('has the codes of failures, the commonest first', () => {
+    test('has the failure codes, the most frequent first', () => {
       const failed = meant.filter(({ status }) => status === 'failed');
       const sum = overview.failureCodes.reduce((total, { count }) => total + count, 0);
       expect(sum).toBe(failed.length);
@@ -159,7 +159,7 @@ describe('the overview', () => {
       expect(ordered).toEqual(ordered.toSorted((a, b) => b - a));
     });
 
-    test('counts by processor and by the door through which they came', () => {
+    test('counts by processor and by source', () => {
       for (const { processor, counts: counted } of overview.byProcessor) {
         expect(counted, processor).toEqual(counts(meant.filter((refund) => refund.processor === processor)));
       }
@@ -176,7 +176,7 @@ describe('the overview', () => {
     });
   });
 
-  test('has the money of each day in the currency that is asked for', async () => {
+  test('has the money of each day in the currency that is requested', async () => {
     const { currency, moneyPerDay } = await read(7, 'kwd');
     expect(currency).toBe('kwd');
     for (const { day, amounts: added } of moneyPerDay) {
@@ -199,9 +199,9 @@ describe('the overview', () => {
     expect(total).toBe(4n * amount);
   });
 
-  test('of nothing is zeros', async () => {
-    const nobody = { organizationId: 'org_nobody', environment: 'live' } as const;
-    const overview = await readOverview(db, nobody, { now, days: 7, currency: null });
+  test('is all zeros without refunds', async () => {
+    const empty = { organizationId: 'org_empty', environment: 'live' } as const;
+    const overview = await readOverview(db, empty, { now, days: 7, currency: null });
     expect(overview).toMatchObject({
       total: 0,
       money: [],
@@ -219,14 +219,14 @@ describe('the moment of completion', () => {
   const service = useService({ workers: 0, settings: flagAtOnce });
   beforeAll(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
 
-  async function toldByTimeline(refundId: string): Promise<Date> {
+  async function completionInTimeline(refundId: string): Promise<Date> {
     const where = { refundId, status: 'completed', previousStatus: 'processing' } as const;
     return (await service.deps.db.refundEvent.findFirstOrThrow({ where })).createdAt;
   }
 
   test('is that of the event, and stays when the money comes back', async () => {
     const { id, completedAt, externalRefundId } = await completedRefund(service, 'stripe');
-    expect(completedAt).toEqual(await toldByTimeline(id));
+    expect(completedAt).toEqual(await completionInTimeline(id));
     await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'failed' });
     expect(await reviewed(service, id)).toMatchObject({ status: 'failed', completedAt });
   });

@@ -49,7 +49,7 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
   async function completeByHand({ id }: Refund, made: string | null): Promise<void> {
     await service.deps.db.refundWork.update({
       where: { refundId: id },
-      data: { flaggedAt: new Date(), flagReason: 'Look' },
+      data: { flaggedAt: new Date(), flagReason: 'outcome_unknown' },
     });
     const outcome = await resolveRefund(service.deps, await rowOf(service, id), 'cli:ada', {
       status: 'completed',
@@ -209,8 +209,8 @@ test.each(['stripe', 'braintree'] as const)(
       async () => (await service.sandbox.faults()).length === 0,
     );
     const externalRefundId = await refundDirectly(service, { processor, transactionId, amount: 4_000 });
-    const news = webhookAbout(processor, { externalRefundId, refundId: null, transactionId });
-    expect((await webhooks.send(processor, news)).status).toBe(200);
+    const reported = webhookAbout(processor, { externalRefundId, refundId: null, transactionId });
+    expect((await webhooks.send(processor, reported)).status).toBe(200);
     await early;
     const row = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
     expect(row.fetchedAt).toBeNull();

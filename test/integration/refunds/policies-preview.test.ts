@@ -4,7 +4,7 @@ import { previewPolicies } from '../../../shared/policies/preview.ts';
 import { fillRefunds } from '../../support/refunds/many-refunds.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { query, withClient } from '../../support/stores/database-client.ts';
-import { plansOf } from '../../support/stores/query-plans.ts';
+import { plansOf } from '../../support/stores/statements.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const owner = { organizationId: 'org_many', environment: 'test' } as const;
@@ -13,7 +13,7 @@ const payment = "organization_id = 'org_many' and processor = 'stripe' and trans
 
 const databaseUrl = useDatabase();
 
-/** Adds so many refunds to one payment, one a second, the latest of all. */
+/** Adds refunds to one payment, one per second and newer than all others. */
 async function refundOften(count: number): Promise<void> {
   await query(
     databaseUrl(),
@@ -43,17 +43,17 @@ beforeAll(async () => {
 const preview = async () => {
   let found: Awaited<ReturnType<typeof previewPolicies>> | undefined;
   const plans = await plansOf(databaseUrl(), async (db) => {
-    found = await previewPolicies(db, owner, { current: policies, tried: policies });
+    found = await previewPolicies(db, owner, { current: policies, edited: policies });
   });
-  if (found === undefined) throw new Error('Nothing was previewed');
+  if (found === undefined) throw new Error('There is no preview');
   return { ...found, plans };
 };
 
 describe('a preview', () => {
-  test('reads the columns that policies ask for and no others, of a few refunds out of many', async () => {
-    const { refunds, leftOut, plans } = await preview();
+  test('reads only the columns that policies need, for a few refunds out of many', async () => {
+    const { refunds, skipped, plans } = await preview();
     expect(refunds).toHaveLength(25);
-    expect(leftOut).toBe(0);
+    expect(skipped).toBe(0);
     const text = plans.map((plan) => plan.text).join('\n');
     expect(text).toContain('charged_at');
     expect(text).not.toMatch(/lease_token|failure_message|encrypted|fetched_at/);
@@ -63,21 +63,21 @@ describe('a preview', () => {
     expect(plans.reduce((sum, { pages }) => sum + pages, 0)).toBeLessThan(400);
   });
 
-  test('counts what was refunded of a payment before, up to a hundred refunds', async () => {
+  test('counts up to 100 earlier refunds of a payment', async () => {
     await refundOften(100);
-    const { refunds, leftOut } = await preview();
-    expect(leftOut).toBe(0);
+    const { refunds, skipped } = await preview();
+    expect(skipped).toBe(0);
     // The hundredth came after 99.
-    expect(refunds[0]?.tried.maxAmount).toBe(999_901n);
-    expect(refunds[24]?.tried.maxAmount).toBe(999_925n);
+    expect(refunds[0]?.edited.maxAmount).toBe(999_901n);
+    expect(refunds[24]?.edited.maxAmount).toBe(999_925n);
   });
 
-  test('leaves a payment out that was refunded more often than that, says so, and costs no more', async () => {
+  test('skips and counts refunds of a payment with more than 100 refunds, and reads no more pages', async () => {
     await refundOften(5_000);
     await query(databaseUrl(), 'vacuum analyze');
-    const { refunds, leftOut, plans } = await preview();
+    const { refunds, skipped, plans } = await preview();
     expect(refunds).toEqual([]);
-    expect(leftOut).toBe(25);
+    expect(skipped).toBe(25);
     expect(plans.reduce((sum, { pages }) => sum + pages, 0)).toBeLessThan(90);
   });
 });

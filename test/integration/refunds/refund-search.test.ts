@@ -40,7 +40,7 @@ afterAll(() => db.$disconnect());
 /** What a filter means, without any database; newest first. */
 function expected(owner: RefundOwner, filter: RefundFilter): Refund[] {
   const { statuses = [], processor, initiatedBy, reason, currency, createdFrom, createdTo } = filter;
-  const { amountFrom, amountTo, needsPerson = false, q = '' } = filter;
+  const { amountFrom, amountTo, needsAttention = false, q = '' } = filter;
   return everything
     .filter(
       (refund) =>
@@ -55,7 +55,7 @@ function expected(owner: RefundOwner, filter: RefundFilter): Refund[] {
         (createdTo === undefined || refund.createdAt < createdTo) &&
         (amountFrom === undefined || refund.amount >= amountFrom) &&
         (amountTo === undefined || refund.amount <= amountTo) &&
-        (!needsPerson || refund.status === 'pending' || refund.work?.flaggedAt != null) &&
+        (!needsAttention || refund.status === 'pending' || refund.work?.flaggedAt != null) &&
         (q.trim() === '' || [refund.id, refund.transactionId, refund.externalRefundId].includes(q.trim())),
     )
     .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1));
@@ -91,7 +91,7 @@ function filters(): fc.Arbitrary<RefundFilter> {
       reason: fc.constantFrom(...refundReasons),
       createdFrom: rows().map(({ createdAt }) => createdAt),
       createdTo: rows().map(({ createdAt }) => createdAt),
-      needsPerson: fc.boolean(),
+      needsAttention: fc.boolean(),
     },
     { requiredKeys: [] },
   );
@@ -106,7 +106,7 @@ function filters(): fc.Arbitrary<RefundFilter> {
   });
   // Most filters let many refunds pass, so that there are pages to turn.
   const few = fc
-    .tuple(plain, fc.constantFrom('statuses', 'processor', 'createdFrom', 'needsPerson'))
+    .tuple(plain, fc.constantFrom('statuses', 'processor', 'createdFrom', 'needsAttention'))
     .map(([filter, key]): RefundFilter => ({ [key]: filter[key as keyof typeof filter] }));
   const mixed = fc.tuple(plain, money, named).map(([most, some, name]) => ({ ...most, ...some, ...name }));
   return fc.oneof({ weight: 4, arbitrary: few }, plain, money, named, mixed);

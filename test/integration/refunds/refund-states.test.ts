@@ -175,7 +175,7 @@ describe('the next step of a refund', () => {
   test('cannot be resynced while it awaits approval, nor claimed with only a flag', async () => {
     const { id } = await createdRefund(service, 'stripe');
     const { db } = service.deps;
-    await db.$executeRaw`UPDATE refund_work SET due_at = NULL, flagged_at = service_time(), flag_reason = 'Look'
+    await db.$executeRaw`UPDATE refund_work SET due_at = NULL, flagged_at = service_time(), flag_reason = 'outcome_unknown'
       WHERE refund_id = ${id}`;
     await setStatus(id, 'pending');
     expect(await requestResync(db, { id })).toBe(false);

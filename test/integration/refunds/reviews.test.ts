@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
+import { flagOf } from '../../../shared/refunds/model/flags.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
@@ -30,7 +31,7 @@ async function completedRefund(processor: string) {
   return await untilStatus(service, body.data.id, 'completed');
 }
 
-/** Says that there is news, and wakes nobody: the sweep has to see it. */
+/** Requests a resync without waking a worker: the sweep has to find it. */
 async function askForReview({ deps }: TestService, id: string): Promise<void> {
   await requestResync(deps.db, { id });
 }
@@ -69,7 +70,7 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
     await expectInvariants(service);
   });
 
-  test('stays as it is when the processor agrees, and its timeline is not made longer', async () => {
+  test('stays unchanged when the processor agrees, without an event', async () => {
     const refund = await completedRefund(processor);
     const before = await timelineOf(service, refund.id);
     await askForReview(service, refund.id);
@@ -79,7 +80,7 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
     expect(await timelineOf(service, refund.id)).toEqual(before);
   });
 
-  test('is read again later when the processor cannot be asked', async () => {
+  test('is read again later when the processor cannot be read', async () => {
     const refund = await completedRefund(processor);
     await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: driven[processor].gone });
     await service.sandbox.fault({ processor, operation: 'refund.get', kind: 'error-503' });
@@ -87,7 +88,7 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
     await untilStatus(service, refund.id, 'failed');
   });
 
-  test('is not moved by a worker that died before it could read, and read by the next one', async () => {
+  test('is read by the next worker when one died before it could read', async () => {
     const refund = await completedRefund(processor);
     await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: driven[processor].gone });
     await leaseByHand(service, refund.id, 1_000);
@@ -96,7 +97,7 @@ describe.each(['stripe', 'braintree'] as const)('a completed refund at %s', (pro
   });
 });
 
-test('a review that waits for credentials is made as soon as they are mended', async () => {
+test('continues a review that waits for credentials as soon as they are replaced', async () => {
   const refund = await completedRefund('stripe');
   await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: 'failed' });
   const key = { organizationId: service.organization.id, environment: 'test', processor: 'stripe' } as const;
@@ -114,7 +115,7 @@ test('a review that waits for credentials is made as soon as they are mended', a
 });
 
 test.each(['stripe', 'braintree'])(
-  'a review ends of a refund that failed because %s does not have its payment',
+  'ends the review of a refund that failed because %s does not have its payment',
   async (processor) => {
     const transactionId = processor === 'stripe' ? 'ch_missing' : 'missing';
     await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'error-503' });
@@ -132,7 +133,7 @@ test.each(['stripe', 'braintree'])(
   },
 );
 
-test('news that comes while a refund is being read is not lost', async () => {
+test('reads a refund again when a resync is requested while it is being read', async () => {
   const refund = await completedRefund('stripe');
   const readings = watchReadings(service);
   await service.sandbox.settings({ latencyMs: 400 });
@@ -143,11 +144,11 @@ test('news that comes while a refund is being read is not lost', async () => {
   expect(readings.countOf(refund.externalRefundId)).toBe(2);
 });
 
-describe('a refund that was carried out after it was given up', () => {
-  // Its next attempt is so far away that only the news of it can bring a worker to it.
+describe('a refund that was applied after its attempt was given up', () => {
+  // Its next attempt is far away, so only a resync can bring a worker to it.
   const patient = useService({ settings: { RETRY_BASE_MS: 600_000, RETRY_CAP_MS: 600_000 } });
 
-  /** One that was refused for now, waits for its next attempt, and is there all the same; its account rests so long. */
+  /** One whose attempt was turned down for now, and that is at the processor all the same. */
   async function carriedOutLate(processor: 'stripe' | 'braintree', restMs = 0) {
     const transactionId = await newPayment(patient, { processor });
     await patient.sandbox.fault({ processor, operation: 'refund.create', kind: 'rate-limit' });
@@ -177,7 +178,7 @@ describe('a refund that was carried out after it was given up', () => {
   );
 
   test.each(['stripe', 'braintree'] as const)(
-    'is found at %s also when its account must not be asked at first',
+    'is found at %s also when its account is throttled at first',
     async (processor) => {
       const { id, transactionId } = await carriedOutLate(processor, 1_500);
       await askForReview(patient, id);
@@ -188,7 +189,7 @@ describe('a refund that was carried out after it was given up', () => {
   );
 
   test.each(['stripe', 'braintree'] as const)(
-    'is not called cancelled at %s without a look',
+    'is not cancelled at %s without a lookup',
     async (processor) => {
       const { id, transactionId } = await carriedOutLate(processor);
       await askForReview(patient, id);
@@ -201,7 +202,7 @@ describe('a refund that was carried out after it was given up', () => {
   );
 });
 
-test('a refund that failed here and moved there is shown to a person, and counts as refunded outside', async () => {
+test('flags a refund that failed here and moved there, and counts it as refunded outside', async () => {
   const refund = await completedRefund('stripe');
   const externalRefundId = refund.externalRefundId ?? '';
   await service.sandbox.driveRefund(externalRefundId, { status: 'failed' });
@@ -212,7 +213,7 @@ test('a refund that failed here and moved there is shown to a person, and counts
   await waitFor('the refund to be flagged', async () => (await rowOf(service, refund.id)).flaggedAt !== null);
   const flagged = await rowOf(service, refund.id);
   expect(flagged).toMatchObject({ status: 'failed' });
-  expect(flagged.flagReason).toContain(externalRefundId);
+  expect(flagOf(flagged)).toMatchObject({ reason: 'moved_after_end', facts: { externalRefundId } });
   expect(await timelineOf(service, refund.id)).toContain('review.flagged');
   const { body } = await service.call('POST', '/v1/policies/check', {
     body: { transactionId: refund.transactionId },
@@ -220,7 +221,7 @@ test('a refund that failed here and moved there is shown to a person, and counts
   expect(body.data.maxAmount).toBe(7_500);
 });
 
-test('a refund that waits for a person has no news, whoever says so', async () => {
+test('ignores a resync request for a refund that awaits approval', async () => {
   const { id } = await service.deps.db.refund.create({
     data: {
       id: 'ref_pending',

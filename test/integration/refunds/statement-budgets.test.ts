@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
-import { newsOf, useWebhooks } from '../../support/processors/webhooks.ts';
+import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
 import { query } from '../../support/stores/database-client.ts';
-import { type Recording, recordStatements } from '../../support/stores/recorded-statements.ts';
+import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -175,8 +175,8 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
 
   test('a webhook that agrees with the record: 2, without a call or a job', async () => {
     const refund = await accepted(processor);
-    const news = { ...newsOf(refund), processorStatus: refund.processorStatus ?? '' };
-    const webhook = webhookAbout(processor, news);
+    const reported = { ...reportOf(refund), processorStatus: refund.processorStatus ?? '' };
+    const webhook = webhookAbout(processor, reported);
     const address = await webhooks.addressOf(processor);
     const calls = watchCalls();
     enqueued.length = 0;

@@ -4,7 +4,7 @@ import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
 import { startSchedule } from '../../../worker/schedule/schedule.ts';
 import { sweep } from '../../../worker/schedule/sweep.ts';
 import { scheduledTasks } from '../../../worker/start-workers.ts';
-import { accept } from '../../support/processes/service-processes.ts';
+import { accept } from '../../support/faults/refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -97,7 +97,13 @@ test('a backlog that is longer than one sweep does not delay a resync that is du
     data: backlog.map((each) => ({ ...refund, id: each, apiKeyId: null, metadata: Prisma.DbNull })),
   });
   await db.refundWork.createMany({
-    data: backlog.map((refundId) => ({ ...work, refundId, dueAt: ago(60_000), enqueuedAt: null })),
+    data: backlog.map((refundId) => ({
+      ...work,
+      refundId,
+      dueAt: ago(60_000),
+      enqueuedAt: null,
+      flagFacts: {},
+    })),
   });
   await db.refund.update({ where: { id }, data: { status: 'cancelled' } });
   await requestResync(db, { id });

@@ -4,11 +4,11 @@ import { codesOf, typeOf, useBraintreeSandbox } from '../../support/processors/b
 
 const { sandbox, control, transactions, sale, moved, refunded } = useBraintreeSandbox();
 
-describe('API request keys', () => {
+describe('Braintree API request keys', () => {
   const once = (id: string, amount = '10.00') =>
     transactions.refund(id, { amount, orderId: `ref_${id}`, apiRequestKey: `key_${id}` });
 
-  test('the same request finds the first refund as it is now, and money moves once', async () => {
+  test('answer a repeated request with the first refund as it is now', async () => {
     await sale('keyed');
     const first = await once('keyed');
     await control.driveRefund(first.transaction.id, { status: 'settling' });
@@ -17,26 +17,26 @@ describe('API request keys', () => {
     expect(await moved('keyed')).toHaveLength(1);
   });
 
-  test('another request under the key is 915232', async () => {
+  test('refuse another request with 915232', async () => {
     await once('keyedOther');
     expect(await codesOf(once('keyedOther', '10.01'))).toEqual(['915232']);
     expect(await moved('keyedOther')).toHaveLength(1);
   });
 
-  test('a key whose request was rejected is spent: 915234', async () => {
+  test('refuse every request after a rejected one with 915234', async () => {
     await sale('keyedRejected', { status: 'submitted_for_settlement' });
     expect(await codesOf(once('keyedRejected'))).toEqual(['91506']);
     await control.changeTransaction('keyedRejected', { status: 'settled' });
     expect(await codesOf(once('keyedRejected'))).toEqual(['915234']);
   });
 
-  test('an unknown sale does not spend the key', async () => {
+  test('stay unused after a request for an unknown sale', async () => {
     const key = { apiRequestKey: 'key_missing' };
     expect(await typeOf(transactions.refund('missing1', key))).toBe('notFoundError');
     expect(await typeOf(transactions.refund('missing1', key))).toBe('notFoundError');
   });
 
-  test('a key whose first answer is still held back is 915233', async () => {
+  test('refuse a request with 915233 while the first one is in progress', async () => {
     await control.fault({ processor: 'braintree', operation: 'refund.create', kind: 'delay', delayMs: 1000 });
     const first = once('keyedFlight');
     await vi.waitFor(async () => expect(await moved('keyedFlight')).toHaveLength(1));
@@ -47,7 +47,7 @@ describe('API request keys', () => {
   });
 });
 
-describe('search', () => {
+describe('the Braintree search', () => {
   const idsFor = (orderId: string, creditsOnly = false) =>
     new Promise<string[]>((resolve, reject) => {
       transactions.search(
@@ -59,7 +59,7 @@ describe('search', () => {
       );
     });
 
-  test('by order id finds credits and sales, and only those', async () => {
+  test('finds credits and sales by order id', async () => {
     const credit = await refunded('searched', { amount: '1.00', orderId: 'ref_searched' });
     expect(await idsFor('ref_searched')).toEqual([credit.id]);
     expect(await idsFor('ref_nobody')).toEqual([]);
@@ -69,7 +69,7 @@ describe('search', () => {
     expect(await idsFor(orderId, true)).toEqual([copied.id]);
   });
 
-  test('its second step delivers the transactions themselves', async () => {
+  test('returns the transactions in its second step', async () => {
     await refunded('streamed', { amount: '1.00', orderId: 'ref_streamed' });
     await refunded('streamed', { amount: '2.00', orderId: 'ref_streamed' });
     const { gateway } = braintreeClient(sandbox.url);

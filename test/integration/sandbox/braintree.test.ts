@@ -4,8 +4,8 @@ import { codesOf, typeOf, useBraintreeSandbox } from '../../support/processors/b
 
 const { clock, sandbox, control, transactions, sale, moved, refunded } = useBraintreeSandbox();
 
-describe('transactions', () => {
-  test('a sale and its refund know each other', async () => {
+describe('Braintree transactions', () => {
+  test('a sale and its refund refer to each other', async () => {
     await sale('known', { createdAt: '2026-02-01T00:00:00Z' });
     const credit = await refunded('known', { amount: '15.00', orderId: 'ref_1' });
     expect(credit).toMatchObject({
@@ -32,7 +32,7 @@ describe('transactions', () => {
     ]);
   });
 
-  test('without an amount all that is left is refunded, without an order id the one of the sale is copied', async () => {
+  test('a refund without amount takes the rest, and one without order id copies that of the sale', async () => {
     await sale('rest');
     await refunded('rest', { amount: '20.00', orderId: 'ref_a' });
     const rest = await refunded('rest');
@@ -40,7 +40,7 @@ describe('transactions', () => {
     expect(rest.orderId).toBe((await transactions.find('rest')).orderId);
   });
 
-  test('two equal refunds without a key both go through', async () => {
+  test('two equal refunds without a key both succeed', async () => {
     await sale('equal');
     await refunded('equal', { amount: '10.00', orderId: 'ref_same' });
     await refunded('equal', { amount: '10.00', orderId: 'ref_same' });
@@ -61,7 +61,7 @@ describe('transactions', () => {
     ]);
   });
 
-  test('an id never seen is a settled sale of 100.00 USD, but never one of another kind', async () => {
+  test('an unknown id is a settled sale of 100.00 USD, unless it has the form of another kind', async () => {
     const found = await transactions.find('neverSeen');
     expect(found).toMatchObject({
       amount: '100.00',
@@ -76,19 +76,19 @@ describe('transactions', () => {
     }
   });
 
-  test('markup in an order id survives the way there and back', async () => {
+  test('an order id keeps its markup', async () => {
     const credit = await refunded('escapes', { orderId: '<a & "b">' });
     expect((await transactions.find(credit.id)).orderId).toBe('<a & "b">');
   });
 
-  test('live keys see another world', async () => {
+  test('live keys see live transactions only', async () => {
     await sale('world', { environment: 'live', amount: 700 });
     const live = braintreeClient(sandbox.url, { publicKey: 'live_public' }).transactions;
     expect((await live.find('world')).amount).toBe('7.00');
     expect((await transactions.find('world')).amount).toBe('100.00');
   });
 
-  test('a credit settles when its time has come, a sale never by itself', async () => {
+  test('a credit settles in time, and a sale only on request', async () => {
     await sale('settles', { status: 'settling' });
     const credit = await refunded('settles', { amount: '1.00' });
     clock.ms += 1499;
@@ -99,7 +99,7 @@ describe('transactions', () => {
   });
 });
 
-describe('credentials', () => {
+describe('Braintree credentials', () => {
   test.each([
     [{ publicKey: 'invalid' }, 'authenticationError'],
     [{ privateKey: 'invalid' }, 'authenticationError'],
@@ -108,7 +108,7 @@ describe('credentials', () => {
     expect(await typeOf(braintreeClient(sandbox.url, keys).transactions.find('any1'))).toBe(type);
   });
 
-  test('good ones list the merchant accounts', async () => {
+  test('list the merchant accounts when they are valid', async () => {
     const { gateway } = braintreeClient(sandbox.url);
     // The published types do not know that this takes a callback.
     const merchantAccount = gateway.merchantAccount as unknown as {
@@ -121,9 +121,9 @@ describe('credentials', () => {
   });
 });
 
-describe('refusals', () => {
+describe('Braintree refusals', () => {
   test.each(['authorized', 'submitted_for_settlement'])(
-    'a sale %s cannot be refunded: 91506',
+    'refuses a refund of a sale %s with 91506',
     async (status) => {
       await sale(`not-${status}`, { status });
       expect(await codesOf(transactions.refund(`not-${status}`, { amount: '1.00' }))).toEqual(['91506']);
@@ -132,7 +132,7 @@ describe('refusals', () => {
     },
   );
 
-  test('over what is left 91521, nothing left 91512, a credit 91505', async () => {
+  test('refuses more than the rest with 91521, nothing left with 91512 and a credit with 91505', async () => {
     await sale('limits');
     expect(await codesOf(transactions.refund('limits', { amount: '50.01' }))).toEqual(['91521']);
     const credit = await refunded('limits');
@@ -150,11 +150,11 @@ describe('refusals', () => {
     expect(await codesOf(transactions.refund('amounts', { amount }))).toEqual([code]);
   });
 
-  test('an order id of 256 characters is 91501', async () => {
+  test('refuses an order id of 256 characters with 91501', async () => {
     expect(await codesOf(transactions.refund('longOrder', { orderId: 'x'.repeat(256) }))).toEqual(['91501']);
   });
 
-  test('a declined refund carries the declined transaction and no validation errors', async () => {
+  test('answers a declined refund with the declined transaction and no validation errors', async () => {
     const reply = await transactions.refund('declined1', { orderId: 'ref_d' });
     expect(reply.success).toBe(false);
     expect(reply.errors.deepErrors()).toEqual([]);
@@ -163,9 +163,9 @@ describe('refusals', () => {
   });
 });
 
-describe('voids', () => {
+describe('Braintree voids', () => {
   test.each(['authorized', 'submitted_for_settlement'])(
-    'a sale %s is voided whole, and the books say so',
+    'void all of a sale %s, and the control API lists it',
     async (status) => {
       await sale(`void-${status}`, { status });
       const reply = await transactions.void(`void-${status}`, { apiRequestKey: `key-${status}` });
@@ -189,12 +189,12 @@ describe('voids', () => {
     },
   );
 
-  test('a settled sale cannot be voided, nor one that does not exist', async () => {
+  test('are refused for a settled and for an unknown sale', async () => {
     expect(await codesOf(transactions.void('voidSettled'))).toEqual(['91504']);
     expect(await typeOf(transactions.void('missing1'))).toBe('notFoundError');
   });
 
-  test('a credit is voided until it settles, and gives its amount back', async () => {
+  test('of a credit release its amount until it settles', async () => {
     await sale('voidCredit');
     const first = await refunded('voidCredit');
     expect((await transactions.void(first.id)).transaction.status).toBe('voided');

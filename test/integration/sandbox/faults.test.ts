@@ -47,7 +47,7 @@ describe('faults', () => {
     expect(await control.refunds({ transactionId: kind })).toHaveLength(applied ? 1 : 0);
   });
 
-  test('malformed applies and resolves to something that is no refund', async () => {
+  test('malformed applies the refund and answers with another object', async () => {
     for (const processor of ['stripe', 'braintree']) {
       await control.fault({ processor, operation: 'refund.create', kind: 'malformed' });
     }
@@ -59,7 +59,7 @@ describe('faults', () => {
     expect(await control.refunds({ transactionId: 'malformed' })).toHaveLength(1);
   });
 
-  test('delay applies at once and answers as usual afterwards', async () => {
+  test('delay applies at once and answers later', async () => {
     await control.fault({ processor: 'stripe', operation: 'refund.create', kind: 'delay', delayMs: 120 });
     const before = performance.now();
     const refund = await stripeClient(sandbox.url).refunds.create({ charge: 'ch_delayed' });
@@ -67,7 +67,7 @@ describe('faults', () => {
     expect(refund.object).toBe('refund');
   });
 
-  test('reset-late-apply applies after the caller has been cut off', async () => {
+  test('reset-late-apply applies after the connection was reset', async () => {
     const creations = [
       () => stripeClient(sandbox.url).refunds.create({ charge: 'ch_late' }),
       () => braintreeClient(sandbox.url).transactions.refund('ch-late'),
@@ -87,7 +87,7 @@ describe('faults', () => {
     }
   });
 
-  test('tells how often each kind has struck, also after the faults were cleared', async () => {
+  test('counts how often each kind was injected, also after faults were cleared', async () => {
     const before = (await control.strikes())['rate-limit'] ?? 0;
     await control.fault({ processor: 'stripe', operation: 'refund.find', kind: 'rate-limit', times: 2 });
     const list = () => failureOf(stripeClient(sandbox.url).refunds.list({ charge: 'ch_counted' }));
@@ -97,13 +97,13 @@ describe('faults', () => {
     expect((await control.strikes())['rate-limit']).toBe(before + 1);
   });
 
-  test('a rate limit says when to come back', async () => {
+  test('rate-limit sends Retry-After', async () => {
     await control.fault({ processor: 'stripe', operation: 'refund.find', kind: 'rate-limit' });
     const error = await failureOf(stripeClient(sandbox.url).refunds.list({ charge: 'ch_rateLimited' }));
     expect(error.headers?.['retry-after']).toBe('1');
   });
 
-  test('a timeout closes the socket in the end', async () => {
+  test('timeout closes the socket in the end', async () => {
     await control.fault({ processor: 'stripe', operation: 'transaction.get', kind: 'timeout', delayMs: 50 });
     const request = fetch(`${sandbox.url}/v1/charges/ch_hangs`, {
       headers: { authorization: 'Bearer sk_test_1' },
@@ -112,7 +112,7 @@ describe('faults', () => {
   });
 
   test.each(['stripe', 'braintree'] as const)(
-    'a late %s refund is applied after the caller has left',
+    'timeout-late-apply applies a %s refund after the caller gave up',
     async (processor) => {
       const id = processor === 'stripe' ? 'ch_afterwards' : 'afterwards';
       await control.fault({
@@ -135,7 +135,7 @@ describe('faults', () => {
     },
   );
 
-  test('with a payment named strikes requests about it and its refunds only', async () => {
+  test('with a transactionId meet only requests about the payment and its refunds', async () => {
     const stripe = stripeClient(sandbox.url);
     const { id } = await stripe.refunds.create({ charge: 'ch_named' });
     const { transactions } = braintreeClient(sandbox.url);
@@ -165,7 +165,7 @@ describe('faults', () => {
     await transactions.find('otherSale');
   });
 
-  test('strikes its own operation only, as often as asked', async () => {
+  test('meet only their operation, as often as requested', async () => {
     const stripe = stripeClient(sandbox.url);
     const { id } = await stripe.refunds.create({ charge: 'ch_aimed' });
     await control.fault({ processor: 'stripe', operation: 'refund.get', kind: 'error-500', times: 2 });
@@ -179,7 +179,7 @@ describe('faults', () => {
     expect((await stripe.refunds.cancel(id)).status).toBe('canceled');
   });
 
-  test('tells a Braintree sale from a credit', async () => {
+  test('distinguish a Braintree sale from a credit', async () => {
     const { transactions } = braintreeClient(sandbox.url);
     const { transaction: credit } = await transactions.refund('aimedSale', { amount: '1.00' });
     const arm = (operation: string) =>
@@ -204,7 +204,7 @@ describe('faults', () => {
     expect((await transactions.find('aimedVoid')).status).toBe('authorized');
   });
 
-  test('* strikes everything of that processor until cleared', async () => {
+  test('with operation * meet every request to that processor until cleared', async () => {
     await control.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
     const stripe = stripeClient(sandbox.url);
     for (const call of [() => stripe.balance.retrieve(), () => stripe.charges.retrieve('ch_star')]) {
@@ -215,7 +215,7 @@ describe('faults', () => {
     await stripe.balance.retrieve();
   });
 
-  test('with a tiny probability practically never strikes', async () => {
+  test('with a tiny probability practically never occur', async () => {
     await control.fault({
       processor: 'stripe',
       operation: '*',

@@ -43,7 +43,7 @@ describe('the control API', () => {
     expect(((await response.json()) as { error: { message: string } }).error.message).not.toBe('');
   });
 
-  test('answers 404 for what it does not know', async () => {
+  test('answers unknown ids and routes with 404', async () => {
     expect((await post('/refunds/re_unknown', '{"status":"failed"}')).status).toBe(404);
     expect((await post('/transactions/ch_unknown', '{"status":"failed"}')).status).toBe(404);
     expect((await post('/nonsense', '{}')).status).toBe(404);
@@ -55,7 +55,7 @@ describe('the control API', () => {
     await expect(control.driveRefund(id, { status: 'settled' })).rejects.toThrow(/^400 status: stripe knows/);
   });
 
-  test('makes up an id when none is given', async () => {
+  test('chooses an id when none is given', async () => {
     const id = await control.transaction({ processor: 'stripe', amount: 123, currency: 'EUR' });
     expect(await stripeClient(sandbox.url).charges.retrieve(id)).toMatchObject({
       amount: 123,
@@ -66,7 +66,7 @@ describe('the control API', () => {
     );
   });
 
-  test('keeps test and live apart, and test is what nobody named', async () => {
+  test('keeps test and live apart, and uses test by default', async () => {
     await stripeClient(sandbox.url, 'sk_live_1').refunds.create({ charge: 'ch_onlyLive' });
     const filter = { processor: 'stripe', transactionId: 'ch_onlyLive' };
     expect(await control.refunds(filter)).toEqual([]);
@@ -111,7 +111,7 @@ describe('a restart', () => {
     return await ended;
   }
 
-  test('by kill -9 loses neither refunds nor keys nor settings', async () => {
+  test('after kill -9 keeps refunds, keys and settings', async () => {
     const dataFile = inFolder('killed', 'state.journal');
     const first = await startProcess(dataFile);
     await sandboxControl(first.url).settings({ autoSettleMs: null });
@@ -134,7 +134,7 @@ describe('a restart', () => {
     expect(await end(second.child, 'SIGTERM')).toBe(0);
   });
 
-  test('settles what came due meanwhile', async () => {
+  test('settles refunds that became due meanwhile', async () => {
     let clock = 1_772_366_400_000;
     const options = { port: 0, dataFile: inFolder('due.journal'), now: () => clock };
     const first = await startSandbox(options);
@@ -146,7 +146,7 @@ describe('a restart', () => {
     await second.close();
   });
 
-  test('drops a line that was being written, keeps what was whole, and refuses a file it cannot read', async () => {
+  test('drops an incomplete line, keeps complete ones, and refuses a file that it cannot read', async () => {
     const dataFile = inFolder('torn.journal');
     const first = await startSandbox({ port: 0, dataFile });
     await stripeClient(first.url).refunds.create({ charge: 'ch_torn' });

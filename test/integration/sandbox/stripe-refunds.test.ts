@@ -8,8 +8,8 @@ const { clock, sandbox, control, stripe, card } = useStripeSandbox();
 const replayed = (refund: Stripe.Response<Stripe.Refund>) =>
   (refund.lastResponse.headers as unknown as Headers).get('idempotent-replayed');
 
-describe('idempotency', () => {
-  test('the same request under one key is replayed, and money moves once', async () => {
+describe('Stripe idempotency keys', () => {
+  test('replay the same request, and money moves once', async () => {
     await card('ch_replay');
     const once = () =>
       stripe.refunds.create({ charge: 'ch_replay', amount: 100 }, { idempotencyKey: 'replay' });
@@ -19,7 +19,7 @@ describe('idempotency', () => {
     expect(await control.refunds({ transactionId: 'ch_replay' })).toHaveLength(1);
   });
 
-  test('a stored 500 is replayed although the refund was made', async () => {
+  test('replay a stored 500 although the refund was made', async () => {
     await card('ch_stored500');
     await control.fault({ processor: 'stripe', operation: 'refund.create', kind: 'error-500-after-apply' });
     const once = () =>
@@ -30,7 +30,7 @@ describe('idempotency', () => {
     expect((await stripe.refunds.list({ charge: 'ch_stored500' })).data).toHaveLength(1);
   });
 
-  test('a refusal is replayed even after the reason for it went away', async () => {
+  test('replay a refusal even after its reason has disappeared', async () => {
     await card('ch_stored400', { status: 'uncaptured' });
     const once = (idempotencyKey: string) =>
       stripe.refunds.create({ charge: 'ch_stored400' }, { idempotencyKey });
@@ -40,7 +40,7 @@ describe('idempotency', () => {
     expect(await once('stored400-again')).toMatchObject({ amount: 5000 });
   });
 
-  test('bad parameters, a rate limit and a 500 before work began leave the key unused', async () => {
+  test('stay unused after bad parameters, a rate limit and a 500 before work began', async () => {
     await card('ch_unused');
     const once = (amount: number) =>
       stripe.refunds.create({ charge: 'ch_unused', amount }, { idempotencyKey: 'unused' });
@@ -53,7 +53,7 @@ describe('idempotency', () => {
     expect(replayed(await once(100))).toBeNull();
   });
 
-  test('one key with other parameters is an idempotency_error', async () => {
+  test('refuse other parameters with idempotency_error', async () => {
     await card('ch_otherParams');
     const key = { idempotencyKey: 'otherParams' };
     await stripe.refunds.create({ charge: 'ch_otherParams', amount: 100 }, key);
@@ -65,7 +65,7 @@ describe('idempotency', () => {
     });
   });
 
-  test('a key whose first answer is still held back is in use', async () => {
+  test('are in use while the first request is in progress', async () => {
     await card('ch_inUse');
     await control.fault({ processor: 'stripe', operation: 'refund.create', kind: 'delay', delayMs: 1000 });
     const once = () =>
@@ -79,7 +79,7 @@ describe('idempotency', () => {
     expect(replayed(await once())).toBe('true');
   });
 
-  test('keys of two accounts do not clash', async () => {
+  test('of two accounts do not collide', async () => {
     await card('ch_twoAccounts');
     const params = { charge: 'ch_twoAccounts', amount: 100 };
     await stripe.refunds.create(params, { idempotencyKey: 'shared' });
@@ -88,8 +88,8 @@ describe('idempotency', () => {
   });
 });
 
-describe('the life of a refund', () => {
-  test('it is kept with our metadata and reason, and its key shows in the books', async () => {
+describe('a Stripe refund', () => {
+  test('keeps metadata and reason, and the control API lists its key', async () => {
     await card('ch_meta');
     const metadata = { refund_id: 'ref 1/ä' };
     const params: Stripe.RefundCreateParams = {
@@ -119,7 +119,7 @@ describe('the life of a refund', () => {
     });
   });
 
-  test('it settles when its time has come and not before, unless that is switched off', async () => {
+  test('settles after autoSettleMs, and not when that is null', async () => {
     await card('ch_settles');
     const { id } = await stripe.refunds.create({ charge: 'ch_settles', amount: 100 });
     clock.ms += 1499;
@@ -131,7 +131,7 @@ describe('the life of a refund', () => {
     expect((await stripe.refunds.retrieve(id)).status).toBe('succeeded');
   });
 
-  test('cancelling works from requires_action only, and gives the amount back', async () => {
+  test('can be cancelled only in requires_action, which releases its amount', async () => {
     await card('ch_cancel', { paymentMethod: 'customer_balance' });
     const { id } = await stripe.refunds.create({ charge: 'ch_cancel', amount: 5000 });
     expect((await stripe.refunds.cancel(id)).status).toBe('canceled');
@@ -148,7 +148,7 @@ describe('the life of a refund', () => {
     expect(await failureOf(stripe.refunds.cancel(waiting.id))).toMatchObject({ statusCode: 400 });
   });
 
-  test('a refund driven to failed says why, stays so, and its amount can be refunded again', async () => {
+  test('that was set to failed has a reason, stays failed, and releases its amount', async () => {
     await card('ch_fails');
     const { id } = await stripe.refunds.create({ charge: 'ch_fails' });
     await control.driveRefund(id, { status: 'failed', failureReason: 'expired_or_canceled_card' });
@@ -161,7 +161,7 @@ describe('the life of a refund', () => {
     expect(moved.map((refund) => refund.status)).toEqual(['failed', 'pending']);
   });
 
-  test('lists come newest first, in pages', async () => {
+  test('is listed newest first, in pages', async () => {
     await card('ch_list');
     for (const amount of [1, 2, 3]) await stripe.refunds.create({ charge: 'ch_list', amount });
     const page = await stripe.refunds.list({ charge: 'ch_list', limit: 2 });

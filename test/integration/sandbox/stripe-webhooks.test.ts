@@ -6,7 +6,7 @@ import { useStripeSandbox } from '../../support/processors/stripe-sandbox.ts';
 
 const { clock, control, stripe, card } = useStripeSandbox();
 
-describe('webhooks', () => {
+describe('Stripe webhooks', () => {
   const secret = 'whsec_sandbox';
   const received: Stripe.Event[] = [];
   let failures = 0;
@@ -41,7 +41,7 @@ describe('webhooks', () => {
   const waitForEvents = (id: string, count: number) =>
     vi.waitFor(() => expect(eventsOf(id)).toHaveLength(count), { timeout: 4000 });
 
-  test('creation and settling are announced, signed, each under an id of its own', async () => {
+  test('announce creation and settling, signed, each with its own id', async () => {
     await card('ch_hooks');
     const { id } = await stripe.refunds.create({ charge: 'ch_hooks', amount: 100 });
     await waitForEvents(id, 1);
@@ -55,7 +55,7 @@ describe('webhooks', () => {
     expect(created?.id).not.toBe(updated?.id);
   });
 
-  test('a failure after success is announced as an update and as a failure', async () => {
+  test('announce a failure after success as refund.updated and refund.failed', async () => {
     await card('ch_hookFails');
     const { id } = await stripe.refunds.create({ charge: 'ch_hookFails', amount: 100 });
     clock.ms += 1500;
@@ -68,7 +68,7 @@ describe('webhooks', () => {
     expect(new Set(eventsOf(id).map((event) => event.id)).size).toBe(4);
   });
 
-  test('a refund that succeeds in the answer is announced with its charge and its bank reference', async () => {
+  test('announce a refund that succeeds at once with its charge and its bank reference', async () => {
     await card('ch_hookAtOnce');
     await control.settings({ autoSettleMs: 0 });
     const { id, status } = await stripe.refunds.create({ charge: 'ch_hookAtOnce', amount: 100 });
@@ -83,7 +83,7 @@ describe('webhooks', () => {
     expect(charge).toMatchObject({ type: 'charge.refunded', data: { object: { amount_refunded: 100 } } });
   });
 
-  test('an event that was not taken is sent again', async () => {
+  test('are sent again when the receiver fails', async () => {
     await card('ch_hookRetry');
     failures = 1;
     const { id } = await stripe.refunds.create({ charge: 'ch_hookRetry', amount: 100 });

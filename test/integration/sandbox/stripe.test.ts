@@ -5,8 +5,8 @@ import { failureOf, useStripeSandbox } from '../../support/processors/stripe-san
 
 const { clock, sandbox, control, stripe, card } = useStripeSandbox();
 
-describe('payments', () => {
-  test('a charge shows what was paid, what was refunded and how', async () => {
+describe('Stripe payments', () => {
+  test('a charge has its paid and refunded amounts and its payment method', async () => {
     await card('ch_shown', { createdAt: '2026-02-01T00:00:00Z' });
     await stripe.refunds.create({ charge: 'ch_shown', amount: 1500 });
     const charge = await stripe.charges.retrieve('ch_shown');
@@ -36,7 +36,7 @@ describe('payments', () => {
     ]);
   });
 
-  test('an id never seen is a 100.00 USD payment of yesterday whose refunds wait for the customer', async () => {
+  test('an unknown id is a payment of 100.00 USD made yesterday whose refunds require action', async () => {
     const charge = await stripe.charges.retrieve('ch_neverSeen');
     expect(charge).toMatchObject({
       amount: 10_000,
@@ -47,7 +47,7 @@ describe('payments', () => {
     expect(refund).toMatchObject({ amount: 10_000, status: 'requires_action', charge: 'ch_neverSeenEither' });
   });
 
-  test('an id containing missing, or of another shape, does not exist', async () => {
+  test('an id that contains missing or has another form does not exist', async () => {
     const missing = await failureOf(stripe.charges.retrieve('ch_missing'));
     expect(missing).toMatchObject({
       statusCode: 404,
@@ -63,7 +63,7 @@ describe('payments', () => {
     }
   });
 
-  test('test and live are two worlds', async () => {
+  test('live keys see live payments only', async () => {
     await card('ch_world', { environment: 'live', amount: 700 });
     expect((await stripeClient(sandbox.url, 'sk_live_sandbox').charges.retrieve('ch_world')).amount).toBe(
       700,
@@ -71,7 +71,7 @@ describe('payments', () => {
     expect((await stripe.charges.retrieve('ch_world')).amount).toBe(10_000);
   });
 
-  test('krona and shilling are counted in hundredths, ariary in whole ones, and dinars in tens of fils', async () => {
+  test('amounts use hundredths for krona and shilling, whole ariary, and tens of fils for dinars', async () => {
     await card('ch_isk', { amount: 500, currency: 'isk' });
     await card('ch_mga', { amount: 1200, currency: 'mga' });
     await card('ch_kwd', { amount: 12_340, currency: 'kwd' });
@@ -88,14 +88,14 @@ describe('payments', () => {
   });
 });
 
-describe('credentials', () => {
-  test.each(['sk_test_invalid', 'pk_test_123', 'nonsense'])('%s is not a key', async (key) => {
+describe('Stripe credentials', () => {
+  test.each(['sk_test_invalid', 'pk_test_123', 'nonsense'])('refuses %s as a key', async (key) => {
     const error = await failureOf(stripeClient(sandbox.url, key).accounts.retrieveCurrent());
     expect(error).toBeInstanceOf(Stripe.errors.StripeAuthenticationError);
     expect(error.requestId).toMatch(/^req_/);
   });
 
-  test('a forbidden key is told so, and a good one reads its account and balance', async () => {
+  test('answers a forbidden key with 403, and a valid one with account and balance', async () => {
     const error = await failureOf(stripeClient(sandbox.url, 'sk_test_forbidden').balance.retrieve());
     expect(error).toBeInstanceOf(Stripe.errors.StripePermissionError);
     expect((await stripe.accounts.retrieveCurrent()).object).toBe('account');
@@ -103,8 +103,8 @@ describe('credentials', () => {
   });
 });
 
-describe('a payment captured in parts', () => {
-  test('is captured only by the last one, and shows what has been captured until then', async () => {
+describe('a Stripe payment captured in parts', () => {
+  test('is captured with its last part, and has the amount captured until then', async () => {
     await card('ch_parts', { status: 'uncaptured', capturedAmount: 1000 });
     const shown = async () => await stripe.paymentIntents.retrieve('pi_parts', { expand: ['latest_charge'] });
     expect(await shown()).toMatchObject({
@@ -133,8 +133,8 @@ describe('a payment captured in parts', () => {
   });
 });
 
-describe('refusals of a refund', () => {
-  test('more than what is left names the amount', async () => {
+describe('Stripe refusals', () => {
+  test('name the parameter amount when it exceeds the rest', async () => {
     await card('ch_over');
     await stripe.refunds.create({ charge: 'ch_over', amount: 4000 });
     const error = await failureOf(stripe.refunds.create({ charge: 'ch_over', amount: 1001 }));
@@ -142,7 +142,7 @@ describe('refusals of a refund', () => {
     expect(error.message).toBe('Refund amount ($10.01) is greater than unrefunded amount on charge ($10.00)');
   });
 
-  test('a second full refund is charge_already_refunded', async () => {
+  test('answer a second full refund with charge_already_refunded', async () => {
     await card('ch_twice');
     await stripe.refunds.create({ charge: 'ch_twice' });
     const error = await failureOf(stripe.refunds.create({ charge: 'ch_twice' }));
@@ -162,7 +162,7 @@ describe('refusals of a refund', () => {
     });
   });
 
-  test('a disputed charge has a dispute that stops refunds, and others have none', async () => {
+  test('include refunds of disputed charges, which have a dispute', async () => {
     await card('ch_with_dispute', { status: 'disputed' });
     await card('ch_without_dispute');
     const disputesOf = async (charge: string) => (await stripe.disputes.list({ charge })).data;
@@ -173,13 +173,13 @@ describe('refusals of a refund', () => {
     expect(await failureOf(disputesOf('ch_missing'))).toMatchObject({ code: 'resource_missing' });
   });
 
-  test('a declined refund says that the issuer declined it', async () => {
+  test('say that the issuer declined a refund', async () => {
     const error = await failureOf(stripe.refunds.create({ charge: 'ch_declined_1' }));
     expect(error).toMatchObject({ statusCode: 400, code: 'charge_not_refundable' });
     expect(error.message).toContain('declined');
   });
 
-  test('bad parameters are named', async () => {
+  test('name bad parameters', async () => {
     const refused = (params: object) => failureOf(stripe.refunds.create(params as Stripe.RefundCreateParams));
     expect(await refused({ charge: 'ch_params', amount: 1.5 })).toMatchObject({ param: 'amount' });
     expect(await refused({ charge: 'ch_params', amount: 0 })).toMatchObject({ param: 'amount' });

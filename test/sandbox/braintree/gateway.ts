@@ -2,10 +2,15 @@ import type { Account, Answer, Call, Execution, Gateway, Outage } from '../excha
 import type { Operation, Target } from '../faults.ts';
 import { CREDIT_PREFIX, findPayment, namesOf, scopeOf } from '../payments.ts';
 import type { Sandbox } from '../state.ts';
-import { authenticate } from './authenticate.ts';
 import { BraintreeRefusal, notFound } from './errors.ts';
 import { refundSale } from './refund.ts';
-import { type BraintreeRequest, findCredit, searchCriteria, transactionParameters } from './request.ts';
+import {
+  authenticate,
+  type BraintreeRequest,
+  findCredit,
+  searchCriteria,
+  transactionParameters,
+} from './request.ts';
 import { oncePerKey } from './request-key.ts';
 import { searchTransactions } from './search.ts';
 import { voidTransaction } from './void.ts';
@@ -77,7 +82,7 @@ function operationOf(call: Call, action: Action | null, isCredit: boolean): Oper
       return isCredit ? 'refund.cancel' : 'refund.create';
     case 'search-ids':
     case 'search':
-      // Whoever looks for one refund knows its order id.
+      // A lookup of one refund searches by order id.
       return call.body.includes('"order_id"') ? 'refund.find' : 'refund.list';
     default:
       return null;

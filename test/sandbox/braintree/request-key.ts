@@ -9,8 +9,8 @@ export interface KeyClaim {
 }
 
 /**
- * Runs `work` at most once per API request key: the same request again finds the transaction that the first one made, in
- * whatever state that is by now; another request under the key is refused; so is any request after the first one failed.
+ * Runs `work` at most once per API request key. The same request again gets the transaction of the first one as it is now.
+ * Another request with the key is refused, and so is any request after a failed one.
  */
 export function oncePerKey(
   ledger: Ledger,

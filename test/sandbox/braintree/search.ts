@@ -9,7 +9,7 @@ interface Found {
   orderId: string;
   status: string;
   createdAt: number;
-  /** Null for what never was, and for credits, which nobody searches by it. */
+  /** Null for what never happened, and for credits, which are not searched by it. */
   voidedAt: number | null;
   xml: () => string;
 }

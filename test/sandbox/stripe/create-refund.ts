@@ -3,9 +3,8 @@ import type { Payment } from '../ledger.ts';
 import { capturedAmount, declinesRefunds, findPayment, scopeOf } from '../payments.ts';
 import { addRefund, randomId, type Sandbox } from '../state.ts';
 import { invalidParameter, noSuch, refundRefused, StripeRefusal } from './errors.ts';
-import type { Form } from './form.ts';
 import { refundObject } from './objects.ts';
-import type { StripeRequest } from './request.ts';
+import type { Form, StripeRequest } from './request.ts';
 
 const REASONS = ['duplicate', 'fraudulent', 'requested_by_customer'];
 const PARAMETERS = new Set(['charge', 'payment_intent', 'amount', 'reason', 'metadata', 'expand']);

@@ -2,7 +2,6 @@ import type { Account, Answer, Call, Execution, Gateway, Outage } from '../excha
 import type { Operation, Target } from '../faults.ts';
 import { namesOf, scopeOf } from '../payments.ts';
 import { randomId, type Sandbox } from '../state.ts';
-import { authenticate } from './authenticate.ts';
 import { createRefund } from './create-refund.ts';
 import {
   errorAnswer,
@@ -12,7 +11,6 @@ import {
   StripeRefusal,
   serverErrorAnswer,
 } from './errors.ts';
-import { parseForm } from './form.ts';
 import { once, type Worked } from './idempotency.ts';
 import {
   listDisputes,
@@ -22,7 +20,7 @@ import {
   retrievePaymentIntent,
 } from './payments.ts';
 import { cancelRefund, listRefunds, retrieveRefund } from './refunds.ts';
-import type { StripeRequest } from './request.ts';
+import { authenticate, parseForm, type StripeRequest } from './request.ts';
 
 interface Route {
   method: 'GET' | 'POST';

@@ -1,7 +1,7 @@
 import type { Account, Answer, Call, Execution } from '../exchange.ts';
 import type { Ledger } from '../ledger.ts';
 import { errorAnswer, serverErrorAnswer } from './errors.ts';
-import { canonicalForm } from './form.ts';
+import { canonicalForm } from './request.ts';
 
 /** The outcome of the work itself, and whether work had begun (only then is the answer kept). */
 export interface Worked {

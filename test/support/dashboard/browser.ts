@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
-/** The chromium on PATH, or null when there is none. */
+/** The path of Chromium on PATH, or null. */
 export function findChromium(): string | null {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   const candidates = folders.flatMap((folder) => names.map((name) => join(folder, name)));
@@ -20,23 +20,20 @@ function isExecutable(path: string): boolean {
   }
 }
 
-// Chromium has no sandbox for root, which tests in containers are.
+// Chromium has no sandbox for root, as which tests in containers run.
 const launchOptions = { headless: true, args: ['--no-sandbox'] };
 
-/** Starts a browser that keeps its profile in `folder`. */
+/** Starts a browser with its profile in `folder`. */
 export async function openBrowser(executablePath: string, folder: string): Promise<BrowserContext> {
   return await chromium.launchPersistentContext(folder, { executablePath, ...launchOptions });
 }
 
-/** Starts a browser for any number of visitors, each in a context that knows nothing of the others. */
+/** Starts a browser for isolated contexts. */
 export async function startBrowser(executablePath: string): Promise<Browser> {
   return await chromium.launch({ executablePath, ...launchOptions });
 }
 
-/**
- * Writes down what a page complains of from here on: errors and warnings on its console, which is where violations of the
- * Content-Security-Policy are told, exceptions, and requests that do not reach anybody.
- */
+/** Collects the page's console errors and warnings (such as policy violations), exceptions and failed requests. */
 export function noteComplaints(page: Page): readonly string[] {
   const complaints: string[] = [];
   page.on('console', (message) => {
@@ -44,7 +41,7 @@ export function noteComplaints(page: Page): readonly string[] {
   });
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('requestfailed', (request) => {
-    // What a page asked for is dropped when it is left.
+    // Requests are aborted when a page is left.
     if (request.failure()?.errorText !== 'net::ERR_ABORTED') complaints.push(`failed: ${request.url()}`);
   });
   return complaints;

@@ -1,22 +1,20 @@
-import { randomBytes } from 'node:crypto';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { inject } from 'vitest';
-import { createUser } from '../../../shared/people/users.ts';
 import type { Role } from '../../../shared/platform/database.ts';
-import { newEmail, type TestPerson } from '../people.ts';
+import { madeBeforeTests } from '../made-before-tests.ts';
+import { newPerson, type TestPerson } from '../people.ts';
 import type { TestService } from '../service.ts';
 import { startBrowser } from './browser.ts';
-import { madeBeforeTests } from './made-before-tests.ts';
 
 /** A real browser in front of a service that listens. */
 export interface DashboardBrowser {
   /** Where the service listens, such as `http://127.0.0.1:40123`. */
   origin: string;
-  /** A page in a browser that knows nothing of the others. */
+  /** Opens a page in an isolated browser context. */
   open(options?: BrowserContextOptions): Promise<Page>;
 }
 
-/** Gives a `describe` block a browser for the service; only to be called where there is a chromium. */
+/** Gives a `describe` block a browser for the service; call it only where Chromium is available. */
 export function useDashboardBrowser(service: TestService): DashboardBrowser {
   let browser: Browser;
   return madeBeforeTests(
@@ -37,23 +35,19 @@ export function useDashboardBrowser(service: TestService): DashboardBrowser {
   );
 }
 
-/** Adds somebody to an organization, the service's own unless told; the password is known, and nobody has signed in. */
+/** Adds a user to an organization, the service's own by default, without signing in. */
 export async function addPerson(
   service: TestService,
   role: Role,
   organizationId = service.organization.id,
 ): Promise<TestPerson> {
-  const email = newEmail();
-  const password = randomBytes(9).toString('hex');
-  const person = { organizationId, email, password, role, actor: 'test' };
-  const { id: userId } = await createUser(service.deps, person);
-  return { userId, email, password };
+  return await newPerson(service.deps, organizationId, role);
 }
 
-/** Signs in as a person does, and is then on the page that the dashboard leads to. */
+/** Signs in through the page and waits for the redirect. */
 export async function signInAt(page: Page, { email, password }: Omit<TestPerson, 'userId'>): Promise<void> {
   await page.goto('/dashboard/sign-in');
-  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL((url) => !url.pathname.endsWith('/sign-in'));

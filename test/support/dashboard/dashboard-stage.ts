@@ -8,31 +8,31 @@ import type { TestService } from '../service.ts';
 import { withClient } from '../stores/database-client.ts';
 import { addPerson, type DashboardBrowser, signInAt } from './dashboard-browser.ts';
 
-// Nothing on the page moves, so that its colors are those that they end with.
+// No animations, so that screenshots show final colors.
 const still = { reducedMotion: 'reduce' } as const;
 
-/** What people hold in their hands. */
+/** The devices that pages are tested on. */
 export const devices: Record<'desktop' | 'phone', BrowserContextOptions> = {
   desktop: { ...still, viewport: { width: 1280, height: 800 } },
   phone: { ...still, viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true },
 };
 export type Device = keyof typeof devices;
 
-/** Members of an organization with refunds, one of an empty one, and people who are not signed in: here, or at a new installation. */
+/** Members of an organization with refunds and of an empty one, and visitors without a session, here and at a new installation. */
 export type Visitor = 'owner' | 'viewer' | 'newcomer' | 'stranger' | 'first';
 
-/** An installation as it looks after months of work, and a page for each visitor on each device. */
+/** An installation with months of data, and a page for each visitor on each device. */
 export interface DashboardStage {
   people: Record<'owner' | 'viewer' | 'newcomer', TestPerson>;
   pages: Record<Device, Record<Visitor, Page>>;
-  /** What the addresses of the organization with refunds begin with. */
+  /** The path prefix of the organization with refunds. */
   base: string;
   emptyBase: string;
-  /** The token of an open one. */
+  /** The token of an open invitation. */
   invitation: string;
 }
 
-/** What holds in the organization with refunds. */
+/** The policies of the organization with refunds. */
 export const policies = [
   {
     name: 'Electronics',
@@ -47,7 +47,7 @@ export const policies = [
   { name: 'Everything else', priority: 2, windowDays: 90, approvalAbove: { mcp: 0 } },
 ];
 
-/** @param browsers in front of the service, and in front of an installation that nobody has set up. */
+/** @param browsers of the service, and of an installation that is not set up. */
 export async function setStage(
   service: TestService,
   browsers: { used: DashboardBrowser; untouched: DashboardBrowser },
@@ -59,7 +59,7 @@ export async function setStage(
     viewer: await addPerson(service, 'viewer'),
     newcomer: await addPerson(service, 'owner', emptyId),
   };
-  // Somebody who has to choose between two.
+  // A member of two organizations.
   await deps.db.membership.create({
     data: { organizationId: emptyId, userId: people.viewer.userId, role: 'viewer' },
   });
@@ -96,7 +96,7 @@ export async function setStage(
   };
 }
 
-/** Gives an organization refunds of the last 90 days in its test environment. */
+/** Creates refunds of the last 90 days in the test environment. */
 export async function fillWithRefunds(
   { settings }: TestService,
   organizationId: string,

@@ -2,25 +2,25 @@ import { randomBytes } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import type { TestService } from '../service.ts';
 
-/** A page as it was answered. */
+/** A response of the dashboard. */
 export interface Page {
   status: number;
-  /** Its HTML, or what else it is. */
+  /** The body. */
   text: string;
   headers: LightMyRequestResponse['headers'];
 }
 
 export interface FormOptions {
-  /** Takes the place of the token that the last page brought; null leaves it out. */
+  /** Replaces the token of the last page; null omits it. */
   csrfToken?: string | null;
   headers?: Record<string, string>;
 }
 
-/** A person with a browser, as far as HTTP goes: keeps cookies, and sends forms from the pages that it has seen. */
+/** A minimal browser: keeps cookies and sends forms with the CSRF token of the last page. */
 export class DashboardVisitor {
   readonly #service: TestService;
   readonly #cookies = new Map<string, string>();
-  /** Each has an address of its own on the network, so that the tries of one do not count for another. */
+  /** An IP address of its own, so that visitors do not share rate limits. */
   readonly #remoteAddress = `10.${randomBytes(3).join('.')}`;
   #csrfToken = '';
 
@@ -33,7 +33,7 @@ export class DashboardVisitor {
     return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   }
 
-  /** Puts another browser's cookies into this one. */
+  /** Replaces the cookies by another browser's. */
   takeCookies(cookie: string): void {
     this.#cookies.clear();
     for (const pair of cookie.split('; ')) {
@@ -53,7 +53,7 @@ export class DashboardVisitor {
     );
   }
 
-  /** Sends a form, as a browser does from a page of ours. */
+  /** Submits a form of the same origin. */
   async post(
     url: string,
     fields: Record<string, string> | [name: string, value: string][] = {},

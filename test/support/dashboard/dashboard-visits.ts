@@ -7,22 +7,22 @@ import { unknownRefundId } from '../refunds/refund-records.ts';
 import type { TestService } from '../service.ts';
 import { type DashboardStage, policies, type Visitor } from './dashboard-stage.ts';
 
-/** A page, and how one comes there. */
+/** A page, and how to get there. */
 export interface Visit {
-  /** Who looks; the owner unless told. */
+  /** The user; the owner by default. */
   as?: Visitor;
-  /** The answer to the page itself; 200 unless told. */
+  /** The status of the page's response; 200 by default. */
   status?: number;
-  /** Brings the page to where it is looked at. */
+  /** Opens the page in the state to look at. */
   arrive: (page: Page) => Promise<unknown>;
 }
 
-/** The latest refund that is like this. */
+/** The latest refund that matches. */
 export async function anyRefund({ deps }: TestService, where: Prisma.RefundWhereInput): Promise<Refund> {
   return await deps.db.refund.findFirstOrThrow({ where, orderBy: { createdAt: 'desc' } });
 }
 
-/** Every page of the dashboard, each in the states that look different. */
+/** Every page of the dashboard, in each state that looks different. */
 export function visitsOf(service: TestService, stage: DashboardStage): Record<string, Visit> {
   async function enterRefund(page: Page, amount: string): Promise<void> {
     const transactionId = await newPayment(service);
@@ -47,14 +47,6 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       actor: 'test',
     });
 
-  async function openJson(page: Page, file?: object): Promise<void> {
-    await page.goto(`${stage.base}/policies`);
-    await page.getByRole('button', { name: 'Edit as JSON' }).click();
-    const text = page.getByLabel('Policies as JSON');
-    await text.waitFor();
-    if (file !== undefined) await text.fill(JSON.stringify(file, null, 2));
-  }
-
   return {
     'sign-in': { as: 'stranger', arrive: (page) => page.goto('/dashboard/sign-in') },
     'sign-in-refused': {
@@ -62,7 +54,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       status: 401,
       arrive: async (page) => {
         await page.goto('/dashboard/sign-in');
-        await page.getByLabel('E-mail address').fill('nobody@example.com');
+        await page.getByLabel('Email address').fill('nobody@example.com');
         await page.getByLabel('Password').fill('not the password');
         await page.getByRole('button', { name: 'Sign in' }).click();
         await page.getByRole('alert').waitFor();
@@ -111,7 +103,9 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       arrive: (page) => openDialog(page, { status: 'pending', initiatedBy: { not: 'dashboard' } }, 'Approve'),
     },
     'refund-reject': { arrive: (page) => openDialog(page, { status: 'pending' }, 'Reject') },
-    'refund-decide': { arrive: (page) => openDialog(page, { work: { flaggedAt: { not: null } } }, 'Decide') },
+    'refund-decide': {
+      arrive: (page) => openDialog(page, { work: { flaggedAt: { not: null } } }, 'Resolve'),
+    },
     'refund-reject-unfinished': {
       status: 400,
       arrive: async (page) => {
@@ -137,66 +131,40 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     },
     policies: { arrive: (page) => page.goto(`${stage.base}/policies`) },
     'policies-viewer': { as: 'viewer', arrive: (page) => page.goto(`${stage.base}/policies`) },
-    'policies-edit': {
-      arrive: async (page) => {
-        await page.goto(`${stage.base}/policies`);
-        await page.locator('summary', { hasText: 'Edit Electronics' }).click();
-        await page.getByLabel('Refund window (days)').first().waitFor();
-      },
-    },
-    'policies-added': {
-      arrive: async (page) => {
-        await page.goto(`${stage.base}/policies`);
-        await page.getByRole('button', { name: 'Remove Everything else' }).click();
-        await page.getByText('No longer there once you confirm').waitFor();
-        await page.getByRole('button', { name: 'Add a policy' }).click();
-        await page.getByRole('region', { name: 'New policy' }).waitFor();
-      },
-    },
-    'policies-form-problem': {
+    'policies-new': { arrive: (page) => page.goto(`${stage.base}/policies/new`) },
+    'policies-edit': { arrive: (page) => page.goto(`${stage.base}/policies/edit?name=Electronics`) },
+    'policies-problem': {
       status: 400,
       arrive: async (page) => {
-        await page.goto(`${stage.base}/policies`);
-        await page.locator('summary', { hasText: 'Edit Electronics' }).click();
-        await page.getByLabel('Refund window (days)').first().fill('a month');
-        await page.getByRole('button', { name: 'Preview' }).click();
+        await page.goto(`${stage.base}/policies/edit?name=Electronics`);
+        await page.getByLabel('Refund window (days)').fill('a month');
+        await page.getByRole('button', { name: 'Save' }).click();
         await page.locator('.problem').waitFor();
       },
     },
-    'policies-json': { arrive: (page) => openJson(page) },
     'policies-preview': {
       arrive: async (page) => {
-        const stricter = policies.map((policy) => ({ ...policy, windowDays: 1, enforce: { api: true } }));
-        await openJson(page, { policies: stricter });
+        await page.goto(`${stage.base}/policies/edit?name=Electronics`);
+        await page.getByLabel('Refund window (days)').fill('1');
         await page.getByRole('button', { name: 'Preview' }).click();
         await page.getByRole('heading', { name: 'Preview' }).waitFor();
       },
     },
-    'policies-hold': {
+    'policies-delete': {
       arrive: async (page) => {
         await page.goto(`${stage.base}/policies`);
-        await page.getByRole('button', { name: 'Remove Everything else' }).click();
-        await page.getByText('No longer there once you confirm').waitFor();
-        await page.getByRole('button', { name: 'Preview' }).click();
-        await page.getByRole('button', { name: 'Save the policies' }).click();
+        await page.getByRole('button', { name: 'Delete' }).first().click();
         await page.getByRole('dialog').waitFor();
       },
     },
-    'policies-problem': {
-      status: 400,
-      arrive: async (page) => {
-        await openJson(page, { policies: [{ name: 1 }] });
-        await page.getByRole('button', { name: 'Preview' }).click();
-        await page.locator('.problem').waitFor();
-      },
-    },
-    'policies-late': {
+    'policies-conflict': {
       status: 409,
       arrive: async (page) => {
-        await page.goto(`${stage.base}/policies`);
+        await page.goto(`${stage.base}/policies/edit?name=Electronics`);
+        await page.getByLabel('Refund window (days)').fill('14');
         await holdPolicies(policies.slice(0, 1));
-        await page.getByRole('button', { name: 'Preview' }).click();
-        await page.getByRole('heading', { name: 'What holds now' }).waitFor();
+        await page.getByRole('button', { name: 'Save' }).click();
+        await page.getByText('Someone else changed the policies').waitFor();
         await holdPolicies(policies);
       },
     },
@@ -208,16 +176,16 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'settings-api-key-created': {
       arrive: async (page) => {
         await page.goto(`${stage.base}/settings/api-keys`);
-        await page.getByRole('button', { name: 'Create a test key' }).click();
-        await page.getByRole('heading', { name: 'Copy the new key now' }).waitFor();
+        await page.getByRole('button', { name: 'Create test key' }).click();
+        await page.getByRole('heading', { name: 'API key created' }).waitFor();
       },
     },
     'settings-accounts': { arrive: (page) => page.goto(`${stage.base}/settings/accounts`) },
     'settings-accounts-tested': {
       arrive: async (page) => {
         await page.goto(`${stage.base}/settings/accounts`);
-        await page.getByRole('button', { name: 'Test the connection to Stripe' }).click();
-        await page.getByText('Stripe answers').waitFor();
+        await page.getByRole('button', { name: 'Test connection to Stripe' }).click();
+        await page.getByText('Stripe accepts the credentials').waitFor();
       },
     },
     'settings-accounts-empty': {
@@ -230,9 +198,9 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'settings-invited': {
       arrive: async (page) => {
         await page.goto(`${stage.base}/settings/members`);
-        await page.getByLabel('E-mail address').fill('another.new.colleague@example.com');
-        await page.getByRole('button', { name: 'Make a link' }).click();
-        await page.getByRole('heading', { name: 'Copy the link' }).waitFor();
+        await page.getByLabel('Email address').fill('another.new.colleague@example.com');
+        await page.getByRole('button', { name: 'Create invite link' }).click();
+        await page.getByRole('heading', { name: 'Invite link created' }).waitFor();
       },
     },
     'settings-audit-log': { arrive: (page) => page.goto(`${stage.base}/settings/audit-log`) },

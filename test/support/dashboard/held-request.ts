@@ -9,7 +9,7 @@ export interface HeldRequest {
   fields?: Record<string, string>;
 }
 
-/** Sends a form whose body is held back, when all that goes by the headers is done, until something has happened meanwhile. */
+/** Sends a form whose body arrives only after `meanwhile`, once the service has processed the headers. */
 export async function sendHeld(
   service: TestService,
   visitor: DashboardVisitor,
@@ -33,7 +33,7 @@ export async function sendHeld(
     },
     payload: body,
   });
-  // One that is refused by its headers is answered without being read.
+  // A request that is refused by its headers is never read.
   await Promise.race([reading, answering]);
   try {
     await meanwhile();

@@ -7,9 +7,9 @@ import type { Page } from 'playwright-core';
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const screenshots = join(import.meta.dirname, '../../output/screenshots');
 
-/** What keeps people from using the page as it is shown now, one line each: serious and critical violations only. */
+/** Serious and critical accessibility violations of the page, one line each. */
 export async function accessibilityProblems(page: Page, options: RunOptions = {}): Promise<string[]> {
-  // Evaluated by the browser's own means: the page's policy lets no foreign script run in it.
+  // Evaluated through the debugger, because the content policy blocks foreign scripts.
   await page.evaluate(axeSource);
   const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults;
   return violations
@@ -19,7 +19,7 @@ export async function accessibilityProblems(page: Page, options: RunOptions = {}
     );
 }
 
-/** By how many pixels the page is wider than the window; 0 for a page that is as it should be. */
+/** By how many pixels the page is wider than the window. */
 export async function overflowOf(page: Page): Promise<number> {
   return await page.evaluate(() => {
     const { scrollWidth = 0, clientWidth = 0 } = document.scrollingElement ?? {};
@@ -27,10 +27,7 @@ export async function overflowOf(page: Page): Promise<number> {
   });
 }
 
-/**
- * By how much what is on the page has moved since it was first seen, without anybody having done something: the sum of
- * Chromium's own scores, where 0.1 is what people begin to notice.
- */
+/** The cumulative layout shift of the page without user input; people notice 0.1. */
 export async function layoutShiftOf(page: Page): Promise<number> {
   return await page.evaluate(
     () =>
@@ -43,28 +40,25 @@ export async function layoutShiftOf(page: Page): Promise<number> {
           })[];
           resolve(shifts.reduce((sum, { value, hadRecentInput }) => sum + (hadRecentInput ? 0 : value), 0));
         }).observe({ type: 'layout-shift', buffered: true });
-        // Nothing is told of a page on which nothing has moved.
+        // The observer is not called for a page without shifts.
         setTimeout(() => resolve(0), 100);
       }),
   );
 }
 
-/**
- * What nobody can read on the page: parts that lie above or before the box that cuts them off, where no scrolling leads,
- * and buttons with a word that is broken into pieces.
- */
+/** Parts of the page that cannot be read: cut off where no scrolling leads, and buttons with a word broken into lines. */
 export async function unreadableParts(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
     const nameOf = (element: Element) => `${element.localName}.${element.getAttribute('class') ?? ''}`;
     const found: string[] = [];
     for (const box of document.querySelectorAll('body *')) {
       const bounds = box.getBoundingClientRect();
-      // What is hidden on purpose is a pixel wide.
+      // Visually hidden elements are one pixel wide.
       const { overflow, direction } = getComputedStyle(box);
       if (overflow === 'visible' || bounds.width <= 1) continue;
       for (const child of box.children) {
         const { left, right, top, width } = child.getBoundingClientRect();
-        // No scrolling leads to what lies before the beginning, which is on the right where a box is read from there.
+        // Content before the start of a box cannot be scrolled to; right-to-left boxes start on the right.
         const isBefore = direction === 'rtl' ? right > bounds.right + 1 : left < bounds.left - 1;
         if (width > 1 && (isBefore || top < bounds.top - 1)) {
           found.push(`${nameOf(child)} is cut off by ${nameOf(box)}`);
@@ -84,7 +78,7 @@ export async function unreadableParts(page: Page): Promise<string[]> {
   });
 }
 
-/** Keeps a picture of the whole page, for people to look at. */
+/** Saves a screenshot of the whole page. */
 export async function takeScreenshot(page: Page, name: string): Promise<void> {
   mkdirSync(screenshots, { recursive: true });
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { BoardAccess } from '../../../api/dashboard/queues/board-routes.ts';
+import type { BoardAccess } from '../../../api/dashboard/queues/board-access.ts';
 import { registerQueueBoard } from '../../../api/dashboard/queues/queue-board.ts';
 import { refuseAddress } from '../../../api/dashboard/unknown-addresses.ts';
 import { jsonBody } from '../../../api/http/body.ts';
@@ -17,20 +17,20 @@ import {
 } from '../../../shared/platform/queues.ts';
 import type { QueueBackend } from '../stores/backends.ts';
 
-/** The board of the queues, with workers behind it that do as they are told. */
+/** The queue board with controllable workers. */
 export interface TestBoard {
   app: FastifyInstance;
   queues: RefundQueues;
-  /** What whoever comes may do, or what is thrown at them. */
+  /** Sets the access of all requests, or the error to throw. */
   setAccess(access: BoardAccess | Error): void;
-  /** Whether the jobs that are worked on from here on fail. */
+  /** Makes jobs fail from now on. */
   setFailing(failing: boolean): void;
   /** The refunds whose jobs were done. */
   done: readonly string[];
   close(): Promise<void>;
 }
 
-/** Starts it; `workers` tells whether anybody works on the queues. */
+/** Starts the board, optionally without workers. */
 export async function startBoard(
   databaseUrl: string,
   backend: QueueBackend,

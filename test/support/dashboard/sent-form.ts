@@ -1,4 +1,4 @@
-/** A field of a form as a browser sends it; a name may stand several times. */
+/** A field as a browser submits it; names may repeat. */
 export type SentField = [name: string, value: string];
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
@@ -12,7 +12,7 @@ function attribute(tag: string, name: string): string | null {
   return found === null ? null : unescaped(found[1] ?? '');
 }
 
-/** What a browser sends of the first form on a page whose tag matches, when nothing in it was touched; without its buttons. */
+/** The fields that a browser submits for the first form whose tag matches, unchanged, without buttons. */
 export function sentForm(page: string, form: RegExp): SentField[] {
   const whole = page.split('<form').find((each) => form.test(each.slice(0, each.indexOf('>') + 1))) ?? '';
   const content = whole.slice(0, whole.indexOf('</form>'));

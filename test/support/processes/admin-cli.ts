@@ -4,22 +4,21 @@ import { text } from 'node:stream/consumers';
 import { inject } from 'vitest';
 import type { TestService } from '../service.ts';
 
-/** How a command ended, and what it said. */
+/** The exit code and output of a command. */
 export interface CliResult {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** Runs one administration command to its end. */
+/** Runs one administration command. */
 export type AdminCli = (args: readonly string[], input?: string) => Promise<CliResult>;
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
 
 /**
- * The administration as an operator runs it, compiled: a process of its own for each command. One that does not end by itself
- * is killed, and its code is null.
- * @param env the settings; undefined takes a variable away.
+ * Runs the compiled command line, one process for each command. A command that hangs is killed, and its code is null.
+ * @param env the settings; undefined removes a variable.
  */
 export function adminCli(env: Record<string, string | undefined>): AdminCli {
   return async (args, input = '') => {
@@ -30,7 +29,7 @@ export function adminCli(env: Record<string, string | undefined>): AdminCli {
       killSignal: 'SIGKILL',
     });
     const ended = new Promise<number | null>((settle) => child.once('close', settle));
-    // A command that does not read its input may be gone before it is written.
+    // A command that reads no input may end before it is written.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
@@ -38,7 +37,7 @@ export function adminCli(env: Record<string, string | undefined>): AdminCli {
   };
 }
 
-/** The administration of a service that tests started. */
+/** The command line for a test's service. */
 export function adminCliOf(service: TestService): AdminCli {
   return (args, input) => {
     const { DATABASE_URL, ENCRYPTION_KEY, QUEUE_PREFIX } = service.settings;

@@ -7,15 +7,15 @@ import { startReaper } from './reaper.ts';
 
 export interface StartOptions {
   args?: string[];
-  /** Added to our own environment; undefined takes a variable away. */
+  /** Added to the environment of this process; undefined removes a variable. */
   env?: Record<string, string | undefined>;
-  /** A file below the project's root that is run in the process before anything else. */
+  /** A file below the project's root that the process loads first. */
   preload?: string;
-  /** A file that takes what it writes, where reading that along would cost too much. */
+  /** A file for the output, which costs less than a pipe. */
   outputFile?: string;
 }
 
-/** How a process ended: by itself with a code, or by a signal. */
+/** How a process ended: with a code, or by a signal. */
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -23,42 +23,41 @@ export interface Exit {
 
 export interface StartedProcess {
   pid: number;
-  /** What it has written so far to stdout and stderr, at most the last million characters. */
+  /** Its stdout and stderr so far, at most the last million characters. */
   output(): string;
-  /** Resolves when the process has ended and all of its output is here. */
+  /** Resolves when the process has ended and its output is complete. */
   exited: Promise<Exit>;
   /**
    * Waits until a line of its output matches.
-   * @throws Error with the output, when the time is over or the process has ended without it.
+   * @throws Error with the output, after the timeout or the end of the process.
    */
   waitForOutput(pattern: RegExp, options?: WaitOptions): Promise<RegExpExecArray>;
   /**
    * Waits until a URL answers with a status below 500.
-   * @throws Error with the output, when the time is over or the process has ended.
+   * @throws Error with the output, after the timeout or the end of the process.
    */
   waitForUrl(url: string, options?: WaitOptions): Promise<Response>;
-  /** SIGTERM, and SIGKILL when it has not ended after `graceMs` (half a minute by default). */
+  /** Sends SIGTERM, and SIGKILL after `graceMs` (half a minute by default). */
   stop(graceMs?: number): Promise<Exit>;
-  /** Ends it as a crash does. */
+  /** Sends SIGKILL. */
   kill9(): Promise<Exit>;
 }
 
-/** A process of TypeScript is compiled first, which takes its time on a machine that has much else to do. */
+/** TypeScript is compiled at the start, which takes long on a busy machine. */
 const startTimeoutMs = 90_000;
 
 /**
- * Runs a TypeScript file, or a compiled one, as a process of its own. It ends with this process at the latest.
+ * Runs a TypeScript or compiled file as a process. It ends with this process at the latest.
  * @param entry path below the project's root, such as `api/main.ts`.
  */
 export function startProcess(
   entry: string,
   { args = [], env = {}, preload, outputFile }: StartOptions = {},
 ): StartedProcess {
-  // What is compiled has to do without tsx, as it does where it is deployed.
   const loader = entry.endsWith('.ts') ? ['--import', 'tsx'] : [];
   const preloaded = preload === undefined ? [] : ['--import', resolve(root, preload)];
   const file = outputFile === undefined ? null : openSync(outputFile, 'a');
-  // Node itself, not npx or tsx: the id is then that of the program and not of a wrapper that leaves it behind.
+  // Node rather than npx or tsx, so that the process id is that of the program.
   const child = spawn(process.execPath, [...loader, ...preloaded, resolve(root, entry), ...args], {
     cwd: root,
     env: { ...process.env, ...env },
@@ -117,7 +116,7 @@ async function waitWhileRunning<T extends object>(
   probe: () => Promise<T | null>,
   options: WaitOptions = {},
 ): Promise<T> {
-  // Looked at before the probe: what it wrote last is then already here.
+  // Checked before the probe, so that the probe sees the last output.
   const probeOrEnd = async () => {
     const ended = exit();
     const found = await probe().catch(() => null);
@@ -126,11 +125,9 @@ async function waitWhileRunning<T extends object>(
   const outcome = await waitFor(`${description} from ${entry}`, probeOrEnd, {
     timeoutMs: startTimeoutMs,
     ...options,
-  })
-    // A test that fails because a process did should show what the process said.
-    .catch((error: Error) => {
-      throw new Error(`${error.message}\n--- output of ${entry}:\n${output()}`);
-    });
+  }).catch((error: Error) => {
+    throw new Error(`${error.message}\n--- output of ${entry}:\n${output()}`);
+  });
   if (outcome.found !== null) return outcome.found;
   const { code, signal } = exit() ?? { code: null, signal: null };
   throw new Error(`${entry} ended (${signal ?? code}) before ${description}\n--- its output:\n${output()}`);

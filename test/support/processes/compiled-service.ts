@@ -7,26 +7,28 @@ import { promisify } from 'node:util';
 export interface CompiledService {
   /** A compiled file as `startProcess` takes it. @param file such as `api/main.js`. */
   entry(file: string): string;
-  /** What is loaded into a process before the service. */
-  preload(trouble: Trouble): string;
+  /** The same of what is loaded into a process before the service. */
+  preload(name: Preload): string;
 }
 
-/** What makes trouble inside of a process: files of this folder. */
-const troubles = ['false-system-time', 'busy-event-loop'] as const;
+/** What breaks a process from inside: files of test/support/faults/preload. */
+const preloads = ['false-system-time', 'busy-event-loop'] as const;
 
-export type Trouble = (typeof troubles)[number];
+export type Preload = (typeof preloads)[number];
 
-/** What pages are made of and the compiler leaves where it is. */
+const preloadSources = join(import.meta.dirname, '..', 'faults', 'preload');
+
+/** Files of the dashboard that the compiler does not copy. */
 const assets = join('api', 'dashboard', 'assets');
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
 
 /**
- * Compiles the service into a folder of its own; whoever called removes it in the end.
- * @returns the folder.
+ * Compiles the service.
+ * @returns a new folder with its JavaScript, to be removed with `removeCompiled`.
  */
 export async function compileService(): Promise<string> {
-  // Inside of the project, so that the packages are found, and not in dist/, which may be somebody's.
+  // Inside of the project, where Node finds the packages; dist/ may hold a build that is in use.
   const output = join(root, 'test', 'output');
   mkdirSync(output, { recursive: true });
   const folder = mkdtempSync(join(output, 'compiled-'));
@@ -43,7 +45,7 @@ async function compileInto(folder: string): Promise<void> {
   await compile('-p', 'tsconfig.build.json', '--outDir', folder);
   await compile(
     ...['--ignoreConfig', '--module', 'nodenext', '--target', 'es2023', '--types', 'node', '--skipLibCheck'],
-    ...['--outDir', troublesIn(folder), ...troubles.map((name) => join(import.meta.dirname, `${name}.ts`))],
+    ...['--outDir', preloadsIn(folder), ...preloads.map((name) => join(preloadSources, `${name}.ts`))],
   );
   cpSync(join(root, assets), join(folder, assets), { recursive: true });
 }
@@ -61,8 +63,8 @@ export function removeCompiled(folder: string): void {
 export function compiledIn(folder: string): CompiledService {
   return {
     entry: (file) => relative(root, join(folder, file)),
-    preload: (trouble) => relative(root, join(troublesIn(folder), `${trouble}.js`)),
+    preload: (name) => relative(root, join(preloadsIn(folder), `${name}.js`)),
   };
 }
 
-const troublesIn = (folder: string) => join(folder, 'troubles');
+const preloadsIn = (folder: string) => join(folder, 'preload');

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that systems give to outgoing connections. One of those could take the port of a server that is down
- * for a moment: also a client of that server, which keeps dialling and in the end answers its own call.
+ * Below the ports of outgoing connections, which could take the port of a server that is down for a moment. Even a
+ * client that reconnects to that server could get its port and connect to itself.
  */
 const range = { from: 10_000, to: 32_000 };
 const mostTries = 50;
@@ -28,7 +28,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Several free ports, all different: picked one by one, the same could be picked twice. */
+/** Several different free ports. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) ports.add(await freePort());

@@ -1,5 +1,4 @@
-// Loaded into a process before anything else, this writes down which modules are loaded by the time at which the process
-// begins to listen: the names of packages, and the paths of files that are no package's.
+// Prints which modules a process has loaded when it begins to listen: names of packages, and paths of other files.
 
 import { Session } from 'node:inspector';
 import { Server } from 'node:net';

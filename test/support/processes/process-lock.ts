@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
-/** A lock that a process which is alive holds. */
+/** A running process holds the lock. */
 export class LockedError extends Error {
   override readonly name = 'LockedError';
   readonly holder: number | null;
 
-  /** @param holder its process id; null when it has only just come. */
+  /** @param holder its process id; null when it is not known yet. */
   constructor(holder: number | null) {
     super(`Process ${holder ?? 'just started'} holds the lock.`);
     this.holder = holder;
@@ -14,13 +14,13 @@ export class LockedError extends Error {
 }
 
 /**
- * Takes a lock file for this process alone; one that is left behind by a process that died is taken over.
- * @returns gives it back.
- * @throws LockedError when a process that is alive has it.
+ * Takes a lock file for this process, also one of a process that has ended.
+ * @returns releases the lock.
+ * @throws LockedError when a running process holds it.
  */
 export function takeLock(lock: string): () => void {
   const own = `${identityOf(process.pid)}\n`;
-  // The link is made with its content or not at all, so nobody ever reads half a lock.
+  // A link appears with its content, so that no process reads half a lock.
   const draft = `${lock}.${process.pid}`;
   writeFileSync(draft, own);
   try {
@@ -55,7 +55,7 @@ function readHolder(lock: string): number | null {
   return pid > 0 && identityOf(pid) === identity ? pid : null;
 }
 
-/** A process id together with when it began: ids are given out again, in a container very soon. */
+/** A process id with its start time, because ids are reused, in a container soon. */
 function identityOf(pid: number): string {
   return `${pid} ${startOf(pid) ?? 'ended'}`;
 }

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 
-/** Ends a server that must not outlive this process. */
+/** Ends a server when this process ends. */
 export interface Reaper {
-  /** To be called once the server has ended by itself: its process id may soon belong to someone else. */
+  /** To be called once the server has ended, because its process id may be reused. */
   dismiss(): void;
 }
 
 /**
- * Keeps watch over a server for as long as this process lives. Its other half is a small shell that reads from a pipe;
- * when this process ends, even by kill -9, the system closes the pipe, and the shell ends the server.
+ * Watches over a server while this process lives. A shell reads from a pipe; when this process ends, even by kill -9, the
+ * pipe closes and the shell ends the server.
  * @param pid the server.
  * @param signal what ends the server, such as INT.
  * @param folder removed after the server has gone; null to keep everything.
@@ -16,10 +16,10 @@ export interface Reaper {
 export function startReaper(pid: number, signal: 'INT' | 'QUIT' | 'KILL', folder: string | null): Reaper {
   const shell = spawn('/bin/sh', ['-c', script, 'reaper', String(pid), signal, folder ?? ''], {
     stdio: ['pipe', 'ignore', 'ignore'],
-    // In a process group of its own, so that Ctrl-C in the terminal does not take it along.
+    // A separate process group, so that Ctrl-C does not end it.
     detached: true,
   });
-  // Neither the shell nor the pipe keep this process from ending.
+  // Neither the shell nor the pipe keeps this process running.
   shell.unref();
   shell.on('error', () => {});
   (shell.stdin as typeof shell.stdin & { unref(): void }).unref();
@@ -27,7 +27,7 @@ export function startReaper(pid: number, signal: 'INT' | 'QUIT' | 'KILL', folder
   return { dismiss: () => void shell.kill('SIGKILL') };
 }
 
-// The wait is bounded: in a container without an init process the server stays behind as a zombie.
+// The wait is bounded, because in a container without an init process the server stays a zombie.
 const script = `
 while read -r _; do :; done
 kill -"$2" "$1" 2>/dev/null || true

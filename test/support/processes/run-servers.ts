@@ -1,18 +1,18 @@
-// What the servers of one test run offer to every test file; test/global-setup.ts provides it.
+// Provided to every test file by test/global-setup.ts.
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Superuser on the PostgreSQL of this run. */
+    /** The PostgreSQL of this run, as superuser. */
     postgresUrl: string;
-    /** Redis of this run, shared by all files; null when there is no redis-server on this machine. */
+    /** The Redis of this run; null without redis-server. */
     redisUrl: string | null;
-    /** The browser of this machine; null when there is none. */
+    /** Null without a browser. */
     chromiumPath: string | null;
-    /** The service as it is deployed, for tests that start processes of it: a folder with its JavaScript. */
+    /** The folder of the compiled service. */
     compiledFolder: string;
-    /** Whether a test can have a disk of its own, to fill it up. */
+    /** Whether a test can mount a disk. */
     disks: boolean;
   }
 }
 
-/** The database that is migrated once and copied for every test file. */
+/** The migrated database that is copied for every test file. */
 export const templateDatabase = 'refund_template';

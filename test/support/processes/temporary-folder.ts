@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 
 /**
- * Gives a test file, or a `describe` block, a folder of its own. To be called before the hooks that use it, so that
- * the folder is removed after they are done.
- * @returns a function that tells the path of something in it once the tests run.
+ * Gives a test file, or a `describe` block, a folder. Call it before the hooks that use it, so that the folder is removed
+ * after them.
+ * @returns the path of a file in the folder, for use in hooks and tests.
  */
 export function useTemporaryFolder(): (...names: string[]) => string {
   let folder: string | null = null;
@@ -17,7 +17,7 @@ export function useTemporaryFolder(): (...names: string[]) => string {
     if (folder !== null) rmSync(folder, { recursive: true, force: true });
   });
   return (...names) => {
-    if (folder === null) throw new Error('The folder is made in beforeAll; ask for it in a hook or a test.');
+    if (folder === null) throw new Error('The folder is created in beforeAll. Use it in a hook or a test.');
     return join(folder, ...names);
   };
 }

@@ -1,6 +1,6 @@
 import type { Processor } from '../../../shared/processors/contract/processor.ts';
 import { processorKind } from '../../../shared/processors/registry.ts';
-import { madeBeforeTests } from '../dashboard/made-before-tests.ts';
+import { madeBeforeTests } from '../made-before-tests.ts';
 import { useSandbox } from './use-sandbox.ts';
 
 /** One way to use one processor; every promise of the contract is held against all of them. */

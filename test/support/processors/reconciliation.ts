@@ -4,7 +4,7 @@ import type { Environment } from '../../../shared/platform/environment.ts';
 import { type AccountName, loadAccount } from '../../../shared/processors/accounts/connections.ts';
 import type { RefundWindow } from '../../../shared/processors/contract/processor.ts';
 import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
-import { nextWindow } from '../../../shared/reconciliation/schedule.ts';
+import { nextWindow } from '../../../shared/reconciliation/runs.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { type RefundRecord, rowOf } from '../refunds/refund-records.ts';
@@ -17,7 +17,7 @@ export interface WhichAccount {
   environment?: Environment;
 }
 
-/** The organization's test account, unless told. */
+/** The organization's test account by default. */
 export async function accountOf(
   { deps, organization }: TestService,
   processor: ProcessorName,
@@ -62,7 +62,7 @@ async function findingsOf({ deps }: TestService, runId: string): Promise<Reconci
   return await deps.db.reconciliationFinding.findMany({ where: { runId }, orderBy: { id: 'asc' } });
 }
 
-/** Creates a refund of 25.00 of a new payment of 100.00 USD; nobody works on it yet. */
+/** Creates a refund of 25.00 of a new payment of 100.00 USD, before any worker takes it up. */
 export async function createRefund(
   service: TestService,
   processor: ProcessorName,

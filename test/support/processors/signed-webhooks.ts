@@ -14,7 +14,7 @@ export interface SignedWebhook {
 }
 
 /** The refund that a webhook is about, as its processor has it. */
-export interface RefundNews {
+export interface ReportedRefund {
   externalRefundId: string;
   /** Our id where the processor keeps it; null for a refund that was made elsewhere. */
   refundId: string | null;
@@ -32,7 +32,7 @@ export interface Signer {
 
 /** An event about a refund, as Stripe's API gives it. */
 export function stripeEvent(
-  { externalRefundId, refundId, transactionId, processorStatus = 'succeeded' }: RefundNews,
+  { externalRefundId, refundId, transactionId, processorStatus = 'succeeded' }: ReportedRefund,
   changes: Record<string, unknown> = {},
 ): Record<string, unknown> {
   return {
@@ -78,7 +78,7 @@ export function signStripe(
 
 /** A notification about a refund, as Braintree's gateway writes it. */
 export function braintreeNotification(
-  { externalRefundId, refundId, transactionId, processorStatus = 'settled' }: RefundNews,
+  { externalRefundId, refundId, transactionId, processorStatus = 'settled' }: ReportedRefund,
   { kind = 'transaction_settled', type = 'credit', at = new Date() } = {},
 ): string {
   return `<notification>
@@ -122,9 +122,13 @@ export function braintreeKeys(environment: Environment) {
   return sandboxCredentials(environment, '').braintree;
 }
 
-/** News of a refund, signed for the account that the test organization has at its processor. */
-export function webhookAbout(processor: ProcessorName, news: RefundNews, signer: Signer = {}): SignedWebhook {
-  if (processor === 'braintree') return signBraintree(braintreeNotification(news), signer);
+/** A webhook about a refund, signed for the test organization's account. */
+export function webhookAbout(
+  processor: ProcessorName,
+  reported: ReportedRefund,
+  signer: Signer = {},
+): SignedWebhook {
+  if (processor === 'braintree') return signBraintree(braintreeNotification(reported), signer);
   const livemode = signer.environment === 'live';
-  return signStripe(JSON.stringify(stripeEvent(news, { livemode })), signer);
+  return signStripe(JSON.stringify(stripeEvent(reported, { livemode })), signer);
 }

@@ -1,7 +1,7 @@
 import Stripe from 'stripe';
 import { stripeClient } from '../../sandbox/clients.ts';
-import { madeBeforeTests } from '../dashboard/made-before-tests.ts';
-import { stoppedClock } from '../stopped-clock.ts';
+import { stoppedClock } from '../clocks.ts';
+import { madeBeforeTests } from '../made-before-tests.ts';
 import { useSandbox } from './use-sandbox.ts';
 
 /** A sandbox on a stopped clock, asked by Stripe's SDK. */

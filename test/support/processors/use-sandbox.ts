@@ -1,7 +1,7 @@
 import { afterEach, beforeAll } from 'vitest';
 import { type SandboxControl, sandboxControl } from '../../sandbox/clients.ts';
 import { type RunningSandbox, type SandboxOptions, startSandbox } from '../../sandbox/server.ts';
-import { madeBeforeTests } from '../dashboard/made-before-tests.ts';
+import { madeBeforeTests } from '../made-before-tests.ts';
 
 export interface SandboxInTests {
   sandbox: RunningSandbox;

@@ -2,9 +2,9 @@ import type { AddressInfo } from 'node:net';
 import type { ProcessorEvent, Refund } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import type { WebhookEndpoint } from '../../sandbox/ledger.ts';
-import { madeBeforeTests } from '../dashboard/made-before-tests.ts';
+import { madeBeforeTests } from '../made-before-tests.ts';
 import { type ApiAnswer, sandboxCredentials, type TestService } from '../service.ts';
-import type { ProcessorName, RefundNews, SignedWebhook } from './signed-webhooks.ts';
+import type { ProcessorName, ReportedRefund, SignedWebhook } from './signed-webhooks.ts';
 
 /** A service behind a real socket, where processors send to. */
 export interface Webhooks {
@@ -70,6 +70,6 @@ export async function openWebhooks(service: TestService): Promise<Webhooks> {
 }
 
 /** What a webhook about a refund of ours names. */
-export function newsOf({ id, externalRefundId, transactionId }: Refund): RefundNews {
+export function reportOf({ id, externalRefundId, transactionId }: Refund): ReportedRefund {
   return { externalRefundId: externalRefundId ?? '', refundId: id, transactionId };
 }

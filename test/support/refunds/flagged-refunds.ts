@@ -7,7 +7,7 @@ import { type RefundRecord, rowOf } from './refund-records.ts';
 
 const hourMs = 3_600_000;
 
-/** For a service where what is unknown is flagged at once, and nothing is tried or asked again by itself. */
+/** For a service that flags unknown outcomes at once, and retries and polls nothing. */
 export const flagAtOnce = {
   FLAG_UNKNOWN_AFTER_MS: 0,
   LOOKUP_SETTLE_DELAY_MS: 0,
@@ -18,7 +18,7 @@ export const flagAtOnce = {
   MISCONFIGURED_RETRY_MS: hourMs,
 };
 
-/** A creation that no worker has looked at yet; of 25.00 USD unless the body says otherwise. */
+/** A refund before any worker takes it up; 25.00 USD by default. */
 export async function createdRefund(
   service: TestService,
   processor: string,
@@ -33,7 +33,7 @@ export async function createdRefund(
   return await rowOf(service, answer.body.data.id);
 }
 
-/** One whose only attempt got no answer, in a service whose retry deadline is over at once: it is flagged. */
+/** One whose only attempt got no answer; flagged, because the retry deadline of the service is over at once. */
 export async function flaggedUnknown(
   service: TestService,
   processor: string,
@@ -43,18 +43,18 @@ export async function flaggedUnknown(
   const { id } = await createdRefund(service, processor);
   await advanceRefund(service.deps, id);
   const refund = await rowOf(service, id);
-  expect(refund).toMatchObject({ status: 'processing', flagReason: expect.stringContaining('unknown') });
+  expect(refund).toMatchObject({ status: 'processing', flagReason: 'outcome_unknown' });
   return refund;
 }
 
-/** Reads a refund again as a worker does when it is told of news. */
+/** Reads a refund again as a worker does after a resync request. */
 export async function reviewed(service: TestService, id: string): Promise<RefundRecord> {
   await requestResync(service.deps.db, { id });
   await advanceRefund(service.deps, id);
   return await rowOf(service, id);
 }
 
-/** One that the processor has completed, here and there. */
+/** A completed refund. */
 export async function completedRefund(service: TestService, processor: string): Promise<RefundRecord> {
   const { id } = await createdRefund(service, processor);
   await advanceRefund(service.deps, id);

@@ -21,7 +21,7 @@ export async function fillLifelikeRefunds(client: pg.Client, refunds: LifelikeRe
   await client.query(
     `create temp table drawn (like refund including defaults, n int, story text, requester text, decider text,
        took interval, paid bigint, attempt_count int, last_outcome attempt_outcome, due_at timestamptz,
-       unknown_since timestamptz, flagged_at timestamptz, flag_reason text, extra_refund_id text) on commit drop`,
+       unknown_since timestamptz, flagged_at timestamptz, flag_reason text, flag_facts jsonb) on commit drop`,
   );
   await client.query(drawRefunds, [organizationId, environment, count, now, days]);
   await client.query(insertPayments);
@@ -37,7 +37,7 @@ const columns = `id, organization_id, environment, transaction_id, processor, am
   created_at, updated_at, completed_at`;
 
 /** What the other tables of a refund are made from. */
-const drawnColumns = `${columns}, attempt_count, last_outcome, due_at, unknown_since, flagged_at, flag_reason, extra_refund_id`;
+const drawnColumns = `${columns}, attempt_count, last_outcome, due_at, unknown_since, flagged_at, flag_reason, flag_facts`;
 
 const failures = `(values
   (0, 'insufficient_funds', 'Your account does not have enough available funds to cover this refund.'),
@@ -101,9 +101,10 @@ const drawRefunds = `
     case when status = 'processing' then $4::timestamptz + interval '12 hours' end,
     case when story = 'unknown' then created_at + interval '4 seconds' end,
     case when story in ('unknown', 'extra') then created_at + took end,
-    case story when 'unknown' then 'The processor has not said for a day whether it has this refund.'
-      when 'extra' then 'The processor has another refund under the name of this one.' end,
-    case when story = 'extra' then 're_3' || md5(digest) end,
+    case story when 'unknown' then 'outcome_unknown' when 'extra' then 'extra_refund' end,
+    case story when 'unknown' then jsonb_build_object('message', 'No answer within 10 seconds.')
+      when 'extra' then jsonb_build_object('externalRefundId', 're_3' || md5(digest), 'processorStatus', 'succeeded',
+        'amount', paid / 2, 'currency', currency) end,
     n, story, case initiated_by when 'dashboard' then coalesce(person, 'cli:seed')
       else coalesce('key:' || key_id, 'cli:seed') end,
     coalesce(person, 'cli:seed'), took, paid
@@ -120,8 +121,9 @@ const insertPayments = `
 
 const insertWork = `
   insert into refund_work (refund_id, organization_id, environment, processor, due_at, unknown_since, flagged_at,
-    flag_reason, extra_refund_id)
-  select id, organization_id, environment, processor, due_at, unknown_since, flagged_at, flag_reason, extra_refund_id
+    flag_reason, flag_facts)
+  select id, organization_id, environment, processor, due_at, unknown_since, flagged_at, flag_reason,
+    coalesce(flag_facts, '{}')
   from drawn where due_at is not null or flagged_at is not null`;
 
 const insertAttempts = `
@@ -154,7 +156,7 @@ const steps = `(values
   (14, completed_at is not null, 'refund.completed', 'worker', 'processing', 'completed',
     jsonb_build_object('processorStatus', processor_status), took),
   (15, story = 'extra', 'reconciliation.flagged', 'worker', null, 'completed',
-    jsonb_build_object('problem', flag_reason, 'extraRefundId', extra_refund_id), took),
+    jsonb_build_object('flag', jsonb_build_object('reason', flag_reason, 'facts', flag_facts)), took),
   (16, status = 'failed', 'refund.failed', 'worker', case story when 'reversed' then 'completed' else 'processing' end,
     'failed', jsonb_build_object('code', failure_code, 'message', failure_message), took)
 ) as step(place, applies, type, actor, previous, becomes, detail, after)`;

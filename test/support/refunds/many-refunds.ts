@@ -84,5 +84,5 @@ const insertWork = `
   insert into refund_work (refund_id, organization_id, environment, processor, due_at, flagged_at, flag_reason)
   select id, organization_id, environment, processor, case when status = 'processing' then created_at end,
     case when is_flagged then created_at + interval '1 hour' end,
-    case when is_flagged then 'The outcome is unknown.' end
+    case when is_flagged then 'outcome_unknown' end
   from drawn where status = 'processing' or is_flagged`;

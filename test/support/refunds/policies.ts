@@ -1,9 +1,8 @@
-import { evaluatePolicies } from '../../../shared/policies/evaluate.ts';
+import { evaluatePolicies, tracePolicies } from '../../../shared/policies/evaluate.ts';
 import {
   type Policy,
   type PolicyFacts,
   type PolicyInput,
-  type PolicyVerdict,
   policySchema,
   summaryOf,
 } from '../../../shared/policies/policy.ts';
@@ -12,15 +11,15 @@ import {
 export const charged = new Date('2026-01-01T12:00:00.000Z');
 /** 30 days after `charged`. */
 export const deadline = new Date('2026-01-31T12:00:00.000Z');
-/** A moment so many milliseconds after another. */
+/** A time some milliseconds after another. */
 export const later = (from: Date, ms: number) => new Date(from.getTime() + ms);
 
-/** A policy with the given rules and no others. */
+/** A policy with only the given rules. */
 export function policy(rules: Partial<PolicyInput> = {}): Policy {
   return policySchema.parse({ name: 'Shop', priority: 1, ...rules });
 }
 
-/** What differs from the payment of `facts`. */
+/** The differences from the default of `facts`. */
 export interface Given {
   transaction?: Partial<PolicyFacts['transaction']>;
   refunds?: Parameters<typeof summaryOf>[0];
@@ -29,7 +28,7 @@ export interface Given {
   now?: Date;
 }
 
-/** 100.00 USD, charged at `charged`, looked at a day later over the API. */
+/** A payment of 100.00 USD at `charged`, evaluated a day later for the API. */
 export function facts({ transaction, refunds = [], request, ...rest }: Given = {}): PolicyFacts {
   const paid = {
     amount: 10_000n,
@@ -62,5 +61,6 @@ export const asked = (amount: bigint, given: Given = {}) =>
 /** The verdict of one policy. */
 export const evaluate = (rules: Partial<PolicyInput>, given: PolicyFacts) =>
   evaluatePolicies([policy(rules)], given);
-/** The rule that decided. */
-export const lastRule = (verdict: PolicyVerdict) => verdict.trace.at(-1)?.rule;
+/** The rule that decided, by the trace of one policy. */
+export const lastRule = (rules: Partial<PolicyInput>, given: PolicyFacts) =>
+  tracePolicies([policy(rules)], given).at(-1);

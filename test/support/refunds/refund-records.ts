@@ -19,7 +19,7 @@ type WorkState = Pick<
   | 'consecutiveFailures'
   | 'flaggedAt'
   | 'flagReason'
-  | 'extraRefundId'
+  | 'flagFacts'
 >;
 
 /** All that is on record of a refund: its row, its open work as far as there is any, and its attempts. */
@@ -41,7 +41,7 @@ const nothingToDo: WorkState = {
   consecutiveFailures: 0,
   flaggedAt: null,
   flagReason: null,
-  extraRefundId: null,
+  flagFacts: {},
 };
 
 export async function rowOf({ deps }: Pick<TestService, 'deps'>, refundId: string): Promise<RefundRecord> {

@@ -1,4 +1,5 @@
 import { cancelRefund } from '../../../shared/refunds/lifecycle/cancel.ts';
+import type { Flag } from '../../../shared/refunds/model/flags.ts';
 import type { TestService } from '../service.ts';
 import { waitFor } from '../wait-for.ts';
 import { type RefundRecord, rowOf } from './refund-records.ts';
@@ -9,16 +10,18 @@ export async function putOff({ deps }: TestService, refundId: string, pauseMs: n
     UPDATE refund_work SET due_at = service_time() + ${pauseMs} * interval '1 millisecond' WHERE refund_id = ${refundId}`;
 }
 
-/** Flags a refund by hand, past the service. */
+/** Flags a refund directly in the database. */
 export async function flagByHand(
   service: TestService,
   refundId: string,
-  flagReason = 'Somebody has to look',
+  { reason, facts }: Flag = { reason: 'outcome_unknown', facts: { message: 'Flagged by a test' } },
 ): Promise<RefundRecord> {
   await service.deps.db.$executeRaw`
-    INSERT INTO refund_work (refund_id, organization_id, environment, processor, flagged_at, flag_reason)
-    SELECT id, organization_id, environment, processor, service_time(), ${flagReason} FROM refund WHERE id = ${refundId}
-    ON CONFLICT (refund_id) DO UPDATE SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason`;
+    INSERT INTO refund_work (refund_id, organization_id, environment, processor, flagged_at, flag_reason, flag_facts)
+    SELECT id, organization_id, environment, processor, service_time(), ${reason}, ${JSON.stringify(facts)}::jsonb
+    FROM refund WHERE id = ${refundId}
+    ON CONFLICT (refund_id) DO UPDATE SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason,
+      flag_facts = excluded.flag_facts`;
   return await rowOf(service, refundId);
 }
 

@@ -1,10 +1,10 @@
 import { inject } from 'vitest';
 import '../processes/run-servers.ts';
 
-/** Where the queues of a test live. */
+/** The store of a test's queues. */
 export interface QueueBackend {
   name: 'postgres' | 'redis';
-  /** Null for queues in PostgreSQL. Files share the Redis: use a queue prefix of your own. */
+  /** Null for queues in PostgreSQL. Test files share the Redis and need separate queue prefixes. */
   redisUrl: string | null;
 }
 
@@ -12,7 +12,7 @@ const redisUrl = inject('redisUrl');
 
 export const postgresQueues: QueueBackend = { name: 'postgres', redisUrl: null };
 
-/** For `describe.each`: PostgreSQL always, Redis where this machine has one (the run says so when it has none). */
+/** For `describe.each`: PostgreSQL, and Redis where redis-server is installed. */
 export const queueBackends: QueueBackend[] = [
   postgresQueues,
   ...(redisUrl === null ? [] : [{ name: 'redis' as const, redisUrl }]),

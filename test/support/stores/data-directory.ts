@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { waitFor } from '../wait-for.ts';
 
 /**
- * Makes sure that no PostgreSQL works on a data directory, and notes that this process is about to start one.
- * What a crash or `kill -9` left behind is cleaned up.
+ * Ensures that no PostgreSQL uses a data directory, and records this process as its owner. Cleans up after a crash.
  * @throws Error when another process that is still alive uses the directory.
  */
 export async function claimDataDirectory(dataDir: string): Promise<void> {
@@ -15,12 +14,12 @@ export async function claimDataDirectory(dataDir: string): Promise<void> {
     if (owner !== null && commandOf(owner) !== null) throw alreadyInUse(dataDir, owner);
     await endOrphan(server, dataDir);
   }
-  // PostgreSQL would refuse to start if the number it finds there now belonged to any other program.
+  // PostgreSQL would refuse to start if another program now had that process id.
   rmSync(pidFile(dataDir), { force: true });
   writeFileSync(ownerFile(dataDir), `${process.pid}\n`);
 }
 
-/** To be called once the server that this process started is gone. */
+/** To be called once the server of this process has ended. */
 export function releaseDataDirectory(dataDir: string): void {
   if (readPid(ownerFile(dataDir)) === process.pid) rmSync(ownerFile(dataDir), { force: true });
 }
@@ -29,7 +28,7 @@ export function releaseDataDirectory(dataDir: string): void {
 export function alreadyInUse(dataDir: string, owner: number | null): Error {
   const who = owner === null ? 'another process' : `process ${owner}`;
   return new Error(
-    `The database in ${dataDir} is in use by ${who}. Stop that one first, or choose another folder.`,
+    `The database in ${dataDir} is in use by ${who}. Stop it first, or choose another folder.`,
   );
 }
 
@@ -53,7 +52,7 @@ function readPid(path: string): number | null {
   return pid > 0 ? pid : null;
 }
 
-/** The command line of a process; null when there is none of that number, or only a zombie. */
+/** The command line of a process; null when it has ended or is a zombie. */
 function commandOf(pid: number): string | null {
   try {
     if (process.platform === 'linux') {
@@ -65,7 +64,7 @@ function commandOf(pid: number): string | null {
   }
 }
 
-/** The process that started this server was killed; its reaper is about to end the server, but may be gone as well. */
+/** Ends a server whose parent was killed together with its reaper. */
 async function endOrphan(pid: number, dataDir: string): Promise<void> {
   process.kill(pid, 'SIGINT');
   await waitFor(

@@ -8,17 +8,17 @@ export interface Cell {
   text: string;
 }
 
-/** Fails when any row of any table holds the text, as it is or in an encoding that a column may have. */
+/** Fails when a row of any table holds the text, plain or encoded as hex or base64. */
 export async function expectNotInDatabase(databaseUrl: string, secret: string): Promise<void> {
   const content = (await everyCell(databaseUrl)).map(({ text }) => text).join('\n');
-  // An empty answer would prove nothing.
+  // An empty result would prove nothing.
   expect(content).toContain('org_');
   for (const encoding of ['utf8', 'hex', 'base64'] as const) {
     expect(content.includes(Buffer.from(secret).toString(encoding)), encoding).toBe(false);
   }
 }
 
-/** Everything that is in a database, the tables of the queues included. */
+/** Every value in a database, including the tables of the queues. */
 export async function everyCell(databaseUrl: string): Promise<Cell[]> {
   return withClient(databaseUrl, async (client) => {
     const { rows: columns } = await client.query<{ column: string; query: string }>(
@@ -37,7 +37,7 @@ export async function everyCell(databaseUrl: string): Promise<Cell[]> {
   });
 }
 
-/** Every column that holds bytes, which nobody can read in a list of texts. */
+/** Every column of bytes. */
 export async function byteColumns(databaseUrl: string): Promise<string[]> {
   return withClient(databaseUrl, async (client) => {
     const { rows } = await client.query<{ column: string }>(
@@ -49,7 +49,7 @@ export async function byteColumns(databaseUrl: string): Promise<string[]> {
   });
 }
 
-/** The same as one text, to be compared with what is there later. */
+/** Every value as one text, to be compared later. */
 export async function wholeDatabase(databaseUrl: string): Promise<string> {
   const cells = await everyCell(databaseUrl);
   return cells.map(({ column, text }) => `${column}: ${text}`).join('\n');

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { templateDatabase } from '../processes/run-servers.ts';
-import { createDatabase, dropDatabase } from './create-database.ts';
+import { createDatabase, dropDatabase } from './database-client.ts';
 
 /**
- * Gives a test file, or a `describe` block, a migrated database of its own. To be called before the hooks that use
- * it, so that the database is dropped after they are done.
- * @returns a function that tells the database's URL once the tests run.
+ * Gives a test file, or a `describe` block, a migrated database. Call it before the hooks that use it, so that the
+ * database is dropped after them.
+ * @returns the database's URL, for use in hooks and tests.
  */
 export function useDatabase(): () => string {
   return useDatabaseNamed(`test_${randomUUID()}`, templateDatabase);
 }
 
-/** Like `useDatabase`, without tables. */
+/** The same without tables. */
 export function useEmptyDatabase(): () => string {
   return useDatabaseNamed(`empty_${randomUUID()}`);
 }
@@ -25,7 +25,7 @@ function useDatabaseNamed(name: string, template?: string): () => string {
   afterAll(() => dropDatabase(inject('postgresUrl'), name));
   return () => {
     if (url === null)
-      throw new Error('The database is made in beforeAll; ask for its URL in a hook or a test.');
+      throw new Error('The database is created in beforeAll. Use its URL in a hook or a test.');
     return url;
   };
 }

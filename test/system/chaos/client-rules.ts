@@ -2,29 +2,29 @@ import type { Refund } from '../../../shared/platform/database.ts';
 import { isTerminal } from '../../../shared/refunds/model/states.ts';
 import { groupBy } from '../../support/group-by.ts';
 import type { Violation } from '../../support/refunds/ledger-rules.ts';
-import { acceptedIdOf, type Page, type Told } from './diary.ts';
+import { type Answer, acceptedIdOf, type ClientLog } from './client.ts';
 
 /**
- * Holds what clients were told against our records: every accepted request has exactly one refund, a request that was
- * refused has none that lives, a key stands for one refund for good, and a final status that somebody was told is true.
+ * Compares the answers of clients with our records: every accepted request has exactly one refund, a refused request has
+ * none that is alive, a key stands for one refund, and a final status in an answer is the status on record.
  */
-export function clientViolations(pages: readonly Page[], refunds: readonly Refund[]): Violation[] {
+export function clientViolations(logs: readonly ClientLog[], refunds: readonly Refund[]): Violation[] {
   const byRequest = groupBy(refunds, requestOf);
   const byKey = new Map(refunds.map((refund) => [refund.idempotencyKey, refund]));
-  const known = new Set(pages.map(({ creation }) => creation.name));
+  const known = new Set(logs.map(({ creation }) => creation.name));
   return [
-    ...pages.flatMap((page) => {
-      const rows = byRequest.get(page.creation.name) ?? [];
-      const key = byKey.get(`create-${page.creation.name}`) ?? null;
-      return violationsOf(page, rows, key).map(([kind, what]) => ({
+    ...logs.flatMap((log) => {
+      const rows = byRequest.get(log.creation.name) ?? [];
+      const key = byKey.get(`create-${log.creation.name}`) ?? null;
+      return findingsOf(log, rows, key).map(([kind, what]) => ({
         kind,
-        refundId: acceptedIdOf(page) ?? rows[0]?.id ?? null,
-        what: `request ${page.creation.name}: ${what}: told ${JSON.stringify(page.creationAnswers)}`,
+        refundId: acceptedIdOf(log) ?? rows[0]?.id ?? null,
+        what: `request ${log.creation.name}: ${what}: answers ${JSON.stringify(log.creationAnswers)}`,
       }));
     }),
     ...refunds
       .filter((refund) => !known.has(requestOf(refund)))
-      .map(({ id }): Violation => ({ kind: 'wrong', refundId: id, what: 'nobody asked for it' })),
+      .map(({ id }): Violation => ({ kind: 'wrong', refundId: id, what: 'no client requested it' })),
   ];
 }
 
@@ -35,33 +35,34 @@ function requestOf({ metadata }: Refund): string {
 
 type Finding = [kind: Violation['kind'], what: string];
 
-function violationsOf(page: Page, rows: readonly Refund[], key: Refund | null): Finding[] {
+function findingsOf(log: ClientLog, rows: readonly Refund[], key: Refund | null): Finding[] {
   return [
-    ...acceptanceFindings(page, rows, key),
-    ...refusalFindings(page, rows),
-    ...answerFindings(page),
-    ...statusFindings(page, rows),
+    ...acceptanceFindings(log, rows, key),
+    ...refusalFindings(log, rows),
+    ...answerFindings(log),
+    ...statusFindings(log, rows),
   ];
 }
 
-function acceptanceFindings(page: Page, rows: readonly Refund[], key: Refund | null): Finding[] {
-  const { creation, creationAnswers } = page;
+function acceptanceFindings(log: ClientLog, rows: readonly Refund[], key: Refund | null): Finding[] {
+  const { creation, creationAnswers } = log;
   const findings: Finding[] = [];
   if (rows.length > 1) {
     findings.push(['doubled', `it has ${rows.length} refunds: ${rows.map(describe)}`]);
   }
-  const ids = new Set(creationAnswers.filter(isAccepted).map(({ refundId }) => refundId));
-  if (ids.size > 1) findings.push(['doubled', 'it was told of several refunds']);
+  const ids = new Set(creationAnswers.filter(isSuccess).map(({ refundId }) => refundId));
+  if (ids.size > 1) findings.push(['doubled', 'its answers name several refunds']);
   for (const id of ids) {
     const row = rows.find((refund) => refund.id === id);
     if (row === undefined) findings.push(['lost', 'it was accepted and is not on record']);
-    else if (!isAsAsked(row, page)) findings.push(['wrong', `its refund is another one: ${describe(row)}`]);
+    else if (!isAsRequested(row, log))
+      findings.push(['wrong', `its refund differs from the request: ${describe(row)}`]);
     if (creation.keyed && key?.id !== id) findings.push(['wrong', `its key stands for ${key?.id}`]);
   }
   return findings;
 }
 
-function isAsAsked(row: Refund, { creation }: Page): boolean {
+function isAsRequested(row: Refund, { creation }: ClientLog): boolean {
   const { transactionId, amount, currency } = creation.body;
   return (
     row.transactionId === transactionId &&
@@ -71,68 +72,59 @@ function isAsAsked(row: Refund, { creation }: Page): boolean {
   );
 }
 
-/** The last answer counts: a keyed request is repeated until there is one that leaves nothing open. */
-function refusalFindings({ creation, creationAnswers }: Page, rows: readonly Refund[]): Finding[] {
+/** The last answer counts: a request with a key is repeated until its outcome is known. */
+function refusalFindings({ creation, creationAnswers }: ClientLog, rows: readonly Refund[]): Finding[] {
   const last = creationAnswers.at(-1)?.httpStatus ?? null;
-  const live = rows.filter(({ status }) => status !== 'failed');
+  const alive = rows.filter(({ status }) => status !== 'failed');
   const isRefused = last !== null && last >= 400 && last !== 500;
-  if (isRefused && creation.copies === 1 && live.length > 0) {
-    return [['wrong', `it was refused and lives: ${live.map(describe)}`]];
-  }
-  return [];
+  if (!isRefused || creation.copies > 1 || alive.length === 0) return [];
+  return [['wrong', `it was refused and is alive: ${alive.map(describe)}`]];
 }
 
-/** What a client of this kind may be told; everything else is a fault of the service. */
-const foreseen: ReadonlySet<string> = new Set([
-  '400 validation_error',
-  '409 refund_already_processed',
-  '500 internal_error',
-  '502 processor_error',
-  '503 service_unavailable',
-]);
+const duringOutages = ['500 internal_error', '503 service_unavailable'];
 
-const foreseenOfCancel: ReadonlySet<string> = new Set([
-  '409 refund_not_cancellable',
-  '500 internal_error',
-  '503 service_unavailable',
-]);
+/** The errors that each request may be answered with. */
+const allowed = {
+  creation: [...duringOutages, '400 validation_error', '409 refund_already_processed', '502 processor_error'],
+  cancel: [...duringOutages, '409 refund_not_cancellable'],
+  read: duringOutages,
+};
 
-const foreseenOfRead: ReadonlySet<string> = new Set(['500 internal_error', '503 service_unavailable']);
-
-function answerFindings({ creationAnswers, cancelAnswers, readAnswers, isConcluded }: Page): Finding[] {
-  const strange = [
-    ...creationAnswers.filter((told) => isStrange(told, foreseen)),
-    ...cancelAnswers.filter((told) => isStrange(told, foreseenOfCancel)),
-    ...readAnswers.filter((told) => isStrange(told, foreseenOfRead)),
+function answerFindings({ creationAnswers, cancelAnswers, readAnswers, isConcluded }: ClientLog): Finding[] {
+  const isUnexpected =
+    (errors: readonly string[]) =>
+    ({ httpStatus, errorCode }: Answer) =>
+      httpStatus !== null && httpStatus !== 200 && !errors.includes(`${httpStatus} ${errorCode}`);
+  const unexpected = [
+    ...creationAnswers.filter(isUnexpected(allowed.creation)),
+    ...cancelAnswers.filter(isUnexpected(allowed.cancel)),
+    ...readAnswers.filter(isUnexpected(allowed.read)),
   ];
   return [
-    ...strange.map((told): Finding => ['wrong', `an answer that nobody foresees: ${JSON.stringify(told)}`]),
+    ...unexpected.map((answer): Finding => ['wrong', `unexpected answer ${JSON.stringify(answer)}`]),
     ...(isConcluded ? [] : [['lost', 'its client never got an answer'] satisfies Finding]),
   ];
 }
 
-function isStrange({ httpStatus, errorCode }: Told, expected: ReadonlySet<string>): boolean {
-  return httpStatus !== null && httpStatus !== 200 && !expected.has(`${httpStatus} ${errorCode}`);
-}
-
-/** A final status is told once it is true, and stays so; a cancellation that is confirmed is one, too. */
-function statusFindings(page: Page, rows: readonly Refund[]): Finding[] {
-  const { creationAnswers, cancelAnswers, readAnswers } = page;
+/** A final status is reported only once it is true, and stays. So does a confirmed cancellation. */
+function statusFindings({ creationAnswers, cancelAnswers, readAnswers }: ClientLog, rows: readonly Refund[]) {
   const findings: Finding[] = [];
-  for (const told of [...creationAnswers, ...cancelAnswers, ...readAnswers].filter(isAccepted)) {
-    const row = rows.find(({ id }) => id === told.refundId);
-    if (row === undefined || told.refundStatus === null) continue;
-    if (isTerminal(told.refundStatus as Refund['status']) && told.refundStatus !== row.status) {
-      findings.push(['wrong', `${told.refundStatus} was told of ${describe(row)}`]);
+  for (const { refundId, refundStatus } of [...creationAnswers, ...cancelAnswers, ...readAnswers].filter(
+    isSuccess,
+  )) {
+    const row = rows.find(({ id }) => id === refundId);
+    if (row === undefined || refundStatus === null || refundStatus === row.status) continue;
+    if (isTerminal(refundStatus as Refund['status'])) {
+      findings.push(['wrong', `${refundStatus} was reported for ${describe(row)}`]);
     }
   }
-  if (cancelAnswers.some((told) => isAccepted(told) && told.refundStatus !== 'cancelled')) {
+  if (cancelAnswers.some((answer) => isSuccess(answer) && answer.refundStatus !== 'cancelled')) {
     findings.push(['wrong', 'a cancellation was confirmed with another status']);
   }
   return findings;
 }
 
-function isAccepted({ httpStatus }: Told): boolean {
+function isSuccess({ httpStatus }: Answer): boolean {
   return httpStatus === 200;
 }
 

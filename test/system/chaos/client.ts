@@ -1,19 +1,55 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Deployment } from './deployment.ts';
-import { acceptedIdOf, type Page, type Told } from './diary.ts';
+import type { Environment } from '../../../shared/platform/environment.ts';
 import type { PlannedCreation } from './orders.ts';
 
-/** How long a client waits for an answer; longer than any that is asked for. */
+/** How long a client waits for an answer; longer than any wait that it asks for. */
 const patienceMs = 15_000;
 
 /** The pause before a request is repeated for the first time, and the longest one. */
 const repeatPauseMs = { first: 300, longest: 5_000 };
 
+/** The content of an answer; null where it has none. */
+export interface Answer {
+  /** Null when the connection failed or timed out. */
+  httpStatus: number | null;
+  errorCode: string | null;
+  refundId: string | null;
+  refundStatus: string | null;
+}
+
+/** One refund as its client saw it. */
+export interface ClientLog {
+  creation: PlannedCreation;
+  /** In the order in which they came, of all repetitions and copies. */
+  creationAnswers: Answer[];
+  cancelAnswers: Answer[];
+  readAnswers: Answer[];
+  /** From the first time a request was sent to its last answer, for the slowest request. */
+  longestWaitMs: number;
+  /** True once the client has nothing left to repeat. */
+  isConcluded: boolean;
+}
+
+export function openClientLog(creation: PlannedCreation): ClientLog {
+  const answers = { creationAnswers: [], cancelAnswers: [], readAnswers: [] };
+  return { creation, ...answers, longestWaitMs: 0, isConcluded: false };
+}
+
+/** The refund that was accepted, as far as the client knows. */
+export function acceptedIdOf({ creationAnswers }: ClientLog): string | null {
+  return creationAnswers.find(({ httpStatus }) => httpStatus === 200)?.refundId ?? null;
+}
+
+/** What clients know of the service. */
+export interface Addresses {
+  apiUrls: readonly string[];
+  keys: Record<Environment, string>;
+}
+
 export interface ClientOptions {
-  deployment: Pick<Deployment, 'apiUrls' | 'keys'>;
-  /** Where to write down what was told. */
-  page: Page;
-  /** Gives up whatever has not been answered yet. */
+  addresses: Addresses;
+  log: ClientLog;
+  /** Makes the client give up. */
   signal: AbortSignal;
 }
 
@@ -24,27 +60,27 @@ interface Sent {
   idempotencyKey: string | null;
 }
 
-/** Asks for a refund until there is an answer to rely on, and does with it what was planned. */
+/** Creates a refund, repeating the request until its outcome is known, then cancels and reads it as planned. */
 export async function runClient(options: ClientOptions): Promise<void> {
-  const { page, signal } = options;
-  const { creation } = page;
+  const { log, signal } = options;
+  const { creation } = log;
   await pause(creation.afterMs, signal);
   const copies = Array.from({ length: creation.copies }, (_, copy) => create(options, copy));
   await Promise.all(copies);
-  const refundId = acceptedIdOf(page);
+  const refundId = acceptedIdOf(log);
   if (refundId !== null) await Promise.all([cancel(options, refundId), read(options, refundId)]);
-  page.isConcluded = !signal.aborted;
+  log.isConcluded = !signal.aborted;
 }
 
 async function create(options: ClientOptions, copy: number): Promise<void> {
-  const { name, body, keyed } = options.page.creation;
+  const { name, body, keyed } = options.log.creation;
   const idempotencyKey = keyed ? `create-${name}` : null;
   const sent: Sent = { method: 'POST', path: '/v1/refunds', body, idempotencyKey };
-  await untilAnswered(options, sent, options.page.creationAnswers, copy);
+  await untilAnswered(options, sent, options.log.creationAnswers, copy);
 }
 
 async function cancel(options: ClientOptions, refundId: string): Promise<void> {
-  const { cancelAfterMs, name } = options.page.creation;
+  const { cancelAfterMs, name } = options.log.creation;
   if (cancelAfterMs === null) return;
   await pause(cancelAfterMs, options.signal);
   const sent: Sent = {
@@ -52,52 +88,52 @@ async function cancel(options: ClientOptions, refundId: string): Promise<void> {
     path: `/v1/refunds/${refundId}/cancel`,
     idempotencyKey: `cancel-${name}`,
   };
-  await untilAnswered(options, sent, options.page.cancelAnswers, 0);
+  await untilAnswered(options, sent, options.log.cancelAnswers, 0);
 }
 
 async function read(options: ClientOptions, refundId: string): Promise<void> {
-  const { readAfterMs } = options.page.creation;
+  const { readAfterMs } = options.log.creation;
   if (readAfterMs === null) return;
   await pause(readAfterMs, options.signal);
   const sent: Sent = { method: 'GET', path: `/v1/refunds/${refundId}`, idempotencyKey: null };
-  await untilAnswered(options, sent, options.page.readAnswers, 0);
+  await untilAnswered(options, sent, options.log.readAnswers, 0);
 }
 
-/** Repeats a request, each time to the other API, while the answer leaves something open and a repetition is safe. */
+/** Repeats a request, each time at the other API, while its outcome is open and repeating it is safe. */
 async function untilAnswered(
-  { deployment, page, signal }: ClientOptions,
+  { addresses, log, signal }: ClientOptions,
   sent: Sent,
-  answers: Told[],
+  answers: Answer[],
   firstApi: number,
 ): Promise<void> {
-  const { apiUrls, keys } = deployment;
+  const { apiUrls, keys } = addresses;
   const since = performance.now();
   for (let round = firstApi; !signal.aborted; round += 1) {
     const base = apiUrls[round % apiUrls.length];
-    const { told, wasRefused } = await send(`${base}${sent.path}`, sent, page.creation, keys, signal);
-    answers.push(told);
-    page.longestWaitMs = Math.max(page.longestWaitMs, performance.now() - since);
+    const { answer, wasRefused } = await send(`${base}${sent.path}`, sent, log.creation, keys, signal);
+    answers.push(answer);
+    log.longestWaitMs = Math.max(log.longestWaitMs, performance.now() - since);
     const isSafe =
-      sent.method === 'GET' || sent.idempotencyKey !== null || wasRefused || told.httpStatus === 503;
-    if (!leavesOpen(told) || !isSafe) return;
+      sent.method === 'GET' || sent.idempotencyKey !== null || wasRefused || answer.httpStatus === 503;
+    if (!isRepeated(answer) || !isSafe) return;
     await pause(Math.min(repeatPauseMs.first * 2 ** (round - firstApi), repeatPauseMs.longest), signal);
   }
 }
 
-/** Nothing came, or what came says that the request may be repeated. */
-function leavesOpen({ httpStatus }: Told): boolean {
+/** True without an answer, and for one after which a client repeats its request. */
+function isRepeated({ httpStatus }: Answer): boolean {
   return httpStatus === null || httpStatus === 500 || httpStatus === 503;
 }
 
-const nothing: Told = { httpStatus: null, errorCode: null, refundId: null, refundStatus: null };
+const nothing: Answer = { httpStatus: null, errorCode: null, refundId: null, refundStatus: null };
 
 async function send(
   url: string,
   { method, body, idempotencyKey }: Sent,
   { environment, prefer }: PlannedCreation,
-  keys: Deployment['keys'],
+  keys: Addresses['keys'],
   signal: AbortSignal,
-): Promise<{ told: Told; wasRefused: boolean }> {
+): Promise<{ answer: Answer; wasRefused: boolean }> {
   const headers = {
     authorization: `Bearer ${keys[environment]}`,
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -108,10 +144,10 @@ async function send(
   try {
     const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
     const response = await fetch(url, { method, headers, ...content, signal: patience });
-    return { told: toTold(response.status, await response.json()), wasRefused: false };
+    return { answer: toAnswer(response.status, await response.json()), wasRefused: false };
   } catch (error) {
     const { cause } = error as { cause?: { code?: string } };
-    return { told: nothing, wasRefused: cause?.code === 'ECONNREFUSED' };
+    return { answer: nothing, wasRefused: cause?.code === 'ECONNREFUSED' };
   }
 }
 
@@ -120,8 +156,8 @@ interface ApiBody {
   error?: { code: string };
 }
 
-function toTold(httpStatus: number, answer: unknown): Told {
-  const { data, error } = answer as ApiBody;
+function toAnswer(httpStatus: number, body: unknown): Answer {
+  const { data, error } = body as ApiBody;
   return {
     httpStatus,
     errorCode: error?.code ?? null,

@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxControl } from '../../sandbox/clients.ts';
 import type { Random } from '../../support/random.ts';
-import { runClient } from './client.ts';
-import type { Deployment } from './deployment.ts';
-import type { Diary } from './diary.ts';
+import { type Addresses, acceptedIdOf, type ClientLog, openClientLog, runClient } from './client.ts';
 import { type Order, planOrder } from './orders.ts';
 
 export interface LoadOptions {
-  deployment: Deployment;
-  diary: Diary;
+  addresses: Addresses;
+  control: SandboxControl;
   random: Random;
   /** Makes clients give up. */
   signal: AbortSignal;
@@ -17,11 +15,13 @@ export interface LoadOptions {
 /** The mean; an order asks for two or three refunds. */
 const pauseBetweenOrdersMs = 300;
 
-/** Orders that are open at once; an outage must not pile up more than that. */
+/** Orders that are open at once, also in an outage. */
 const mostOpenOrders = 40;
 
 /** Orders come in until enough refunds are accepted. */
 export class Load {
+  /** What each client sent and was answered. */
+  readonly logs: ClientLog[] = [];
   readonly #options: LoadOptions;
   readonly #open = new Set<Promise<void>>();
 
@@ -29,13 +29,18 @@ export class Load {
     this.#options = options;
   }
 
+  /** How many refunds were accepted, as far as their clients know. */
+  get acceptedCount(): number {
+    return this.logs.filter((log) => acceptedIdOf(log) !== null).length;
+  }
+
   /**
-   * Lets orders come in until so many refunds are accepted, or the clients are to give up; some may still be waiting then.
-   * @param onOrder is told of each order.
+   * Places orders until enough refunds are accepted or the signal aborts. Some clients may still be waiting then.
+   * @param onOrder called for each order.
    */
   async run(refunds: number, onOrder: () => void): Promise<void> {
-    const { diary, random, signal } = this.#options;
-    for (let number = 1; diary.acceptedCount < refunds && !signal.aborted; number += 1) {
+    const { random, signal } = this.#options;
+    for (let number = 1; this.acceptedCount < refunds && !signal.aborted; number += 1) {
       this.#begin(planOrder(random, number));
       onOrder();
       await sleep(random.between(0, 2 * pauseBetweenOrdersMs));
@@ -43,7 +48,7 @@ export class Load {
     }
   }
 
-  /** Resolves when every client has its answer, or has given up. */
+  /** Resolves when every client has its answer or has given up. */
   async concluded(): Promise<void> {
     while (this.#open.size > 0) await Promise.all(this.#open);
   }
@@ -54,12 +59,11 @@ export class Load {
   }
 
   async #handle({ payment, settleAfterMs, creations }: Order): Promise<void> {
-    const { deployment, diary, signal } = this.#options;
-    const { control } = deployment;
+    const { addresses, control, signal } = this.#options;
     if (payment !== null) await control.transaction(payment);
-    const clients = creations.map((creation) =>
-      runClient({ deployment, page: diary.open(creation), signal }),
-    );
+    const logs = creations.map(openClientLog);
+    this.logs.push(...logs);
+    const clients = logs.map((log) => runClient({ addresses, log, signal }));
     if (payment !== null && settleAfterMs !== null) {
       await sleep(settleAfterMs);
       const { id, processor, environment } = payment;
@@ -69,7 +73,7 @@ export class Load {
   }
 }
 
-/** A sale that was voided meanwhile stays so, and the sandbox says it. */
+/** The sandbox refuses to settle a sale that was voided meanwhile. */
 async function settleUnlessVoided(control: SandboxControl, id: string, scope: object): Promise<void> {
   await control.changeTransaction(id, { ...scope, status: 'settled' }).catch((error: Error) => {
     if (!error.message.includes('a void is final')) throw error;

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { compileService, removeCompiled } from '../../support/processes/compiled-service.ts';
 import { findRedisServer } from '../../support/stores/redis.ts';
-import { queueNames, runChaos } from './run-chaos.ts';
+import { runChaos } from './run-chaos.ts';
 import { hasPassed, problemLines, verdictLine } from './verdict.ts';
 
-// `npm run chaos`: real processes, killed and frozen at random under load; exit code 0 when no promise was broken.
+// npm run chaos: kills and freezes real processes and stores at random under load. Exits with 0 when every promise held.
 
 const { values } = parseArgs({
   options: {
@@ -16,14 +16,14 @@ const { values } = parseArgs({
 });
 const refunds = wholeNumber('refunds', values.refunds);
 const seed = wholeNumber('seed', values.seed);
-const queues =
-  queueNames.find((name) => name === values.queues) ?? refuse(`--queues is ${queueNames.join(' or ')}`);
+const { queues } = values;
+if (queues !== 'redis' && queues !== 'postgres') refuse('--queues must be redis or postgres.');
 if (queues === 'redis' && findRedisServer() === null) {
-  refuse('There is no redis-server on PATH. Install it, or do without: npm run chaos -- --queues postgres');
+  refuse('redis-server is not on PATH. Install it, or run: npm run chaos -- --queues postgres');
 }
 
-/** So many problems are told in full; there may be thousands. */
-const mostTold = 30;
+/** There may be thousands of problems. */
+const mostPrinted = 30;
 
 const compiledFolder = await compileService();
 const { verdict, keptIn } = await runChaos({
@@ -33,13 +33,13 @@ const { verdict, keptIn } = await runChaos({
   compiledFolder,
   say: values.verbose ? (line) => console.log(line) : () => {},
 }).finally(() => removeCompiled(compiledFolder));
-for (const line of problemLines(verdict).slice(0, mostTold)) console.log(line);
-if (keptIn.length > 0) console.log(`Logs and data are kept in ${keptIn.join(' and ')}`);
+for (const line of problemLines(verdict).slice(0, mostPrinted)) console.log(line);
+if (keptIn.length > 0) console.log(`Logs and data are kept in ${keptIn.join(' and ')}.`);
 console.log(verdictLine(verdict));
 process.exit(hasPassed(verdict) ? 0 : 1);
 
 function wholeNumber(name: string, text: string): number {
-  return /^\d{1,9}$/.test(text) ? Number(text) : refuse(`--${name} has to be a whole number, not ${text}`);
+  return /^\d{1,9}$/.test(text) ? Number(text) : refuse(`--${name} must be a whole number, not ${text}.`);
 }
 
 function refuse(message: string): never {

@@ -1,31 +1,31 @@
 import type { Environment } from '../../../shared/platform/environment.ts';
 import type { Random } from '../../support/random.ts';
 
-/** A payment, and the refunds that are asked of it; all of it follows from the seed. */
+/** A payment and its refunds, fully determined by the seed. */
 export interface Order {
   /** As the sandbox takes it; null for a payment that does not exist. */
   payment: Record<string, unknown> | null;
-  /** When a sale that had not settled at first does; null for never. */
+  /** When an unsettled sale settles; null for never. */
   settleAfterMs: number | null;
   creations: PlannedCreation[];
 }
 
-/** A refund that a client asks for, and what it does about it. */
+/** A refund that a client creates, and its further requests. */
 export interface PlannedCreation {
-  /** Stands in the metadata of the refund, so that its row can be told from all others. */
+  /** Identifies the refund in its metadata. */
   name: string;
   environment: Environment;
   body: Record<string, unknown>;
   /** Since the order came in. */
   afterMs: number;
   prefer: string | null;
-  /** False for a client that uses no Idempotency-Key, and can repeat only what surely was not carried out. */
+  /** False for a client without Idempotency-Key, which repeats only requests that were not carried out. */
   keyed: boolean;
   /** Copies of the request that are sent at the same time, to different APIs. */
   copies: number;
-  /** When its client wants it back; null for never. */
+  /** When its client cancels it; null for never. */
   cancelAfterMs: number | null;
-  /** When its client looks how it stands; null for never. */
+  /** When its client reads it; null for never. */
   readAfterMs: number | null;
 }
 
@@ -39,7 +39,7 @@ interface Payment {
   currency: string;
 }
 
-/** What is asked of one payment: the amounts, at once or one after the other. */
+/** How the refunds of one payment relate to its amount. */
 type Kind = 'part' | 'parts' | 'too-much' | 'whole' | 'unsettled' | 'cancellable' | 'declined' | 'missing';
 
 const kinds: readonly (readonly [weight: number, kind: Kind])[] = [
@@ -63,7 +63,7 @@ export function planOrder(random: Random, number: number): Order {
     id: idFor(kind, processor, number, random),
     processor,
     environment: random.pick(['test', 'live']),
-    // Three-decimal amounts are whole tens at Stripe, also their tenths and fifths.
+    // A multiple of 100, because Stripe requires tens for three-decimal currencies, also for tenths and fifths.
     amount: random.between(10, 90) * 100,
     currency: random.pick(currencies),
   };
@@ -90,7 +90,7 @@ function idFor(kind: Kind, processor: Processor, number: number, random: Random)
 
 function stateFor(kind: Kind, processor: Processor, random: Random): Record<string, string> {
   if (kind === 'unsettled') return { status: random.pick(['submitted_for_settlement', 'authorized']) };
-  // Stripe cancels refunds that wait for the customer, and no others.
+  // Stripe cancels only refunds that require action.
   return kind === 'cancellable' && processor === 'stripe' ? { paymentMethod: 'customer_balance' } : {};
 }
 
@@ -121,7 +121,7 @@ function planCreation(
 ): PlannedCreation {
   const keyed = random.chance(0.85);
   const cancelled = random.chance(kind === 'cancellable' ? 0.9 : 0.06);
-  // An id of Stripe's is known by its shape; one of Braintree's may be anybody's.
+  // Ids of Stripe are recognized by their form, those of Braintree are not.
   const named = processor === 'braintree' || random.chance(0.5);
   return {
     name,

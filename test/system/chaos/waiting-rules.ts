@@ -3,7 +3,7 @@ import { groupBy } from '../../support/group-by.ts';
 import type { Violation } from '../../support/refunds/ledger-rules.ts';
 import { leaseMs, settleDelayMs } from './settings.ts';
 
-/** What only a worker can write that has claimed the refund after the attempt. */
+/** Events that only a later claim can write. */
 const writtenByNextClaim: ReadonlySet<string> = new Set([
   'attempt.started',
   'lookup.absent',
@@ -11,24 +11,23 @@ const writtenByNextClaim: ReadonlySet<string> = new Set([
   'lookup.unanswered',
 ]);
 
-/** How far the clocks of two processes, which both follow the database's, may be apart. */
+/** How far the clocks of two processes may be apart. */
 const clockToleranceMs = 100;
 
-/** The last attempt of a timeline as far as it has been read. */
+/** The latest attempt of a timeline so far. */
 interface Attempt {
   started: RefundEvent;
-  /** What its worker wrote down of an unknown outcome; null while nobody has. */
+  /** The event of its unknown outcome; null without one. */
   ended: RefundEvent | null;
-  /** Nothing is on record since it began, but for what a client asked. */
+  /** No event of a worker has followed. */
   isOpen: boolean;
   isFirst: boolean;
 }
 
 /**
- * Holds timelines against the times that keep workers apart; all processes here have the same clock. An attempt whose
- * outcome is not on record belongs to its worker until the lease is over, whether or not that worker still lives; and
- * no lookup proves that an attempt never arrived before the settle delay has passed since its end. One whose outcome is
- * not on record ended with its lease at the latest.
+ * Checks timelines against the times that keep workers apart. An attempt without a recorded outcome belongs to its worker
+ * until its lease ends, also when the worker was killed. A lookup proves that an attempt never arrived only after the
+ * settle delay since its end, which is the end of its lease when no outcome is recorded.
  */
 export function waitingViolations(events: readonly RefundEvent[]): Violation[] {
   return [...groupBy(events, ({ refundId }) => refundId).values()].flatMap((timeline) => {
@@ -57,7 +56,7 @@ function problemOf(event: RefundEvent, attempt: Attempt): string | null {
     if (apartMs + clockToleranceMs >= limitMs) return null;
     return `${event.type} ${apartMs} ms after an attempt ${what} of ${limitMs} ms`;
   };
-  // A worker whose later attempt is turned down looks for an earlier one under the same lease.
+  // After a rejected attempt, a worker looks up an earlier one under the same lease.
   const isOfNextClaim =
     writtenByNextClaim.has(event.type) || (event.type === 'lookup.found' && attempt.isFirst);
   const { createdAt: startedAt } = attempt.started;

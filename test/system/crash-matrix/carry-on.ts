@@ -5,9 +5,9 @@ import type { Mishap } from './combinations.ts';
 import { ProcessKilled } from './killable-process.ts';
 import type { Actor, Situation, Stage } from './stage.ts';
 
-/** More than any refund needs to come to its end once its processor is well. */
+/** More than any refund needs to end once its processor works. */
 const mostRounds = 40;
-/** From then on the processor settles what it has, also when somebody still asks for it back. */
+/** From then on the processor settles refunds although a cancellation is requested. */
 const patientRounds = 15;
 
 export interface CarryOnOptions {
@@ -18,8 +18,8 @@ export interface CarryOnOptions {
 }
 
 /**
- * The life of a worker with one refund: it gets the job that a queue has, or else time passes until the refund is due and
- * the sweep finds it; until there is nothing left to do.
+ * Works on one refund until it has ended: with a job of the queue, or else after the time until the refund is due and the
+ * sweep finds it.
  */
 export async function carryOn(stage: Stage, actor: Actor, options: CarryOnOptions = {}): Promise<void> {
   for (let round = 0; round < (options.rounds ?? mostRounds); round += 1) {
@@ -51,7 +51,7 @@ async function deliver(
   if (mishap === 'job twice') await work(actor);
 }
 
-/** A job that the database failed is over; another one is made of what is due. */
+/** A job ends when the database fails; the sweep makes another one. */
 async function attempt(job: () => Promise<void>): Promise<void> {
   try {
     await job();
@@ -60,7 +60,7 @@ async function attempt(job: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Waits for both; one that was killed does not keep the other from its work. */
+/** Waits for both, also when one was killed. */
 async function allOf(works: Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(works);
   const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
@@ -70,7 +70,7 @@ async function allOf(works: Promise<void>[]): Promise<void> {
   if (reason !== undefined) throw reason;
 }
 
-/** The processor settles what it has, unless somebody asks for it back; where that is looked at, not at once. */
+/** Lets the processor settle the refund, unless its cancellation is requested; in the flow `settlement`, after one check. */
 async function settleWhenDue(stage: Stage, refund: Situation): Promise<void> {
   stage.rounds += 1;
   if (!refund.isAccepted) return;
@@ -80,7 +80,7 @@ async function settleWhenDue(stage: Stage, refund: Situation): Promise<void> {
 
 const openStatuses = ['pending', 'requires_action', 'submitted_for_settlement', 'settling'];
 
-/** Has the processor carry out what it has. */
+/** Settles the refund at its processor. */
 export async function settleAtProcessor(stage: Stage): Promise<void> {
   const open = (await stage.ledger()).filter(({ status }) => openStatuses.includes(status));
   const status = stage.run.processor === 'stripe' ? 'succeeded' : 'settled';

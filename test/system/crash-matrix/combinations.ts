@@ -1,6 +1,6 @@
 import { Random } from '../../support/random.ts';
 
-/** What the processor does with the request that the combination is about, and what its caller gets to know of it. */
+/** How the processor answers the request, as a fault of the sandbox. */
 export const answers = {
   ok: null,
   rejected: null,
@@ -18,7 +18,7 @@ export const answers = {
 
 export type Answer = keyof typeof answers;
 
-/** To reads nothing is applied. */
+/** Without those that apply a change. */
 export const answersToReads: readonly Answer[] = [
   'ok',
   'credentials refused',
@@ -32,13 +32,13 @@ export const answersToReads: readonly Answer[] = [
 export const allAnswers = Object.keys(answers) as Answer[];
 
 /**
- * What the queue does, and how the process comes to harm.
- * - `none`: it is killed at the point.
- * - `job lost`: the same, and the first two jobs never come; the sweep makes up for them.
- * - `job twice`: the same, and every job comes twice in a row.
- * - `two workers at once`: every job is worked on by two processes at the same time; the first to reach the point dies.
- * - `stalled and retaken`: it is frozen at the point instead, another one takes over when the lease has ended, and the
- *   first one goes on: after one job of the other one or, for every second point, when the refund has come to its end.
+ * What happens to jobs and to the process.
+ * - `none`: the process is killed at the point.
+ * - `job lost`: the same, and the first two jobs are lost, so that the sweep replaces them.
+ * - `job twice`: the same, and every job is delivered twice.
+ * - `two workers at once`: two processes work on every job; the first to reach the point is killed.
+ * - `stalled and retaken`: the process is frozen at the point, another one takes over after the lease, and the first one
+ *   continues: after one job of the other one or, for every second point, when the refund has ended.
  */
 export const mishaps = [
   'none',
@@ -68,7 +68,7 @@ export type FlowName = (typeof flowNames)[number];
 
 export type ProcessorName = 'stripe' | 'braintree';
 
-/** A run of one flow with one answer of the processor, without any crash. */
+/** A flow with one answer of the processor, without a crash. */
 export interface Run {
   flow: FlowName;
   processor: ProcessorName;
@@ -77,12 +77,12 @@ export interface Run {
 
 /** One cell of the matrix. */
 export interface Combination extends Run {
-  /** Where the process dies or freezes. */
+  /** Where the process is killed or frozen. */
   point: string;
-  /** For a process that is frozen: whether the refund has come to its end when it goes on. */
+  /** For a frozen process: whether it continues only when the refund has ended. */
   isThawedAtEnd: boolean;
   mishap: Mishap;
-  /** True when the client asks for the refund to be cancelled at that point. */
+  /** Whether the client cancels the refund at that point. */
   isCancelled: boolean;
 }
 
@@ -92,10 +92,9 @@ export function titleOf({ flow, processor, answer, point, mishap, isCancelled }:
 }
 
 /**
- * The crashes of a run: every point that it came by with every mishap, and for a refund also with a cancellation that is
- * asked for at that point. Left out is what is the same for every answer: of runs whose answer is not `ok`, the
- * points before the first attempt and those after the refund is accepted. Flows other than that of a refund differ
- * in one step only, which is not crossed with what the queue does before and after.
+ * The combinations of a run: every point with every mishap, and for a refund also with a cancellation at that point. Runs
+ * whose answer is not `ok` skip the points before the first attempt and after the acceptance, which are the same for every
+ * answer. Flows other than `refund` differ in one step only and skip the mishaps of the queue.
  */
 export function crossed(run: Run, trace: readonly string[]): Combination[] {
   const isRefund = run.flow === 'refund';
@@ -112,14 +111,14 @@ export function crossed(run: Run, trace: readonly string[]): Combination[] {
   );
 }
 
-/** From the first attempt on until the refund has ended or the processor is known to have it. */
+/** The points from the first attempt until the refund has ended or is known to be at the processor. */
 function aroundAttempts(trace: readonly string[]): string[] {
   const first = trace.indexOf('before claim');
   const last = trace.findLastIndex((point) => /^after (attempt|lookup|refund\.failed)/.test(point));
   return trace.slice(first, last + 1).filter((point) => !/mark of what is due|enqueueAll/.test(point));
 }
 
-/** As many of the items as asked for, chosen by the seed alone. */
+/** Chooses `count` items by the seed. */
 export function slice<T>(items: readonly T[], count: number, seed: number): T[] {
   const random = new Random(seed);
   return items

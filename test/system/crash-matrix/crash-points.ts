@@ -1,4 +1,4 @@
-/** Statements of the core, by the entries that they add to the timeline, else by what they change. */
+/** Statements of the core, named by their timeline events or by what they change. */
 const statements = [
   'refund.created',
   'claim to verify',
@@ -30,7 +30,7 @@ const statements = [
   'release of the lease',
 ];
 
-/** Other writes that are committed by themselves. */
+/** Other writes with their own commit. */
 const writes = [
   'renewal of the lease',
   'mark of stale payments',
@@ -43,15 +43,14 @@ const transactions = ["commit of the payment's facts"];
 
 const reads = ['getTransaction', 'findRefund', 'getRefund'];
 
-/** Calls that change something at the processor: a process may also die while one is on the wire. */
+/** Calls that change the processor's state; a process may also be killed during one. */
 const calls = ['createRefund', 'cancelRefund'];
 
 const enqueues = ['enqueue', 'enqueueAll'];
 
 /**
- * Every point at which something can happen to a process: before and after whatever can be seen from outside of it, and
- * where a statement of the core is carried out and its connection breaks before it says so. Which step a claim is for shows
- * only afterwards.
+ * Every point at which a process can be killed or frozen: before and after each effect that is visible outside of it, and
+ * between a statement of the core and its answer. The step of a claim is known only afterwards.
  */
 export const crashPoints: readonly string[] = [
   'before claim',

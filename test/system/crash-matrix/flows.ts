@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceError } from '../../../shared/platform/errors.ts';
 import { cancelRefund } from '../../../shared/refunds/lifecycle/cancel.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
@@ -7,35 +9,34 @@ import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from
 import type { ProcessorCall } from './killable-dependencies.ts';
 import type { Actor, Stage } from './stage.ts';
 
-/** One way through the service, from the moment at which a process may die. */
+/** A way through the service, from the moment at which a process may be killed. */
 export interface Flow {
   answers: readonly Answer[];
   processors: readonly Run['processor'][];
-  /** What is special about the payment. */
   payment?(run: Run): PaymentTraits;
-  /** The call that gets the answer, the first time that it is made. */
+  /** The call whose first request gets the answer. */
   call: ProcessorCall;
-  /** True when `arrange` makes that call. */
+  /** True when `arrange` makes the call. */
   isArmedFirst?: boolean;
-  /** What healthy processes have done before. */
+  /** What healthy processes do before. */
   arrange?(stage: Stage, healthy: Actor): Promise<void>;
   /** What the process does before it works on jobs. */
   begin?(stage: Stage, actor: Actor): Promise<void>;
-  /** How the refund may end, if nobody cancels it meanwhile. */
+  /** How the refund may end without a cancellation. */
   ends(run: Run): readonly string[];
 }
 
 export interface PaymentTraits {
-  /** Part of its id, by which the sandbox knows what to do with it. */
+  /** Part of its id, which the sandbox interprets. */
   id?: 'declined' | 'missing';
   status?: string;
   paymentMethod?: string;
 }
 
-/** A part of the payment; the whole of one that has not settled is voided. */
+/** A refund of the whole of an unsettled payment is a void. */
 const amounts: Record<'part' | 'whole', bigint> = { part: 2_500n, whole: 10_000n };
 
-/** Asks for the refund as a client does. */
+/** Creates the refund as a client does. */
 export async function request({ run, organization, transactionId }: Stage, { deps }: Actor): Promise<void> {
   const asked = {
     organizationId: organization.id,
@@ -54,18 +55,35 @@ export async function request({ run, organization, transactionId }: Stage, { dep
   await createRefund(deps, asked);
 }
 
-/** Asks for the refund to be cancelled, as a client does. */
+/** Cancels the refund as a client does. */
 export async function cancel(stage: Stage, { deps }: Actor): Promise<void> {
   const refund = await stage.refund();
   if (refund === null) return;
-  const outcome = await cancelRefund(deps, {
+  const asked = {
     refundId: refund.id,
     organizationId: refund.organizationId,
     environment: refund.environment,
     actor: `key:${stage.organization.keys.test.id}`,
     idempotencyKey: null,
-  });
-  if (outcome.kind === 'cancelled') stage.wasToldCancelled = true;
+  };
+  const outcome = await whileUnavailable(() => cancelRefund(deps, asked));
+  if (outcome.kind === 'cancelled') stage.isConfirmedCancelled = true;
+}
+
+const mostRepetitions = 20;
+const repeatPauseMs = 100;
+
+/** Repeats a request that is answered with 503, as a client does: on a busy machine another one may hold the payment. */
+async function whileUnavailable<T>(send: () => Promise<T>): Promise<T> {
+  for (let repetitions = 0; ; repetitions += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      const isUnavailable = error instanceof ServiceError && error.code === 'service_unavailable';
+      if (!isUnavailable || repetitions === mostRepetitions) throw error;
+      await sleep(repeatPauseMs);
+    }
+  }
 }
 
 async function accepted(stage: Stage, healthy: Actor): Promise<void> {
@@ -135,7 +153,7 @@ export const flows: Record<FlowName, Flow> = {
   'cancellation of an accepted refund': {
     answers: allAnswers,
     processors: both,
-    // Stripe takes back only what waits for the customer.
+    // Stripe cancels only refunds that require action.
     payment: ({ answer, processor }) =>
       answer === 'rejected' && processor === 'stripe' ? { paymentMethod: 'card' } : {},
     call: 'cancelRefund',

@@ -16,24 +16,23 @@ import type { KillableProcess } from './killable-process.ts';
 import { isWriteStatement, nameOfWrite, type Write } from './names-of-writes.ts';
 import { replacing } from './replacing.ts';
 
-/** What changes something or asks something at a processor, over the wire. */
+/** Calls to a processor. */
 export type ProcessorCall = 'getTransaction' | 'createRefund' | 'findRefund' | 'getRefund' | 'cancelRefund';
 
-/** What changes on the way out of a process; the planted bugs of the matrix are made of these. */
+/** The changes of a planted bug. */
 export interface Tampering {
   settings?: Pick<Settings, 'LOOKUP_SETTLE_DELAY_MS'>;
-  /** The text of functions of the core, by their names. */
+  /** Changes SQL functions of the core, by name. */
   sql?: Readonly<Record<string, (text: string) => string>>;
   processor?(processor: Processor): Processor;
 }
 
-/** Refunds that a queue has told of, by id; jobs carry nothing else. */
+/** The ids of refunds with a job in the queue. */
 export type WakeUps = Set<string>;
 
 /**
  * The dependencies of a process that can be killed: the same database, processors and clocks, with a named point before
- * and after everything that can be seen from outside. Reads have no points of their own, because a crash at a read is
- * one after the write before it.
+ * and after each effect. Reads of the database have no points, because a crash at a read equals one after the last write.
  */
 export function killable(
   deps: Dependencies,
@@ -67,14 +66,14 @@ export function killable(
   };
 }
 
-/** All of them: a write on one that has no name in the matrix is an error, and passes nowhere unseen. */
+/** All models, so that a write without a name in the matrix is an error. */
 const models = Object.values(Prisma.ModelName).map(
   (name) => `${name.charAt(0).toLowerCase()}${name.slice(1)}` as Uncapitalize<typeof name>,
 );
 const readMethods = /^(find|count|aggregate|groupBy)/;
 
 function killableDatabase(db: Database, process: KillableProcess): Database {
-  /** A write outside of a transaction is committed by itself. */
+  /** A write outside of a transaction commits at once. */
   const committing = async <T>(write: Write, work: () => Promise<T>): Promise<T> => {
     const name = nameOfWrite(write);
     await process.reach(`before ${name}`);
@@ -82,7 +81,7 @@ function killableDatabase(db: Database, process: KillableProcess): Database {
     const done = doneBy(name, result);
     if (done === null) return result;
     if (needsLease(write)) process.noteWrite(done);
-    // The statement was carried out, and its connection broke before it said so.
+    // The statement was carried out, and the connection broke before its answer.
     if (write.kind === 'statement' && isOfCore(write.sql)) await process.reach(`answer lost of ${done}`);
     await process.reach(`after ${done}`);
     process.noteClaim(tokenIn(result));
@@ -124,7 +123,7 @@ async function runTransaction<T>(
   }
 }
 
-/** What a write has done; null when it was guarded and has changed nothing, or has to be asked for again. */
+/** The effect of a write; null when its guard failed or it must be repeated. */
 function doneBy(name: string, result: unknown): string | null {
   if (isEmpty(result)) return null;
   const [row] = Array.isArray(result) ? result : [];
@@ -226,7 +225,7 @@ function killableProcessor(processor: Processor, process: KillableProcess): Proc
   return replacing(processor, calls);
 }
 
-/** A call that has left goes on whatever becomes of its process. */
+/** A call continues when its process is killed. */
 function onTheWire<T>(process: KillableProcess, work: () => Promise<T>): Promise<T> {
   const call = work();
   process.calls.add(call);

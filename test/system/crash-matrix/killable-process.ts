@@ -1,33 +1,33 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What the code of a killed process meets wherever it reaches out: nothing leaves the process any more. */
+/** Thrown wherever a killed process would reach out. */
 export class ProcessKilled extends Error {
   override readonly name = 'ProcessKilled';
 }
 
-/** What a frozen process finds when it goes on: the database has given up its open transaction. */
+/** Thrown in a process that was frozen during a transaction, which the database has rolled back. */
 export class TransactionLost extends Error {
   override readonly name = 'TransactionLost';
   readonly code = 'P2028';
 }
 
-/** What a process meets whose connection broke before the database had answered. */
+/** Thrown when the connection breaks before the database has answered. */
 export class AnswerLost extends Error {
   override readonly name = 'AnswerLost';
   readonly code = 'ECONNRESET';
 }
 
-/** The moment at which something happens to a process, once. */
+/** The point at which a process is killed or frozen, once. */
 export interface Breakpoint {
-  /** A name such as `before createRefund`; with `, again` the second time that it is come by. */
+  /** A name such as `before createRefund`, with `, again` for its second visit. */
   point: string;
   struck: boolean;
-  /** How often each point was come by, by any of the processes that share the breakpoint. */
+  /** How often each point was reached, by all processes that share the breakpoint. */
   readonly visits: Map<string, number>;
   /**
-   * Does it.
-   * @param canWait false where the process goes on at once, or holds a database transaction open that others wait for:
-   * then it has to be done before the first pause.
+   * Kills or freezes the process.
+   * @param canWait false where the process continues at once or holds a transaction open: then the effect must come before
+   * the first pause.
    */
   strike(process: KillableProcess, canWait: boolean): Promise<void>;
 }
@@ -35,20 +35,20 @@ export interface Breakpoint {
 const running = new AsyncLocalStorage<KillableProcess>();
 const elapsedMs = performance.now.bind(performance);
 
-// Time goes on for a frozen process as for everybody else, and its own clock shows it when it wakes up.
+// Time passes for a frozen process, and its clock shows it after the thaw.
 performance.now = () => elapsedMs() + (running.getStore()?.sleptMs ?? 0);
 
 /**
- * A process of the service inside of the test's own, which can be killed or frozen wherever it reaches out to the
- * database, a processor or a queue. Its `Dependencies` report to it; the code of the service knows nothing of it.
+ * A simulated process of the service, which can be killed or frozen wherever it reaches out to the database, a processor
+ * or a queue. Its `Dependencies` call it; the code of the service is unchanged.
  */
 export class KillableProcess {
-  /** Every point that it came by, in order; the third time and later ones are left out. */
+  /** The points that it reached, in order, with at most two visits of each. */
   readonly trace: string[] = [];
-  /** Calls that are on the wire, also those that nobody waits for any more. */
+  /** Calls under way, also those of a killed process. */
   readonly calls = new Set<Promise<unknown>>();
   sleptMs = 0;
-  /** What it wrote on a refund that somebody else had claimed while it was frozen; nothing may. */
+  /** Writes to a refund after another process had claimed it, which must not happen. */
   readonly lateWrites: string[] = [];
   #ownToken: number | null = null;
   #newestToken = 0;
@@ -62,7 +62,7 @@ export class KillableProcess {
     this.#visits = breakpoint?.visits ?? new Map();
   }
 
-  /** Runs code as this process's own. */
+  /** Runs code in this process. */
   run<T>(work: () => Promise<T>): Promise<T> {
     return running.run(this, work);
   }
@@ -71,7 +71,7 @@ export class KillableProcess {
     this.#isKilled = true;
   }
 
-  /** Stops it where it is, as SIGSTOP does. */
+  /** Suspends it, as SIGSTOP does. */
   freeze(): void {
     let end = () => {};
     const over = new Promise<void>((resolve) => {
@@ -80,19 +80,19 @@ export class KillableProcess {
     this.#sleep = { over, end };
   }
 
-  /** @param newestToken the fencing token of its refund by now. */
+  /** @param newestToken the current fencing token of its refund. */
   thaw(newestToken: number): void {
     this.#newestToken = newestToken;
     this.#sleep?.end();
     this.#sleep = null;
   }
 
-  /** Notes a write on the refund that has been carried out. */
+  /** Notes a write to the refund. */
   noteWrite(name: string): void {
     if (this.#ownToken !== null && this.#ownToken < this.#newestToken) this.lateWrites.push(name);
   }
 
-  /** Notes the fencing token of a claim that it made. */
+  /** Notes the fencing token of its claim. */
   noteClaim(token: number | null): void {
     if (token !== null) this.#ownToken = token;
   }
@@ -102,11 +102,11 @@ export class KillableProcess {
   }
 
   /**
-   * Lets through what reaches out of the process, once it runs.
-   * @throws ProcessKilled when it never will.
+   * Waits until the process is not frozen.
+   * @throws ProcessKilled
    */
   async pass(): Promise<void> {
-    // It stops here, so whatever it had on the wire has been answered: the account is marked behind the answer.
+    // Its calls have been answered: the process stops only after their answers.
     if (this.isFrozen) this.calls.clear();
     await this.#wakeUp();
   }
@@ -120,7 +120,7 @@ export class KillableProcess {
     if (this.#isKilled) throw new ProcessKilled('The process was killed.');
   }
 
-  /** Comes by a point: here it may be killed or frozen. */
+  /** Reaches a point, where it may be killed or frozen. */
   async reach(name: string, isOpen = false): Promise<void> {
     await this.pass();
     const breakpoint = this.#visit(name);
@@ -129,12 +129,12 @@ export class KillableProcess {
     await breakpoint.strike(this, !isOpen);
     this.assertAlive();
     if (isOpen && this.isFrozen) throw new TransactionLost('The transaction was given up.');
-    // What is on the wire goes on there.
+    // The call under way continues.
     if (name.startsWith('during ')) await this.#wakeUp();
     else await this.pass();
   }
 
-  /** The same where the code does not wait: a process that is frozen here stops at its next step. */
+  /** The same for code that does not wait. A process that is frozen here stops at its next step. */
   reachAtOnce(name: string): void {
     this.assertAlive();
     void this.#visit(name)?.strike(this, false);

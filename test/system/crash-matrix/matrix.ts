@@ -12,16 +12,16 @@ import type { Lane } from './stage.ts';
 
 /** Combinations that are played at the same time. */
 const laneCount = 12;
-/** Combinations between two words of how far it is. */
-const toldEvery = 500;
-/** A combination that was disturbed before its point is played again, so often at most. */
+/** Combinations between two progress reports. */
+const reportedEvery = 500;
+/** How often a combination that missed its point is played. */
 const mostTries = 3;
 
-/** What a number of combinations came to. */
+/** The result of several combinations. */
 export interface Result {
   combinations: number;
   checks: number;
-  /** Titles of combinations whose point was not come by: on a busy machine a run may take another way. */
+  /** Titles of combinations whose point was not reached, because the run went another way on a busy machine. */
   missed: string[];
   /** Each with the combination that it was found in. */
   violations: string[];
@@ -30,17 +30,17 @@ export interface Result {
 
 export interface PlayOptions {
   tampering?: Tampering;
-  /** Is told now and then how far it is. */
-  tell?: (soFar: Result) => void;
+  /** Called now and then with the result so far. */
+  report?: (soFar: Result) => void;
 }
 
-/** The service that the matrix is played on, with an organization for each of its lanes. */
+/** The service, with an organization for each lane. */
 export interface Matrix {
   service: TestService;
   organizations: readonly TestOrganization[];
 }
 
-/** Starts it, with real pauses and delays, because no time is waited for. */
+/** Starts the service with the pauses of production, because the matrix moves times instead of waiting. */
 export async function startMatrix(databaseUrl: string): Promise<Matrix> {
   const service = await startService({
     databaseUrl,
@@ -48,7 +48,7 @@ export async function startMatrix(databaseUrl: string): Promise<Matrix> {
     workers: 0,
     settings: {
       DATABASE_POOL_SIZE: 40,
-      // Longer than a job takes, so that nothing becomes due but by the time that is let pass.
+      // Longer than a job takes, so that refunds become due only when the matrix lets time pass.
       RETRY_BASE_MS: 20_000,
       RETRY_CAP_MS: 900_000,
       SETTLEMENT_BASE_MS: 20_000,
@@ -57,11 +57,11 @@ export async function startMatrix(databaseUrl: string): Promise<Matrix> {
       PROCESSOR_TIMEOUT_MS: 20_000,
       TRANSACTION_READ_TIMEOUT_MS: 10_000,
     },
-    // No jitter: the same run comes by the same points.
+    // No jitter, so that the same run reaches the same points.
     overrides: { random: () => 0 },
   });
   await service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 });
-  // A pool that is opened by everybody at once takes longer than a statement may wait for its connection.
+  // Opening all connections at once takes longer than a statement may wait for its connection.
   await waitFor(
     'the pool to be open',
     async () => {
@@ -88,7 +88,7 @@ function allRuns(): Run[] {
   );
 }
 
-/** The points that each run comes by. */
+/** The points that each run reaches. */
 export async function traces(matrix: Matrix): Promise<Map<Run, string[]>> {
   const runs = allRuns();
   const found = new Map<Run, string[]>(runs.map((run) => [run, []]));
@@ -98,16 +98,16 @@ export async function traces(matrix: Matrix): Promise<Map<Run, string[]>> {
   return found;
 }
 
-/** Every combination there is, in the order of the runs. */
+/** Every combination, in the order of the runs. */
 export function allCombinations(found: ReadonlyMap<Run, readonly string[]>): Combination[] {
   return [...found].flatMap(([run, trace]) => crossed(run, trace));
 }
 
-/** Plays combinations, some at a time. */
+/** Plays combinations, one in each lane at a time. */
 export async function playAll(
   matrix: Matrix,
   combinations: readonly Combination[],
-  { tampering = {}, tell = () => {} }: PlayOptions = {},
+  { tampering = {}, report = () => {} }: PlayOptions = {},
 ): Promise<Result> {
   const since = performance.now();
   await replaceFunctions(matrix, tampering);
@@ -119,19 +119,19 @@ export async function playAll(
     result.checks += checks;
     result.elapsedMs = Math.round(performance.now() - since);
     result.violations.push(...violations.map((violation) => `${titleOf(combination)}\n    ${violation}`));
-    if (result.combinations % toldEvery === 0) tell(result);
+    if (result.combinations % reportedEvery === 0) report(result);
   });
   await replaceFunctions(matrix, {});
   return result;
 }
 
-/** Puts functions of the core into the database, as they are but for what is tampered with. */
+/** Creates the SQL functions of the core again, with the changes of a planted bug. */
 async function replaceFunctions({ service }: Matrix, { sql: tampered = {} }: Tampering): Promise<void> {
   for (const { name, sql } of readFunctions()) {
     const change = tampered[basename(name, '.sql')] ?? ((text: string) => text);
     const changed = change(sql);
     if (Object.hasOwn(tampered, basename(name, '.sql')) && changed === sql)
-      throw new Error(`${name} is as it was`);
+      throw new Error(`The planted bug does not change ${name}.`);
     await service.deps.db.$executeRawUnsafe(changed);
   }
 }

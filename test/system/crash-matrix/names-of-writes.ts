@@ -1,14 +1,14 @@
 import type { Prisma } from '../../../shared/platform/database.ts';
 
-/** One write as the database client gets it. */
+/** A write to the database. */
 export type Write =
   | { kind: 'statement'; sql: Prisma.Sql }
   | { kind: 'model'; model: string; method: string; data: Record<string, unknown> };
 
-/** That a refund has to be read again: the one write on it that needs no lease. */
+/** The only write to a refund that needs no lease. */
 const requestOfResync = 'request of a resync';
 
-/** Functions of the core that change something. */
+/** SQL functions that change data. */
 const functions =
   /\b(create_refunds|claim_refunds|record_refunds|cancel_refund|request_resync|move_refunds)\(/;
 
@@ -18,9 +18,8 @@ export function isWriteStatement({ text }: Prisma.Sql): boolean {
 }
 
 /**
- * What a write is, in the words of the crash points. What the timeline tells goes by the types of its entries; everything
- * else by what it changes.
- * @throws Error for a write that has no name yet: a new step needs its crash points.
+ * The name of a write in crash points: the types of its timeline events, else what it changes.
+ * @throws Error for a write without a name, because a new step needs its crash points.
  */
 export function nameOfWrite(write: Write): string {
   if (write.kind === 'model') return nameOfModelWrite(write);
@@ -44,7 +43,6 @@ const statements: readonly [pattern: RegExp, name: (sql: Prisma.Sql) => string][
   [/^WITH flagged AS .* DELETE FROM refund_work/, () => 'end of the work'],
 ];
 
-/** The types of the entries that a finding adds to the timeline. */
 function nameOfFinding({ values }: Prisma.Sql): string {
   const [finding] = JSON.parse(String(values[0])) as { entries: { type: string }[] }[];
   return finding?.entries.map(({ type }) => type).join(' and ') || 'release of the lease';
@@ -52,7 +50,7 @@ function nameOfFinding({ values }: Prisma.Sql): string {
 
 function eventTypeIn({ values }: Prisma.Sql): string {
   const [, type] = /"type":"([a-z._]+)"/.exec(values.join(' ')) ?? [];
-  if (type === undefined) throw new Error('An entry was written whose type is not to be seen.');
+  if (type === undefined) throw new Error('The type of a timeline event was not found.');
   return type;
 }
 

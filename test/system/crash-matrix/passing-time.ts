@@ -1,15 +1,15 @@
 import type { Database } from '../../../shared/platform/database.ts';
 
 /**
- * How long after the end of an attempt a lookup that finds nothing is proof. It leaves time for the lookups before: those
- * that come after the first pause, and after the lease of a worker that died.
+ * How long after the end of an attempt a lookup that finds nothing is proof. Lookups after the first pause, and after the
+ * lease of a killed worker, come before that.
  */
 export const settleDelayMs = 60_000;
 
 /** More than the time after which the sweep wakes a refund once more. */
 const marginMs = 6_000;
 
-/** How many milliseconds it takes until a refund is due again and every lease on it is over. */
+/** Milliseconds until a refund is due and every lease on it has ended. */
 export async function timeUntilDueMs(db: Database, refundId: string): Promise<number> {
   const [found] = await db.$queryRaw<{ ms: number }[]>`
     SELECT (extract(epoch FROM greatest(
@@ -20,8 +20,7 @@ export async function timeUntilDueMs(db: Database, refundId: string): Promise<nu
 }
 
 /**
- * Lets time pass for one refund and the account it goes through: instead of waiting, all its moments are moved into the
- * past by as much.
+ * Lets time pass for one refund and its account, by moving all their times into the past.
  */
 export async function letTimePass(db: Database, refundId: string, passedMs: number): Promise<void> {
   await db.$executeRaw`

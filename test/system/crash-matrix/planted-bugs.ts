@@ -3,31 +3,31 @@ import type { Combination } from './combinations.ts';
 import type { Tampering } from './killable-dependencies.ts';
 import { replacing } from './replacing.ts';
 
-/** A mistake that the service could have, put between its code and what it works with. */
+/** A mistake that the service could have, planted between its code and its dependencies. */
 export interface PlantedBug {
   name: string;
   tampering: Tampering;
-  /** Where it can show. */
+  /** The combinations in which it can show. */
   shows(combination: Combination): boolean;
-  /** What has to be noticed. */
+  /** The violation that must be found. */
   symptom: RegExp;
 }
 
 export const plantedBugs: readonly PlantedBug[] = [
   {
-    name: 'a claim that nothing guards: neither the lease nor what is unknown keeps a worker off',
-    tampering: { sql: { claim_refunds: withoutLease, next_refund_step: withoutDoubt } },
+    name: 'a claim that ignores leases and unknown outcomes',
+    tampering: { sql: { claim_refunds: withoutLease, next_refund_step: ignoringUnknown } },
     shows: ({ flow, mishap }) => flow === 'refund' && mishap === 'two workers at once',
     symptom: /more than one movement|sends again|was not the last/,
   },
   {
-    name: 'an unknown outcome that is taken for a rejection',
+    name: 'an unknown outcome treated as a rejection',
     tampering: { processor: rejectingUnknown },
     shows: ({ flow, answer }) => flow === 'refund' && /after applying|applied|malformed/.test(answer),
     symptom: /failed and moved/,
   },
   {
-    name: 'a reservation that is not given back',
+    name: 'a reservation that is not released',
     tampering: {
       sql: {
         move_refunds: (text) =>
@@ -38,16 +38,16 @@ export const plantedBugs: readonly PlantedBug[] = [
     symptom: /reserved of .* its live refunds are 0/,
   },
   {
-    name: 'a lookup that finds nothing, whatever there is',
+    name: 'a lookup that never finds a refund',
     tampering: { processor: (processor) => replacing(processor, { findRefund: notFound }) },
     shows: ({ flow, processor, answer }) =>
       flow === 'refund' && processor === 'braintree' && /after applying/.test(answer),
     symptom: /more than one movement/,
   },
   {
-    name: 'a lookup that is believed before the processor can know',
+    name: 'a lookup that counts as proof before the settle delay',
     tampering: { settings: { LOOKUP_SETTLE_DELAY_MS: 0 } },
-    // Stripe's idempotency keys stand behind the rule, so that it shows at Braintree alone.
+    // Stripe's idempotency keys also prevent the second movement.
     shows: ({ flow, processor, answer }) =>
       flow === 'refund' && processor === 'braintree' && answer === 'timeout and applied late',
     symptom: /more than one movement/,
@@ -60,7 +60,7 @@ function withoutLease(text: string): string {
     .replace(' SKIP LOCKED', '');
 }
 
-function withoutDoubt(text: string): string {
+function ignoringUnknown(text: string): string {
   return text.replace('w.unknown_since IS NOT NULL OR', '');
 }
 
@@ -74,5 +74,5 @@ function rejectingUnknown(processor: Processor): Processor {
 
 const notFound: Processor['findRefund'] = async () => ({
   kind: 'not-found',
-  failure: { code: 'not_found', message: 'There is no such refund.' },
+  failure: { code: 'not_found', message: 'Refund not found.' },
 });

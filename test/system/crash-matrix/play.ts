@@ -5,7 +5,7 @@ import { AnswerLost, type Breakpoint, ProcessKilled, TransactionLost } from './k
 import { promisesKept } from './promises-kept.ts';
 import { type Actor, type Lane, Stage } from './stage.ts';
 
-/** What a combination came to. */
+/** The result of a combination. */
 export interface Played {
   wasReached: boolean;
   checks: number;
@@ -14,8 +14,8 @@ export interface Played {
 
 /**
  * Plays a flow without a crash.
- * @returns the points that its process came by.
- * @throws Error when it did not come to its end.
+ * @returns the points that its process reached.
+ * @throws Error when the refund did not end.
  */
 export async function traceOf(lane: Lane, run: Run): Promise<string[]> {
   const stage = await openStage(lane, run);
@@ -26,10 +26,10 @@ export async function traceOf(lane: Lane, run: Run): Promise<string[]> {
   return actor.process.trace;
 }
 
-/** Plays one combination, brings its refund to its end with healthy processes, and holds it against every promise. */
+/** Plays one combination, lets healthy processes finish the refund, and checks every promise. */
 export async function play(lane: Lane, combination: Combination): Promise<Played> {
   const stage = await openStage(lane, combination).catch(() => null);
-  // What healthy processes do before the crash can fail on a machine that is too busy; it is played again then.
+  // On a busy machine even healthy processes may fail before the crash. The combination is then played again.
   if (stage === null) return { wasReached: false, checks: 0, violations: [] };
   const strike = new Strike(stage, combination);
   const victim = stage.start(strike);
@@ -47,7 +47,7 @@ export async function play(lane: Lane, combination: Combination): Promise<Played
   }
   await life;
   await strike.cancelling;
-  // A client who was cut off, and whose refund is not on record, asks again.
+  // A client that got no answer repeats its request.
   if ((await stage.situation()) === null) await request(stage, rescuer);
   await carryOn(stage, rescuer);
   await stage.untilCallsHaveEnded();
@@ -86,7 +86,6 @@ function nextNumber(): number {
   return payments;
 }
 
-/** What a process does as long as it lives. */
 async function live(
   stage: Stage,
   actor: Actor,
@@ -97,7 +96,7 @@ async function live(
   await carryOn(stage, actor, { mishap, rival });
 }
 
-/** Kills or freezes the process that comes by, after the client has asked for the refund back, where that is due. */
+/** Kills or freezes the process that reaches the point, after a cancellation where the combination has one. */
 class Strike implements Breakpoint {
   readonly point: string;
   struck = false;
@@ -106,14 +105,14 @@ class Strike implements Breakpoint {
   readonly frozen: Promise<void>;
   readonly #stage: Stage;
   readonly #combination: Combination;
-  #tellFrozen = () => {};
+  #resolveFrozen = () => {};
 
   constructor(stage: Stage, combination: Combination) {
     this.point = combination.point;
     this.#stage = stage;
     this.#combination = combination;
     this.frozen = new Promise((resolve) => {
-      this.#tellFrozen = resolve;
+      this.#resolveFrozen = resolve;
     });
   }
 
@@ -127,11 +126,11 @@ class Strike implements Breakpoint {
       return;
     }
     process.freeze();
-    this.#tellFrozen();
+    this.#resolveFrozen();
   }
 }
 
-/** A killed process throws what kills it; one that was frozen may find its transaction gone. */
+/** True for the errors of killed and frozen processes. */
 function isExpected(error: unknown): boolean {
   for (let current = error; current instanceof Error; current = current.cause) {
     if ([ProcessKilled, TransactionLost, AnswerLost].some((kind) => current instanceof kind)) return true;

@@ -7,8 +7,7 @@ import type { Stage } from './stage.ts';
 import { type Finding, timelineFindings, unless } from './timeline-findings.ts';
 
 /**
- * Holds the one refund of a combination against everything that is promised: the rules that hold for all books, and what
- * one refund has to come to.
+ * Checks the refund of a combination against every promise: the rules of the ledger, its timeline and its end.
  * @returns one finding per promise.
  */
 export async function promisesKept(stage: Stage, combination: Combination): Promise<Finding[]> {
@@ -17,7 +16,7 @@ export async function promisesKept(stage: Stage, combination: Combination): Prom
   const refunds = await recordsOf(db, where);
   const [refund] = refunds;
   if (refund === undefined || refunds.length > 1)
-    return [`asked for once, on record ${refunds.length} times`];
+    return [`requested once, on record ${refunds.length} times`];
   const events = await db.refundEvent.findMany({ where: { refundId: refund.id }, orderBy: { seq: 'asc' } });
   const payments = await db.payment.findMany({ where });
   const { environment, processor } = where;
@@ -28,7 +27,7 @@ export async function promisesKept(stage: Stage, combination: Combination): Prom
       (await stage.situation())?.isOver === true,
       `still ${refund.status}, flagged because: ${refund.flagReason}`,
     ),
-    ...booksFindings({ refunds, payments, events, movements }),
+    ...ledgerFindings({ refunds, payments, events, movements }),
     ...timelineFindings(refund, events).map((finding) =>
       finding === null ? null : `the timeline ${finding}`,
     ),
@@ -36,20 +35,20 @@ export async function promisesKept(stage: Stage, combination: Combination): Prom
   ];
 }
 
-/** One finding for each set of rules, or for each that is broken. */
-function booksFindings(ledger: Ledger): Finding[] {
+/** One finding for each set of rules, or for each violation. */
+function ledgerFindings(ledger: Ledger): Finding[] {
   return [ledgerViolations(ledger), orphanViolations(ledger, true)].flatMap((violations) =>
     violations.length === 0 ? [null] : violations.map(({ what }) => what),
   );
 }
 
-/** No refund is lost: what can be carried out is; and what a client was told stays true. */
+/** Every refund that can succeed does, and a confirmed cancellation stays cancelled. */
 function endFinding(
   { status }: Pick<RefundRecord, 'status'>,
-  { wasToldCancelled }: Stage,
+  { isConfirmedCancelled }: Stage,
   combination: Combination,
 ): Finding {
-  if (wasToldCancelled) return unless(status === 'cancelled', `told that it is cancelled, it is ${status}`);
+  if (isConfirmedCancelled) return unless(status === 'cancelled', `confirmed as cancelled, it is ${status}`);
   const ends = [
     ...flows[combination.flow].ends(combination),
     ...(combination.isCancelled ? ['cancelled'] : []),

@@ -1,4 +1,4 @@
-/** An object that is like another one but for some members. */
+/** An object with some members replaced. */
 export function replacing<T extends object>(target: T, members: { readonly [Name in keyof T]?: unknown }): T {
   return new Proxy(target, {
     get(original, name) {

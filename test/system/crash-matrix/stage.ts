@@ -18,19 +18,19 @@ export interface Actor {
   deps: Dependencies;
 }
 
-/** Where combinations are played: an organization of a service, used by one combination at a time. */
+/** An organization of the service, used by one combination at a time. */
 export interface Lane {
   service: TestService;
   organization: TestOrganization;
-  /** Shared by all lanes, because a sweep wakes the refunds of all of them. */
+  /** Shared by all lanes, because a sweep wakes the refunds of all. */
   wakeUps: WakeUps;
   tampering: Tampering;
 }
 
-/** Where a refund stands, as far as its surroundings act on it. */
+/** The state of a refund that the stage reacts to. */
 export interface Situation {
   id: string;
-  /** Nothing is left to do for anybody. */
+  /** The refund has ended and no work is left. */
   isOver: boolean;
   isAccepted: boolean;
   isToBeCancelled: boolean;
@@ -39,17 +39,17 @@ export interface Situation {
 
 /** A request that its processor applies late. */
 interface LateAnswer {
-  /** When it has surely been applied, as `performance.now()` tells it. */
+  /** When it has surely been applied, in `performance.now()` time. */
   appliedByMs: number;
-  /** How long it has been on its way, in the refund's time. */
+  /** How long it has been under way, in the refund's time. */
   outstandingMs: number;
 }
 
-/** Long enough for a sandbox on a busy machine, short enough to be waited for. */
+/** Long enough for a sandbox on a busy machine. */
 const shortTimeoutMs = 1_000;
-/** Later than any caller with the short timeout waits. */
+/** Longer than the short timeout. */
 const holdMs = 1_300;
-/** The same for a request that is applied late, with time for a lookup before that. */
+/** The same for a request that is applied late, after a lookup. */
 const lateHoldMs = 3_000;
 
 /** The sandbox's name for it. */
@@ -66,7 +66,7 @@ const operations = {
   cancelRefund: 'refund.cancel',
 } as const;
 
-/** Everything around one combination: its payment, its refund, and the processes that work on it. */
+/** One combination: its payment, its refund, and the processes that work on it. */
 export class Stage {
   readonly service: TestService;
   readonly organization: TestOrganization;
@@ -80,8 +80,8 @@ export class Stage {
   #hurriedCall: ProcessorCall | null = null;
   lostJobs = 0;
   rounds = 0;
-  /** True when the client was told that the refund is cancelled. */
-  wasToldCancelled = false;
+  /** True when a client got a confirmed cancellation. */
+  isConfirmedCancelled = false;
 
   constructor({ service, organization, wakeUps, tampering }: Lane, run: Run, transactionId: string) {
     this.service = service;
@@ -92,7 +92,6 @@ export class Stage {
     this.#tampering = tampering;
   }
 
-  /** Names the payment on record. */
   get payment(): PaymentKey {
     const { transactionId } = this;
     const { id: organizationId } = this.organization;
@@ -112,7 +111,7 @@ export class Stage {
     return actor;
   }
 
-  /** Has the processor give the run's answer to a call, once. */
+  /** Makes the processor give the run's answer to the next such call. */
   async arm(call: ProcessorCall): Promise<void> {
     const kind = answers[this.run.answer];
     if (kind === null) return;
@@ -121,11 +120,11 @@ export class Stage {
     await this.fault(operationOf(call, this.run.processor), kind);
   }
 
-  /** The call that is to meet a timeout has a short one, so that nobody waits for long; all others have their time. */
+  /** Shortens the timeout of the call that will time out. */
   #hurried(processor: Processor): Processor {
     const hurry = (call: ProcessorCall, options: CallOptions): CallOptions => {
       const { timeoutMs, since = performance.now() } = options;
-      // One that has no time left stays without.
+      // A call without time left keeps its options.
       if (call !== this.#hurriedCall || performance.now() - since >= timeoutMs) return options;
       this.#hurriedCall = null;
       return { timeoutMs: shortTimeoutMs };
@@ -148,7 +147,6 @@ export class Stage {
     await this.service.sandbox.fault({ processor, operation, kind, transactionId, delayMs });
   }
 
-  /** Where the refund stands; null while there is none. */
   async situation(): Promise<Situation | null> {
     const { organizationId, processor, transactionId } = this.payment;
     const [found] = await this.service.deps.db.$queryRaw<Situation[]>`
@@ -161,13 +159,13 @@ export class Stage {
     return found ?? null;
   }
 
-  /** The refund as it is on record; null while there is none. */
+  /** The refund on record; null while there is none. */
   async refund(): Promise<RefundRecord | null> {
     const [refund] = await recordsOf(this.service.deps.db, this.payment);
     return refund ?? null;
   }
 
-  /** Whoever has an older one has lost its lease: by then, everybody has whose refund is not worked on any more. */
+  /** Workers with an older token have lost their lease. While no worker has the refund, every token is older. */
   async newestLeaseToken(): Promise<number> {
     const refund = await this.refund();
     if (refund === null || refund.leaseToken !== null) return Number(refund?.leaseToken ?? 0);
@@ -176,7 +174,7 @@ export class Stage {
     return Number(sequence?.next);
   }
 
-  /** The processor asks for fewer requests, for a time that passes with that of the refund. */
+  /** Throttles the account for a time that passes with the refund's time. */
   async throttleAccount(): Promise<void> {
     const { id: organizationId } = this.organization;
     await this.service.deps.db.processorAccount.updateMany({
@@ -185,25 +183,25 @@ export class Stage {
     });
   }
 
-  /** What the processor has of the payment. */
+  /** The refunds of the payment at the processor. */
   async ledger(): Promise<MovedRefund[]> {
     const { processor } = this.run;
     return await this.service.sandbox.refunds({ processor, transactionId: this.transactionId });
   }
 
-  /** What is on the wire arrives, also what is applied late. */
+  /** Waits until all calls have arrived, also those that are applied late. */
   async untilCallsHaveEnded(): Promise<void> {
-    await this.#untilNobodyWaits();
+    await this.#untilNoCallIsOpen();
     const late = await this.#outstanding();
     if (late !== null) await this.#untilApplied(late);
   }
 
   /**
-   * Lets time pass until the refund is due. A request that is applied late is so as late as it may be: just before a
-   * lookup that finds nothing counts as proof, and after those before.
+   * Lets time pass until the refund is due. A late request is applied as late as possible: just before a lookup that
+   * finds nothing counts as proof.
    */
   async letTimePass(refundId: string): Promise<void> {
-    await this.#untilNobodyWaits();
+    await this.#untilNoCallIsOpen();
     const { db } = this.service.deps;
     const passedMs = await timeUntilDueMs(db, refundId);
     const late = await this.#outstanding();
@@ -215,11 +213,11 @@ export class Stage {
     for (const { process } of this.#actors) if (process.isFrozen) process.sleptMs += passedMs;
   }
 
-  async #untilNobodyWaits(): Promise<void> {
+  async #untilNoCallIsOpen(): Promise<void> {
     while (this.#actors.some(({ process }) => process.calls.size > 0)) await sleep(2);
   }
 
-  /** The request that the processor has and has not applied yet. */
+  /** The request that the processor has not applied yet. */
   async #outstanding(): Promise<LateAnswer | null> {
     if (!this.#isLate || (await this.#isArmed())) return null;
     this.#late ??= { appliedByMs: performance.now() + lateHoldMs, outstandingMs: 0 };
@@ -227,7 +225,7 @@ export class Stage {
   }
 
   async #untilApplied({ appliedByMs }: LateAnswer): Promise<void> {
-    // The sandbox of this process set its own timer for as long, before the request was known to be there.
+    // The sandbox started its timer before this process saw the request.
     await sleep(Math.max(0, appliedByMs - performance.now()));
     await waitFor('the late answer to be applied', async () => {
       const entries = await this.ledger();

@@ -2,19 +2,18 @@ import type { RefundEvent } from '../../../shared/platform/database.ts';
 import { isTerminal } from '../../../shared/refunds/model/states.ts';
 import type { RefundRecord } from '../../support/refunds/refund-records.ts';
 
-/** A promise that was looked at: null when it is kept, else what is wrong. */
+/** The result of a check: null when the promise is kept, else the problem. */
 export type Finding = string | null;
 
-/** After these an attempt is known to have moved nothing, and another one may be made. */
+/** After these events an attempt is known to have moved no money, and another may follow. */
 const nothingMoved = ['attempt.unavailable', 'attempt.misconfigured', 'lookup.absent'];
-/** After these the processor is known to have the refund. */
+/** After these events the processor is known to have the refund. */
 const atProcessor = ['attempt.accepted', 'lookup.found'];
 
 /**
- * Whether a refund's timeline explains what became of it, beyond what holds for all books:
- * it starts with the creation; nothing but a review follows its end; every attempt is counted, and after each one it was
- * found out that nothing had moved before the next one was made; nothing completes unless the processor was known to
- * have it; and nothing is cancelled or failed while an attempt may stand.
+ * Checks that a timeline explains the state of its refund: it starts with the creation; only a review follows the end;
+ * every attempt is counted; before each further attempt the previous one is known to have moved no money; a completed
+ * refund is known to be at the processor; and no refund is cancelled or failed while an attempt may have succeeded.
  */
 export function timelineFindings(refund: RefundRecord, events: readonly RefundEvent[]): Finding[] {
   const types = events.map(({ type }) => type);
@@ -37,7 +36,7 @@ function afterEndFindings(events: readonly RefundEvent[]): Finding[] {
   });
 }
 
-/** Between one attempt and the next somebody found out that the first one had moved nothing. */
+/** Between two attempts the first must be known to have moved no money. */
 function attemptFindings(types: readonly string[]): Finding[] {
   const starts = types.flatMap((type, index) => (type === 'attempt.started' ? [index] : []));
   return starts.slice(1).map((start, index) => {
@@ -55,28 +54,27 @@ function endFinding({ status }: RefundRecord, events: readonly RefundEvent[]): F
   const sinceLastAttempt = types.slice(Math.max(0, types.lastIndexOf('attempt.started')));
   const has = (known: readonly string[]) => sinceLastAttempt.some((type) => known.includes(type));
   const end = events.find((event) => event.type === `refund.${status}`);
-  const told = `is ${status} after ${sinceLastAttempt.join(', ')}`;
+  const problem = `is ${status} after ${sinceLastAttempt.join(', ')}`;
   switch (status) {
     case 'completed':
-      return unless(has(atProcessor), told);
+      return unless(has(atProcessor), problem);
     case 'cancelled': {
       const wasSent = types.includes('attempt.started') && !has(nothingMoved);
       const { sent } = (end?.detail ?? {}) as { sent?: boolean };
-      return unless(wasSent ? has(atProcessor) && sent !== false : sent === false, told);
+      return unless(wasSent ? has(atProcessor) && sent !== false : sent === false, problem);
     }
     case 'failed':
-      // The rejection of an attempt is told by the end itself, unless the attempt is known to be lost.
+      // A rejection has no event of its own, so that the end counts, unless the outcome is unknown.
       return unless(
         (end !== undefined && !sinceLastAttempt.includes('attempt.unknown')) ||
           has([...nothingMoved, ...atProcessor]),
-        told,
+        problem,
       );
     default:
-      return `still ${told}`;
+      return `still ${problem}`;
   }
 }
 
-/** The finding of a promise that is kept when `isKept`. */
 export function unless(isKept: boolean, problem: string): Finding {
   return isKept ? null : problem;
 }

@@ -4,8 +4,8 @@ import { compileService, removeCompiled } from '../../support/processes/compiled
 import { findRedisServer } from '../../support/stores/redis.ts';
 import { measureRecovery, type Scenario } from './measure.ts';
 
-// npm run recovery [-- --queues postgres|redis]: how long refunds take when something breaks under them, with the
-// defaults of production and processes of their own. It takes about three minutes for each kind of queue.
+// npm run recovery [-- --queues postgres|redis]: how long refunds take when something breaks, with the settings of
+// production. Takes about three minutes for each kind of queue.
 
 type Queues = 'postgres' | 'redis';
 
@@ -26,7 +26,7 @@ runMain(async () => {
 
 function hasRedis(): boolean {
   if (findRedisServer() !== null) return true;
-  console.log('*** SKIPPED: there is no redis-server on PATH, so queues on Redis are not measured.');
+  console.log('*** SKIPPED: redis-server is not on PATH, so queues on Redis are not measured.');
   return false;
 }
 

@@ -1,37 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings } from '../../../shared/platform/config.ts';
+import { type Deployment, deploy } from '../../support/faults/deployment.ts';
 import {
   accept,
-  openProcesses,
-  type Processes,
   refundOfNewPayment,
   untilAtProcessor,
   untilCompleted,
-} from '../../support/processes/service-processes.ts';
-import { OwnPostgres, OwnRedis } from '../../support/stores/own-stores.ts';
+} from '../../support/faults/refunds.ts';
+import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** What happens to refunds that are on their way, as a line of the table. */
+/** What breaks, as a line of the table. */
 export type Scenario = string;
 
 const processors = ['stripe', 'braintree'] as const;
 
-/** Refunds that are on their way when a store goes: more than the places that workers have. */
+/** Open refunds when a store breaks: more than workers handle at once. */
 const backlog = 40;
 
 const patience = { timeoutMs: 180_000 };
 
 interface Bench {
-  processes: Processes;
+  processes: Deployment;
   postgres: OwnPostgres;
   redis: OwnRedis | null;
   report(scenario: Scenario, ms: number): void;
 }
 
 /**
- * Breaks things one after the other under refunds that are on their way.
+ * Breaks one thing after the other while refunds are open.
  * @param compiledFolder where the service is compiled.
- * @returns for every scenario the milliseconds from the moment that it broke until the last refund was completed.
+ * @returns for every scenario the milliseconds until the last refund was completed.
  */
 export async function measureRecovery(
   queues: 'postgres' | 'redis',
@@ -40,7 +39,7 @@ export async function measureRecovery(
   const measured = new Map<Scenario, number>();
   const redis = queues === 'redis' ? await OwnRedis.prepare() : null;
   await redis?.start();
-  const postgres = await OwnPostgres.start();
+  const postgres = await OwnPostgres.open();
   const backend = { name: queues, redisUrl: redis?.url ?? null };
   const { DATABASE_URL: _none, ENCRYPTION_KEY: _neither, ...production } = loadSettings({});
   const places = {
@@ -48,12 +47,14 @@ export async function measureRecovery(
     QUEUE_PREFIX: `recovery-${process.pid}`,
     LOG_LEVEL: 'silent' as const,
     LOOKUP_SETTLE_DELAY_MS: undefined,
-    // The API that accepts the refunds shares its event loop with the sandbox and with what measures.
+    // The API shares its event loop with the sandbox and this program.
     MAX_EVENT_LOOP_DELAY_MS: 0,
   };
-  const processes = await openProcesses(postgres.url, backend, compiledFolder, {
-    ...production,
-    ...places,
+  const processes = await deploy({
+    databaseUrl: postgres.url,
+    backend,
+    compiledFolder,
+    settings: { ...production, ...places },
   });
   const report = (scenario: Scenario, ms: number) => {
     measured.set(scenario, ms);
@@ -64,7 +65,7 @@ export async function measureRecovery(
   } finally {
     await processes.close();
     await postgres.remove();
-    await redis?.stop();
+    await redis?.kill();
   }
   return measured;
 }
@@ -77,19 +78,19 @@ async function measureAll(bench: Bench): Promise<void> {
   if (redis !== null) {
     report('Redis is emptied', await backlogUntilCompleted(processes, () => redis.flush()));
     const restart = async () => {
-      await redis.stop();
+      await redis.kill();
       await redis.start();
     };
     report('Redis is killed and started again, empty', await backlogUntilCompleted(processes, restart));
   }
   const restart = async () => {
     await postgres.stop();
-    await postgres.startAgain();
+    await postgres.start();
   };
   report('PostgreSQL is restarted', await backlogUntilCompleted(processes, restart));
 }
 
-/** Leaves a worker running for what comes next. */
+/** Leaves a worker running for the next scenarios. */
 async function workerKilled({ processes, report }: Bench): Promise<void> {
   const { service, startWorker } = processes;
   const doomed = await startWorker();
@@ -105,10 +106,10 @@ async function workerKilled({ processes, report }: Bench): Promise<void> {
       held.push({ scenario: `the worker is killed, the refund was ${what} at ${processor}`, id });
     }
   }
-  const killing = doomed.kill9();
+  const killing = doomed.kill();
   const since = performance.now();
   await Promise.all([killing, startWorker()]);
-  // A worker that died before its call was sent has left a fault behind, which is not for those who come after it.
+  // A worker that was killed before its call has left its fault armed.
   await service.sandbox.clearFaults();
   await Promise.all(
     held.map(async ({ scenario, id }) => {
@@ -137,19 +138,19 @@ async function apiKilled({ processes, report }: Bench): Promise<void> {
   const refund = await waitFor('the refund to be on record', () =>
     service.deps.db.refund.findFirst({ where: { transactionId } }),
   );
-  await api.process.kill9();
+  await api.process.kill();
   report('the API is killed while a client waits', await untilCompleted(service, [refund.id], patience));
   await cutOff;
 }
 
-/** Has a backlog accepted and, with the first of it on its way, breaks something. */
-async function backlogUntilCompleted({ service }: Processes, breakIt: () => Promise<void>): Promise<number> {
+/** Creates a backlog and breaks something once the first of it was sent. */
+async function backlogUntilCompleted({ service }: Deployment, breakIt: () => Promise<void>): Promise<number> {
   await service.sandbox.settings({ latencyMs: 300 });
   const accepting = Array.from({ length: backlog }, (_none, index) =>
     accept(service, processors[index % processors.length] ?? 'stripe'),
   );
   const ids = await Promise.all(accepting);
-  await waitFor('the first of them to be on their way', async () => {
+  await waitFor('the first refunds to be sent', async () => {
     const sent = { id: { in: ids }, attempts: { some: {} } };
     return (await service.deps.db.refund.count({ where: sent })) > 5;
   });
@@ -158,7 +159,7 @@ async function backlogUntilCompleted({ service }: Processes, breakIt: () => Prom
   await untilCompleted(service, ids, patience);
   const ms = Math.round(performance.now() - since);
   await service.sandbox.settings({ latencyMs: 0 });
-  // So that the next scenario meets the service at rest.
+  // The next scenario starts with an idle service.
   await sleep(1_000);
   return ms;
 }

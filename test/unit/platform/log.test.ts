@@ -112,7 +112,7 @@ describe('other numbers stay as they are', () => {
       'amountFrom: must be from 0 to 9007199254740991 in the smallest currency unit.',
     );
     expect(errorBody(tooLittleLeft(9_007_199_254_740_991n, 'usd')).error.message).toBe(
-      'amount: 9007199254740991 (90071992547409.91 USD) is left to refund; ask for that or less.',
+      'amount: must be at most 9007199254740991 (90071992547409.91 USD), which is left to refund.',
     );
   });
 

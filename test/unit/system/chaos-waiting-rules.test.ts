@@ -20,7 +20,7 @@ const started: Step = ['attempt.started', 0];
 const unknown: Step = ['attempt.unknown', callMs];
 const died = leaseMs + settleDelayMs;
 
-describe('the rules of waiting', () => {
+describe('waitingViolations', () => {
   test.each<[string, ...Step[]]>([
     [
       'a lookup that is proof from the end of an attempt on',

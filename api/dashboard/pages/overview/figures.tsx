@@ -1,22 +1,22 @@
 import type { Overview } from '../../../../shared/insights/overview.ts';
 import { inPercent, inTime, inWhole } from '../../layout/numbers.ts';
 
-/** The few numbers that tell how it goes. */
+/** The key figures. */
 export function Figures({ overview: { total, counts, outcomes, completion } }: { overview: Overview }) {
   const completed = outcomes.find(({ status }) => status === 'completed');
   return (
-    <section class="figures" aria-label="In numbers">
+    <section class="figures" aria-label="Key figures">
       <Figure name="Refunds" value={inWhole(total)} />
-      <Figure name="Under way" value={inWhole(counts.pending + counts.processing)} />
+      <Figure name="In progress" value={inWhole(counts.pending + counts.processing)} />
       <Figure
         name="Completed"
         value={outcomes.some(({ count }) => count > 0) ? inPercent(completed?.share ?? 0) : '-'}
-        detail="of those that have ended"
+        detail="of finished refunds"
       />
       <Figure
         name="Time to completion"
         value={completion === null ? '-' : inTime(completion.medianMs)}
-        detail={completion === null ? undefined : 'for half of them'}
+        detail={completion === null ? undefined : 'median'}
       />
     </section>
   );

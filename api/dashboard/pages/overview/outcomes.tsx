@@ -12,7 +12,7 @@ interface CardProps {
   overview: Overview;
 }
 
-/** How refunds have ended. */
+/** Final statuses and their shares. */
 export function OutcomesCard({ overview: { outcomes } }: CardProps) {
   return (
     <section class="card stack" aria-labelledby="outcomes">
@@ -32,18 +32,18 @@ export function OutcomesCard({ overview: { outcomes } }: CardProps) {
   );
 }
 
-/** How long it took until the money was back. */
+/** The time from creation to completion. */
 export function CompletionCard({ overview: { completion } }: CardProps) {
   return (
     <section class="card stack" aria-labelledby="completion">
       <h2 id="completion">Time to completion</h2>
       {completion === null ? (
-        <p class="muted">None has completed.</p>
+        <p class="muted">No completed refunds.</p>
       ) : (
         <>
           <StackedBars
-            title="Completed refunds by the time that they took"
-            unit="Took up to"
+            title="Completed refunds by time to completion"
+            unit="Up to"
             isNarrow
             bars={completion.spread.map((count, index) => ({
               label: spanInWords(index),
@@ -53,9 +53,8 @@ export function CompletionCard({ overview: { completion } }: CardProps) {
             format={inWhole}
           />
           <p class="muted small">
-            From the request to the end, waiting for approval included. Half within{' '}
-            {inTime(completion.medianMs)}, 90 % within {inTime(completion.p90Ms)}, 99 % within{' '}
-            {inTime(completion.p99Ms)}.
+            From creation to completion, including approval. Median {inTime(completion.medianMs)}, 90% within{' '}
+            {inTime(completion.p90Ms)}, 99% within {inTime(completion.p99Ms)}.
           </p>
         </>
       )}
@@ -68,13 +67,13 @@ function spanInWords(index: number): string {
   return bound === undefined ? 'more' : inTime(bound);
 }
 
-/** Through whom refunds came, and where they went. */
-export function WaysCard({ overview: { byProcessor, byInitiator } }: CardProps) {
+/** Refunds by source and by processor. */
+export function SourcesCard({ overview: { byProcessor, byInitiator } }: CardProps) {
   return (
-    <section class="card stack" aria-labelledby="ways">
-      <h2 id="ways">Ways</h2>
+    <section class="card stack" aria-labelledby="sources">
+      <h2 id="sources">Sources and processors</h2>
       <Counts
-        title="Asked through"
+        title="Source"
         rows={byInitiator.map(({ initiatedBy, counts }) => [
           initiatorWords[initiatedBy as InitiatedBy],
           counts,
@@ -106,13 +105,13 @@ function Counts({ title, rows }: { title: string; rows: [string, StatusCounts][]
   );
 }
 
-/** Why refunds failed. */
-export function TroubleCard({ context, overview: { failureCodes } }: CardProps & { context: Context }) {
+/** Failures by code. */
+export function FailuresCard({ context, overview: { failureCodes } }: CardProps & { context: Context }) {
   return (
     <section class="card stack" aria-labelledby="failures">
-      <h2 id="failures">Why refunds failed</h2>
+      <h2 id="failures">Failure codes</h2>
       {failureCodes.length === 0 ? (
-        <p class="muted">None has failed.</p>
+        <p class="muted">No failed refunds.</p>
       ) : (
         <ul class="stack-tight">
           {failureCodes.map(({ code, count }) => (
@@ -124,7 +123,7 @@ export function TroubleCard({ context, overview: { failureCodes } }: CardProps &
         </ul>
       )}
       <p>
-        <a href={`${context.base}/refunds?status=failed`}>All that failed</a>
+        <a href={`${context.base}/refunds?status=failed`}>View failed refunds</a>
       </p>
     </section>
   );

@@ -5,7 +5,14 @@ import type { Context } from '../../http/access.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import { fromMajor, inMajor, inMoney, inShort, inWhole } from '../../layout/numbers.ts';
 import { type Column, Table } from '../../layout/table.tsx';
-import { overviewPath } from './overview-path.ts';
+
+/** The address of the overview. @param options `currency` of the money per day; null for the most used one. */
+export function overviewPath(
+  { base }: Pick<Context, 'base'>,
+  { days, currency }: { days: number; currency: string | null },
+): string {
+  return `${base}?${new URLSearchParams({ days: String(days), ...(currency === null ? {} : { currency }) })}`;
+}
 
 interface OverTimeProps {
   context: Context;
@@ -18,21 +25,21 @@ export function PerDayCard({ overview: { perDay } }: Pick<OverTimeProps, 'overvi
     <section class="card stack" aria-labelledby="per-day">
       <h2 id="per-day">Refunds per day</h2>
       <StackedBars
-        title="Refunds per day by their status"
+        title="Refunds per day by status"
         unit="Day"
         bars={perDay.map(({ day, counts }) => ({ label: dayInWords(day), values: counts }))}
         series={refundStatuses.map(seriesOf)}
         format={inWhole}
       />
-      <p class="muted small">By the day on which they were created, in UTC.</p>
+      <p class="muted small">By creation date in UTC.</p>
     </section>
   );
 }
 
-/** Only what has moved, or is about to; the others have cost nothing. */
+/** Money that has moved or may still move. */
 const moneyStatuses = ['pending', 'processing', 'completed'] as const satisfies readonly RefundStatus[];
 
-/** Money by currency and, of one of them, over time; amounts of different currencies are never added. */
+/** Money by currency, and one currency over time. Amounts of different currencies are never added. */
 export function MoneyCard({ context, overview }: OverTimeProps) {
   const { money, currency, moneyPerDay } = overview;
   return (

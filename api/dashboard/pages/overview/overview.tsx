@@ -1,22 +1,21 @@
 import { z } from 'zod';
-import { type NeedsPerson, readNeedsPerson } from '../../../../shared/insights/needs-person.ts';
+import { type NeedsAttention, readNeedsAttention } from '../../../../shared/insights/needs-attention.ts';
 import { type Overview, readOverview } from '../../../../shared/insights/overview.ts';
-import { type OverviewDays, overviewDays } from '../../../../shared/insights/overview-window.ts';
+import { type OverviewDays, overviewDays } from '../../../../shared/insights/overview-queries.ts';
 import { isCurrency } from '../../../../shared/money/money.ts';
 import { countRefunds } from '../../../../shared/refunds/queries/search-refunds.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
-import { originOf } from '../../http/origin.ts';
+import { originOf } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
 import { FirstCommand } from '../../layout/first-command.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { Figures } from './figures.tsx';
-import { NeedsPersonCard } from './needs-person.tsx';
-import { CompletionCard, OutcomesCard, TroubleCard, WaysCard } from './outcomes.tsx';
-import { MoneyCard, PerDayCard } from './over-time.tsx';
-import { overviewPath } from './overview-path.ts';
+import { NeedsAttentionCard } from './needs-attention.tsx';
+import { CompletionCard, FailuresCard, OutcomesCard, SourcesCard } from './outcomes.tsx';
+import { MoneyCard, overviewPath, PerDayCard } from './over-time.tsx';
 
 const querySchema = z.object({
   days: z.coerce
@@ -26,14 +25,14 @@ const querySchema = z.object({
   currency: z.string().refine(isCurrency).optional().catch(undefined),
 });
 
-/** The first page of an organization: what needs a person, and how refunds have gone lately. */
-export function overviewPages(room: Api, deps: ApiDependencies): void {
-  room.get('', { config: { role: 'viewer' } }, async (request, reply) => {
+/** The overview of an organization: what needs attention, and figures of recent refunds. */
+export function overviewPages(scope: Api, deps: ApiDependencies): void {
+  scope.get('', { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
     const { days, currency = null } = querySchema.parse(request.query);
     const owner = { organizationId: context.organization.id, environment: context.environment };
-    const [needsPerson, everCreated, overview] = await Promise.all([
-      readNeedsPerson(deps.db, owner),
+    const [needsAttention, everCreated, overview] = await Promise.all([
+      readNeedsAttention(deps.db, owner),
       countRefunds(deps.db, owner, {}, 1),
       readOverview(deps.db, owner, { now: deps.clock.now(), days, currency }),
     ]);
@@ -41,7 +40,7 @@ export function overviewPages(room: Api, deps: ApiDependencies): void {
     const isNew = everCreated.count === 0;
     return sendPage(
       reply,
-      <OverviewPage {...{ context, days, currency, needsPerson, isNew, overview, origin }} />,
+      <OverviewPage {...{ context, days, currency, needsAttention, isNew, overview, origin }} />,
     );
   });
 }
@@ -49,27 +48,27 @@ export function overviewPages(room: Api, deps: ApiDependencies): void {
 interface OverviewPageProps {
   context: Context;
   days: OverviewDays;
-  /** The one that was chosen for the money per day. */
+  /** The selected currency of the chart of amounts per day. */
   currency: string | null;
-  needsPerson: NeedsPerson;
-  /** True before the first refund of all. */
+  needsAttention: NeedsAttention;
+  /** True until the first refund is created. */
   isNew: boolean;
   overview: Overview;
-  /** Where the API answers, for the example. */
+  /** The API's origin, for the example. */
   origin: string;
 }
 
 function OverviewPage(props: OverviewPageProps) {
-  const { context, days, currency, needsPerson, isNew, overview, origin } = props;
+  const { context, days, currency, needsAttention, isNew, overview, origin } = props;
   return (
     <Frame
       context={context}
       title="Overview"
-      room="overview"
+      section="overview"
       actions={<WindowSwitch {...{ context, days, currency }} />}
     >
       <div class="stack">
-        <NeedsPersonCard context={context} needsPerson={needsPerson} />
+        <NeedsAttentionCard context={context} needsAttention={needsAttention} />
         {isNew ? <FirstRefund context={context} origin={origin} /> : null}
         {!isNew && overview.total === 0 ? <QuietDays context={context} days={days} /> : null}
         {overview.total === 0 ? null : (
@@ -80,11 +79,11 @@ function OverviewPage(props: OverviewPageProps) {
             <div class="columns">
               <div class="stack">
                 <OutcomesCard overview={overview} />
-                <TroubleCard context={context} overview={overview} />
+                <FailuresCard context={context} overview={overview} />
               </div>
               <div class="stack">
                 <CompletionCard overview={overview} />
-                <WaysCard overview={overview} />
+                <SourcesCard overview={overview} />
               </div>
             </div>
           </>
@@ -96,7 +95,7 @@ function OverviewPage(props: OverviewPageProps) {
 
 function WindowSwitch({ context, days, currency }: Pick<OverviewPageProps, 'context' | 'days' | 'currency'>) {
   return (
-    <nav class="switch" aria-label="Window of time">
+    <nav class="switch" aria-label="Time range">
       {overviewDays.map((each) => (
         <a
           key={each}
@@ -110,27 +109,27 @@ function WindowSwitch({ context, days, currency }: Pick<OverviewPageProps, 'cont
   );
 }
 
-/** Stands in the place of the numbers when all refunds are older. */
+/** Shown instead of the figures when no refund is in the time range. */
 function QuietDays({ context, days }: { context: Context; days: OverviewDays }) {
   return (
     <section class="card">
-      <Empty title={`No ${context.environment} refund in the last ${days} days`}>
+      <Empty title={`No ${context.environment} refunds in the last ${days} days`}>
         <p>
-          Look at more days, or at <a href={`${context.base}/refunds`}>all refunds</a>.
+          Select a longer time range, or view <a href={`${context.base}/refunds`}>all refunds</a>.
         </p>
       </Empty>
     </section>
   );
 }
 
-/** What to do where there is nothing to see yet. */
+/** The first steps of a new organization. */
 function FirstRefund({ context, origin }: { context: Context; origin: string }) {
   return (
     <section class="card">
       <Empty title={`No ${context.environment} refunds yet`}>
         <p>
           Set up a <a href={`${context.base}/settings/accounts`}>processor account</a>, create an{' '}
-          <a href={`${context.base}/settings/api-keys`}>API key</a>, and ask for the first refund:
+          <a href={`${context.base}/settings/api-keys`}>API key</a>, and create the first refund:
         </p>
         <FirstCommand environment={context.environment} origin={origin} />
       </Empty>

@@ -1,174 +1,220 @@
 import { isCurrency, toDecimal } from '../../../../shared/money/money.ts';
 import { type Policy, policySchema } from '../../../../shared/policies/policy.ts';
-import { type EnteredAmount, readAmount } from '../../http/entered-amount.ts';
-import { entered } from '../../http/forms.ts';
-import { type EnteredMetadata, metadataInput, metadataOf, readMetadataRows } from './entered-metadata.ts';
+import {
+  checkPolicyFile,
+  digestPolicies,
+  messageOf,
+  type PolicyIssue,
+} from '../../../../shared/policies/policy-file.ts';
+import { readStrictJson } from '../../../http/body.ts';
 
-/** Fields that hold an amount in major units of the currency that `amountsIn` names; as in the file, but for that. */
-const sharedAmountFields = [
-  'match.amount.min',
-  'match.amount.max',
-  'approvalAbove.api',
-  'approvalAbove.dashboard',
-  'approvalAbove.mcp',
-  'velocity.perDay.amount',
-] as const;
+import { type EnteredAmount, entered, type FormProblems, readAmount } from '../../http/forms.ts';
 
-/** All fields with an amount; that of a payment's limit has a currency of its own. */
-export const amountFields = [...sharedAmountFields, 'maxAmount.amount'] as const;
-type AmountField = (typeof amountFields)[number];
-
-const textFields = [
-  ...amountFields,
-  'name',
-  'priority',
-  'amountsIn',
-  'match.currencies',
-  'windowDays',
-  'maxPercent',
-  'maxAmount.currency',
-  'velocity.perTransaction',
-  'velocity.perDay.count',
-  'finalSale',
-  'enforce.api',
-  'enforce.dashboard',
-] as const;
-export type TextField = (typeof textFields)[number];
+/**
+ * The kind of each field with one value. A field is named by its path in the JSON of a policy, except `amountsIn`, the
+ * currency of all amounts but `maxAmount`.
+ */
+export const fieldKinds = {
+  name: 'text',
+  priority: 'number',
+  amountsIn: 'currency',
+  'match.currencies': 'currencies',
+  'match.amount.min': 'amount',
+  'match.amount.max': 'amount',
+  'match.metadata': 'json',
+  finalSale: 'flag',
+  windowDays: 'number',
+  maxPercent: 'number',
+  'maxAmount.amount': 'amount',
+  'maxAmount.currency': 'currency',
+  'velocity.perTransaction': 'number',
+  'velocity.perDay.count': 'number',
+  'velocity.perDay.amount': 'amount',
+  'approvalAbove.api': 'amount',
+  'approvalAbove.dashboard': 'amount',
+  'approvalAbove.mcp': 'amount',
+  'enforce.api': 'flag',
+  'enforce.dashboard': 'flag',
+} as const;
+export type TextField = keyof typeof fieldKinds;
+const textFields = Object.keys(fieldKinds) as TextField[];
+const amountFields = textFields.filter((field) => fieldKinds[field] === 'amount');
 
 const listFields = ['match.processors', 'match.reasons'] as const;
 export type ListField = (typeof listFields)[number];
 
-/** All places of a policy at which a problem can be told. */
-export const policyFields: readonly string[] = [...textFields, ...listFields, 'match.metadata'];
-
-/** A policy as somebody entered it: texts by the names that they have in the file of policies. */
+/** A policy as entered in the form, valid or not. */
 export interface EnteredPolicy {
   texts: Readonly<Record<TextField, string>>;
   lists: Readonly<Record<ListField, readonly string[]>>;
-  metadata: readonly EnteredMetadata[];
 }
 
-/** What was entered between the names that begin with `prefix`, whatever it is. */
-export function readEnteredPolicy(body: Record<string, unknown>, prefix: string): EnteredPolicy {
-  const text = (field: TextField) => [field, entered(body, `${prefix}${field}`).trim()];
-  const list = (field: ListField) => [field, textsOf(body[`${prefix}${field}`])];
+/** Reads the fields of a submitted form. */
+export function readEnteredPolicy(body: unknown): EnteredPolicy {
+  const fields = (body ?? {}) as Record<string, unknown>;
+  const textsOf = (value: unknown) => [value ?? []].flat().filter((each) => typeof each === 'string');
   return {
-    texts: Object.fromEntries(textFields.map(text)) as Record<TextField, string>,
-    lists: Object.fromEntries(listFields.map(list)) as Record<ListField, string[]>,
-    metadata: readMetadataRows(body, `${prefix}match.metadata.`),
-  };
-}
-
-function textsOf(value: unknown): string[] {
-  return [value ?? []].flat().filter((each): each is string => typeof each === 'string');
-}
-
-/** The fields under which a form sends it on, each with its text; the inverse of `readEnteredPolicy`. */
-export function fieldsOf({ texts, lists, metadata }: EnteredPolicy, prefix: string): [string, string][] {
-  return [
-    ...textFields.map((field): [string, string] => [`${prefix}${field}`, texts[field]]),
-    ...listFields.flatMap((field) =>
-      lists[field].map((value): [string, string] => [`${prefix}${field}`, value]),
-    ),
-    ...metadata.flatMap((row, index) =>
-      Object.entries(row).map(([part, value]): [string, string] => [
-        `${prefix}match.metadata.${index}.${part}`,
-        value,
-      ]),
-    ),
-  ];
-}
-
-/** A policy as it stands in the form. Its amounts are shown in the first currency that it names, or in US dollars. */
-export function enteredPolicyOf(policy: Policy): EnteredPolicy {
-  const { match, maxAmount, approvalAbove, velocity, enforce } = policy;
-  const amountsIn = match.currencies?.[0] ?? maxAmount?.currency ?? 'usd';
-  const money = (amount: bigint | null | undefined, currency = amountsIn) =>
-    amount === null || amount === undefined ? '' : toDecimal(amount, currency);
-  const number = (value: number | null | undefined) => (value ?? '').toString();
-  return {
-    texts: {
-      name: policy.name,
-      priority: number(policy.priority),
-      amountsIn: amountsIn.toUpperCase(),
-      'match.currencies': (match.currencies ?? []).join(', ').toUpperCase(),
-      'match.amount.min': money(match.amount?.min),
-      'match.amount.max': money(match.amount?.max),
-      windowDays: number(policy.windowDays),
-      maxPercent: number(policy.maxPercent),
-      'maxAmount.amount': maxAmount === null ? '' : money(maxAmount.amount, maxAmount.currency),
-      'maxAmount.currency': (maxAmount?.currency ?? amountsIn).toUpperCase(),
-      'approvalAbove.api': money(approvalAbove.api),
-      'approvalAbove.dashboard': money(approvalAbove.dashboard),
-      'approvalAbove.mcp': money(approvalAbove.mcp),
-      'velocity.perTransaction': number(velocity.perTransaction),
-      'velocity.perDay.count': number(velocity.perDay?.count),
-      'velocity.perDay.amount': money(velocity.perDay?.amount),
-      finalSale: policy.finalSale ? 'yes' : '',
-      'enforce.api': enforce.api ? 'yes' : '',
-      'enforce.dashboard': enforce.dashboard ? 'yes' : '',
+    texts: textsFrom((field) => entered(body, field).trim()),
+    lists: {
+      'match.processors': textsOf(fields['match.processors']),
+      'match.reasons': textsOf(fields['match.reasons']),
     },
-    lists: { 'match.processors': match.processors ?? [], 'match.reasons': match.reasons ?? [] },
-    metadata: metadataOf(match.metadata ?? {}),
   };
 }
 
-const unnamed = enteredPolicyOf(policySchema.parse({ name: 'New', priority: 0 }));
+function textsFrom(textOf: (field: TextField) => string): EnteredPolicy['texts'] {
+  return Object.fromEntries(textFields.map((field) => [field, textOf(field)])) as Record<TextField, string>;
+}
 
-/** One in which nothing stands yet but what holds when nothing is said. */
-export const emptyPolicy: EnteredPolicy = { ...unnamed, texts: { ...unnamed.texts, name: '' } };
+/** A stored policy in the form. Amounts are shown in the first currency that the policy names, or in US dollars. */
+export function enteredPolicyOf(policy: Policy): EnteredPolicy {
+  const { match, maxAmount } = policy;
+  const amountsIn = match.currencies?.[0] ?? maxAmount?.currency ?? 'usd';
+  const maxAmountIn = maxAmount?.currency ?? amountsIn;
+  const json = { ...policySchema.encode(policy), amountsIn };
+  const textOf = (field: TextField): string => {
+    const value = field.split('.').reduce<unknown>((part, key) => (Object(part) as never)[key], json);
+    if (field === 'maxAmount.currency') return maxAmountIn.toUpperCase();
+    if (value === undefined || value === null || value === false) return '';
+    switch (fieldKinds[field]) {
+      case 'amount':
+        return toDecimal(BigInt(value as number), field === 'maxAmount.amount' ? maxAmountIn : amountsIn);
+      case 'currencies':
+        return (value as string[]).join(', ').toUpperCase();
+      case 'currency':
+        return String(value).toUpperCase();
+      case 'flag':
+        return 'yes';
+      case 'json':
+        return JSON.stringify(value, null, 2);
+      default:
+        return String(value);
+    }
+  };
+  return {
+    texts: textsFrom(textOf),
+    lists: { 'match.processors': match.processors ?? [], 'match.reasons': match.reasons ?? [] },
+  };
+}
+
+/** An empty form. */
+export function newEnteredPolicy(priority: number): EnteredPolicy {
+  const { texts, ...rest } = enteredPolicyOf(policySchema.parse({ name: 'New', priority }));
+  return { ...rest, texts: { ...texts, name: '' } };
+}
 
 /**
- * The policy that is meant, as it stands in the file of policies, to be checked like any other. What cannot be read, such as
- * a number of days with a letter in it, stays the text that it is, so that it is refused there.
+ * The policies with the edited one added at the end.
+ * @param replaces the name of the policy that the form edits; the empty text for a new one.
  */
-export function policyInputOf(policy: EnteredPolicy): Record<string, unknown> {
-  const { texts, lists, metadata } = policy;
-  const amount = (field: AmountField) => amountInput(policy, field);
-  const number = (field: TextField) => numberInput(texts[field]);
-  const list = (field: ListField) => (lists[field].length === 0 ? undefined : lists[field]);
-  return {
-    name: texts.name,
-    priority: number('priority'),
-    match: given({
-      processors: list('match.processors'),
-      currencies: texts['match.currencies'] === '' ? undefined : currenciesIn(texts['match.currencies']),
-      reasons: list('match.reasons'),
-      amount: given({ min: amount('match.amount.min'), max: amount('match.amount.max') }),
-      metadata: metadataInput(metadata),
-    }),
-    windowDays: number('windowDays'),
-    maxPercent: number('maxPercent'),
-    maxAmount:
-      texts['maxAmount.amount'] === ''
-        ? undefined
-        : {
-            amount: amount('maxAmount.amount'),
-            currency: texts['maxAmount.currency'].toLowerCase(),
-          },
-    finalSale: texts.finalSale !== '',
-    approvalAbove: given({
-      api: amount('approvalAbove.api'),
-      dashboard: amount('approvalAbove.dashboard'),
-      mcp: amount('approvalAbove.mcp'),
-    }),
-    velocity: given({
-      perTransaction: number('velocity.perTransaction'),
-      perDay: given({
-        count: number('velocity.perDay.count'),
-        amount: amount('velocity.perDay.amount'),
-      }),
-    }),
-    enforce: { api: texts['enforce.api'] !== '', dashboard: texts['enforce.dashboard'] !== '' },
-  };
+export function fileWith(stored: readonly Policy[], policy: EnteredPolicy, replaces: string): PolicyFile {
+  const input = policyInputOf(policy);
+  const parsed = policySchema.safeParse(input);
+  const digest = parsed.success ? digestPolicies([parsed.data]) : null;
+  // A stored policy equal to the edited one was saved by an earlier submission of the same form.
+  const others = stored.filter((each) => each.name !== replaces && digestPolicies([each]) !== digest);
+  return { policies: [...others.map((each) => policySchema.encode(each)), input] };
 }
 
-/** True when it matches every refund, so that those behind it are never asked. */
-export function isForEveryRefund(policy: EnteredPolicy): boolean {
-  return policyInputOf(policy).match === undefined;
+interface PolicyFile {
+  policies: object[];
 }
 
-/** The currencies that a policy is for, as they were entered. */
+/** The edited policies, or the problems of the form. */
+export type EnteredPolicyReading =
+  | { kind: 'valid'; policies: Policy[] }
+  | { kind: 'invalid'; problems: FormProblems };
+
+/** Validates a form together with the other policies. */
+export function checkEnteredPolicy(
+  stored: readonly Policy[],
+  policy: EnteredPolicy,
+  replaces: string,
+): EnteredPolicyReading {
+  const problems = problemsOfForm(policy);
+  const file = fileWith(stored, policy, replaces);
+  const reading = checkPolicyFile(file);
+  if (reading.kind === 'valid' && Object.keys(problems).length === 0) return reading;
+  for (const issue of reading.kind === 'valid' ? [] : reading.issues) {
+    const isOwn = issue.path[1] === file.policies.length - 1;
+    const field = isOwn ? fieldAt(issue.path.slice(2)) : 'form';
+    problems[field] ??= messageFor(issue, field);
+  }
+  return { kind: 'invalid', problems };
+}
+
+/** The field of a path in the JSON of a policy, or the first field of an object. */
+function fieldAt(path: readonly PropertyKey[]): string {
+  const place = `${path.join('.')}.`;
+  const fields = [...textFields, ...listFields];
+  return (
+    fields.find((field) => place.startsWith(`${field}.`)) ??
+    fields.find((field) => field.startsWith(place)) ??
+    'form'
+  );
+}
+
+function messageFor(issue: PolicyIssue, field: string): string {
+  // The message for JSON speaks of minor units, the form shows decimals.
+  if (issue.code === 'too_small' && amountFields.some((each) => each === field)) {
+    return 'Must be greater than 0.';
+  }
+  return sentence(messageOf(issue));
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+/**
+ * The JSON of an entered policy, without empty fields. A text that cannot be parsed is kept as a string, which validation
+ * rejects.
+ */
+function policyInputOf({ texts, lists }: EnteredPolicy): Record<string, unknown> {
+  const input: Record<string, unknown> = { name: texts.name };
+  for (const field of textFields) {
+    const isUnused = field === 'amountsIn' || (field === 'maxAmount.currency' && !texts['maxAmount.amount']);
+    if (texts[field] !== '' && !isUnused) setAt(input, field, inputOf(texts, field));
+  }
+  for (const field of listFields) {
+    if (lists[field].length > 0) setAt(input, field, lists[field]);
+  }
+  return input;
+}
+
+function setAt(input: Record<string, unknown>, path: string, value: unknown): void {
+  const keys = path.split('.');
+  const last = keys.pop() ?? '';
+  let part = input;
+  for (const key of keys) {
+    part[key] ??= {};
+    part = part[key] as Record<string, unknown>;
+  }
+  part[last] = value;
+}
+
+function inputOf(texts: EnteredPolicy['texts'], field: TextField): unknown {
+  const text = texts[field];
+  switch (fieldKinds[field]) {
+    case 'amount': {
+      const read = amountIn(texts, field);
+      return read.kind === 'amount' ? Number(read.amount) : text;
+    }
+    case 'currencies':
+      return currenciesIn(text);
+    case 'flag':
+      return true;
+    case 'json': {
+      const read = readStrictJson(text);
+      return read.kind === 'valid' ? read.value : text;
+    }
+    case 'number':
+      return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+    default:
+      return text;
+  }
+}
+
 function currenciesIn(text: string): string[] {
   return text
     .toLowerCase()
@@ -176,45 +222,27 @@ function currenciesIn(text: string): string[] {
     .filter((code) => code !== '');
 }
 
-/** What was left empty is left out, so that the defaults of a policy hold. */
-function given(part: Record<string, unknown>): Record<string, unknown> | undefined {
-  const entries = Object.entries(part).filter(([, value]) => value !== undefined);
-  return entries.length === 0 ? undefined : Object.fromEntries(entries);
-}
-
-function numberInput(text: string): number | string | undefined {
-  if (text === '') return undefined;
-  return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
-}
-
-/** An amount of the form, read in its currency. One whose currency is none is refused for that, and read as dollars. */
-function amountIn({ texts }: EnteredPolicy, field: AmountField): EnteredAmount {
+/** Reads an amount in its currency, or in US dollars if the currency is invalid, which is reported separately. */
+function amountIn(texts: EnteredPolicy['texts'], field: TextField): EnteredAmount {
   const code = texts[field === 'maxAmount.amount' ? 'maxAmount.currency' : 'amountsIn'].toLowerCase();
   return readAmount(texts[field], isCurrency(code) ? code : 'usd');
 }
 
-/** Minor units as a number; what cannot be read stays the text that it is. */
-function amountInput(policy: EnteredPolicy, field: AmountField): number | string | undefined {
-  const text = policy.texts[field];
-  if (text === '') return undefined;
-  const read = amountIn(policy, field);
-  return read.kind === 'amount' ? Number(read.amount) : text;
-}
-
-/** What is wrong with amounts as they were entered, by field. */
-export function amountProblems(policy: EnteredPolicy): [field: AmountField, problem: string][] {
-  return amountFields.flatMap((field): [AmountField, string][] => {
-    const read = policy.texts[field] === '' ? null : amountIn(policy, field);
-    return read?.kind === 'problem' ? [[field, read.problem]] : [];
-  });
-}
-
-/** What the form asks for besides the rules of the file: the currency in which its amounts are written. */
-export function currencyProblem({ texts }: EnteredPolicy): string | null {
-  const code = texts.amountsIn.toLowerCase();
-  if (sharedAmountFields.every((field) => texts[field] === '')) return null;
-  if (!isCurrency(code)) return 'Has to be a currency, such as USD.';
+/** The problems that validation of the policy's JSON does not find. */
+function problemsOfForm({ texts }: EnteredPolicy): Record<string, string> {
+  const problems: Record<string, string> = {};
+  for (const field of amountFields) {
+    const read = texts[field] === '' ? null : amountIn(texts, field);
+    if (read?.kind === 'problem') problems[field] = read.problem;
+  }
+  const currency = texts.amountsIn.toLowerCase();
   const currencies = currenciesIn(texts['match.currencies']);
-  if (currencies.length === 0 || currencies.includes(code)) return null;
-  return 'Has to be one of the currencies that the policy is for.';
+  const needsCurrency = amountFields.some((field) => field !== 'maxAmount.amount' && texts[field] !== '');
+  if (needsCurrency && !isCurrency(currency)) problems.amountsIn = 'Must be a currency, such as USD.';
+  else if (needsCurrency && currencies.length > 0 && !currencies.includes(currency)) {
+    problems.amountsIn = 'Must be one of the payment currencies below.';
+  }
+  const metadata = texts['match.metadata'] === '' ? null : readStrictJson(texts['match.metadata']);
+  if (metadata?.kind === 'invalid') problems['match.metadata'] = sentence(metadata.problem);
+  return problems;
 }

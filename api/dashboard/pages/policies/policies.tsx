@@ -1,153 +1,163 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ComponentChildren } from 'preact';
 import { z } from 'zod';
 import { mayAct } from '../../../../shared/people/roles.ts';
-import { digestPolicies } from '../../../../shared/policies/digest.ts';
-import { inOrder } from '../../../../shared/policies/policy.ts';
-import { previewPolicies } from '../../../../shared/policies/preview.ts';
-import { maxPolicies, tooManyPolicies } from '../../../../shared/policies/read-policy-file.ts';
-import { listPolicies, savePolicies } from '../../../../shared/policies/stored-policies.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
+import { type Policy, policySchema } from '../../../../shared/policies/policy.ts';
+import { digestPolicies } from '../../../../shared/policies/policy-file.ts';
+import { type Preview, previewPolicies } from '../../../../shared/policies/preview.ts';
+import { changePolicies, listPolicies } from '../../../../shared/policies/stored-policies.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
-import { sendPage, sendPart } from '../../http/render.ts';
+import { sendPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
-import { ConfirmPage } from './confirm-page.tsx';
-import { asJson, checkDraft, type Draft, draftOf, readDraft, readMadeFrom } from './draft.ts';
-import { readStep, takeStep } from './draft-steps.ts';
-import { Editor, type EditorProps } from './editor.tsx';
-import { focusAfter } from './editor-focus.ts';
-import { LatePage } from './late-page.tsx';
+import {
+  checkEnteredPolicy,
+  enteredPolicyOf,
+  fileWith,
+  newEnteredPolicy,
+  readEnteredPolicy,
+} from './entered-policy.ts';
 import { PolicyCards } from './policy-cards.tsx';
+import { PolicyForm, type PolicyFormProps } from './policy-form.tsx';
+import { PreviewCard } from './preview-card.tsx';
 
-const querySchema = z.object({ done: z.string().optional().catch(undefined) });
+const querySchema = z.object({
+  name: z.string().optional().catch(undefined),
+  done: z.string().optional().catch(undefined),
+});
 const admin = { config: { role: 'admin' as const } };
+const conflict = 'Someone else changed the policies. Reload and try again.';
 
-/** What refunds are allowed: the policies in their order, and for admins a form to change them, in two steps. */
-export function policyPages(room: Api, deps: ApiDependencies): void {
-  room.get('/policies', { config: { role: 'viewer' } }, async (request, reply) => {
-    const { done } = querySchema.parse(request.query);
+/** The policies of an organization as cards, and a form that adds or edits one of them. */
+export function policyPages(scope: Api, deps: ApiDependencies): void {
+  const stored = (context: Context) => listPolicies(deps.db, context.organization.id);
+
+  scope.get('/policies', { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
-    const current = await listPolicies(deps.db, context.organization.id);
-    const editor = { context, current, madeFrom: digestPolicies(current), draft: draftOf(current) };
+    const { done } = querySchema.parse(request.query);
+    const notice = done === 'saved' ? <Notice tone="good">Policies saved.</Notice> : null;
     return sendPage(
       reply,
-      <Frame context={context} title="Policies" room="policies">
-        <div class="stack">
-          {done === 'saved' ? (
-            <Notice tone="good">The policies hold from now on, for test and live alike.</Notice>
-          ) : null}
-          <Policies {...editor} />
-        </div>
-      </Frame>,
+      <PoliciesPage context={context} policies={await stored(context)} notice={notice} />,
     );
   });
 
-  room.post('/policies/edit', admin, async (request, reply) => {
-    const form = await readForm(deps, request);
-    return sendEditor(request, reply, afterStep(form, entered(request.body, 'step')));
+  scope.get('/policies/new', admin, async (request, reply) => {
+    const context = contextOf(request);
+    const policies = await stored(context);
+    // Checked before all others by default: a policy after one for every refund is never applied.
+    const priority = Math.max(0, (policies[0]?.priority ?? 20) - 10);
+    const policy = newEnteredPolicy(priority);
+    return sendForm(reply, { context, basedOn: digestPolicies(policies), replaces: '', policy });
   });
 
-  room.post('/policies/preview', admin, async (request, reply) => {
-    const form = await readForm(deps, request);
-    const { context, current, madeFrom, draft } = form;
-    const reading = checkDraft(draft);
-    if (reading.kind === 'invalid')
-      return sendEditor(request, reply, { ...form, problems: reading.problems });
-    if (digestPolicies(current) !== madeFrom) return sendLate(reply, form);
-    const tried = inOrder(reading.policies);
-    const preview = await previewPolicies(deps.db, context.owner, { current, tried });
-    return sendPage(reply, <ConfirmPage {...form} tried={tried} preview={preview} />);
+  scope.get('/policies/edit', admin, async (request, reply) => {
+    const context = contextOf(request);
+    const { name } = querySchema.parse(request.query);
+    const policies = await stored(context);
+    const policy = policies.find((each) => each.name === name);
+    if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
+    const basedOn = digestPolicies(policies);
+    return sendForm(reply, { context, basedOn, replaces: policy.name, policy: enteredPolicyOf(policy) });
   });
 
-  room.post('/policies', admin, async (request, reply) => {
-    const form = await readForm(deps, request);
-    const { context, madeFrom, draft } = form;
-    const reading = checkDraft(draft);
-    if (reading.kind === 'invalid')
-      return sendEditor(request, reply, { ...form, problems: reading.problems });
-    const organizationId = context.organization.id;
-    const { file } = reading;
-    const { kind } = await savePolicies(deps, { organizationId, file, actor: context.actor, madeFrom });
-    switch (kind) {
-      case 'saved':
-        return reply.redirect(`${context.base}/policies?done=saved`, 303);
-      case 'changed':
-        return sendLate(reply, { ...form, current: await listPolicies(deps.db, organizationId) });
-    }
+  scope.post('/policies', admin, async (request, reply) => {
+    const form = readForm(request);
+    const { context, basedOn, policy, replaces } = form;
+    const reading = checkEnteredPolicy(await stored(context), policy, replaces);
+    if (reading.kind === 'invalid') return sendForm(reply.code(400), { ...form, problems: reading.problems });
+    const outcome = await changePolicies(deps, {
+      organizationId: context.organization.id,
+      actor: context.actor,
+      basedOn,
+      change: (policies) => fileWith(policies, policy, replaces),
+    });
+    return outcome === 'saved' ? toPolicies(reply, context) : sendConflict(reply, form);
+  });
+
+  scope.post('/policies/preview', admin, async (request, reply) => {
+    const form = readForm(request);
+    const { context, basedOn, policy, replaces } = form;
+    const current = await stored(context);
+    const reading = checkEnteredPolicy(current, policy, replaces);
+    if (reading.kind === 'invalid') return sendForm(reply.code(400), { ...form, problems: reading.problems });
+    if (digestPolicies(current) !== basedOn) return sendConflict(reply, form);
+    const edited = reading.policies;
+    return sendForm(reply, form, await previewPolicies(deps.db, context.owner, { current, edited }));
+  });
+
+  scope.post('/policies/delete', admin, async (request, reply) => {
+    const context = contextOf(request);
+    const deleted = entered(request.body, 'name');
+    const outcome = await changePolicies(deps, {
+      organizationId: context.organization.id,
+      actor: context.actor,
+      basedOn: entered(request.body, 'basedOn'),
+      change: (policies) => {
+        const kept = policies.filter(({ name }) => name !== deleted);
+        // Renamed or deleted since the page was opened.
+        if (kept.length === policies.length) return null;
+        return { policies: kept.map((each) => policySchema.encode(each)) };
+      },
+    });
+    if (outcome === 'saved') return toPolicies(reply, context);
+    const notice = <Notice tone="bad">{conflict}</Notice>;
+    const policies = await stored(context);
+    return sendPage(reply.code(409), <PoliciesPage {...{ context, policies, notice }} />);
   });
 }
 
-/** The form for who may change the policies, as far as one can hold them; the others read them. */
-function Policies(editor: EditorProps) {
-  const { context, current } = editor;
-  const isAdmin = mayAct(context.role, 'admin');
-  if (isAdmin && current.length <= maxPolicies) return <Editor {...editor} />;
+interface PoliciesPageProps {
+  context: Context;
+  policies: readonly Policy[];
+  notice: ComponentChildren;
+}
+
+function PoliciesPage({ context, policies, notice }: PoliciesPageProps) {
+  const isEditable = mayAct(context.role, 'admin');
+  const add = (
+    <a class="button" data-kind="primary" href={`${context.base}/policies/new`}>
+      Add policy
+    </a>
+  );
   return (
-    <>
-      {isAdmin ? (
-        <Notice tone="warn">
-          These are {current.length} policies, more than the {maxPolicies} that can be set. Change them on the
-          command line, with <code>policy show</code> and <code>policy set</code>.
-        </Notice>
-      ) : null}
-      <PolicyCards policies={current} />
-    </>
+    <Frame context={context} title="Policies" section="policies" actions={isEditable ? add : undefined}>
+      <div class="stack">
+        {notice}
+        <p class="muted">Policies apply to test and live. The first policy that matches a refund decides.</p>
+        <PolicyCards {...{ context, policies, isEditable }} basedOn={digestPolicies(policies)} />
+      </div>
+    </Frame>
   );
 }
 
-interface SentForm {
-  context: Context;
-  /** The policies that hold. */
-  current: Awaited<ReturnType<typeof listPolicies>>;
-  madeFrom: string;
-  draft: Draft;
+function readForm(request: FastifyRequest): PolicyFormProps {
+  const { body } = request;
+  const [basedOn, replaces] = [entered(body, 'basedOn'), entered(body, 'replaces')];
+  return { context: contextOf(request), basedOn, replaces, policy: readEnteredPolicy(body) };
 }
 
-async function readForm(deps: ApiDependencies, request: FastifyRequest): Promise<SentForm> {
-  const context = contextOf(request);
-  const current = await listPolicies(deps.db, context.organization.id);
-  return { context, current, madeFrom: readMadeFrom(request.body), draft: readDraft(request.body) };
-}
-
-/** The editor after the step that a button names; without one, it goes on with what was sent. */
-function afterStep(form: SentForm, text: string): EditorProps {
-  const { draft } = form;
-  if (text === 'json') {
-    const writing = asJson(draft);
-    if (writing.kind === 'invalid') return { ...form, problems: writing.problems };
-    return { ...form, draft: writing.draft };
-  }
-  if (draft.kind === 'json') {
-    if (text !== 'form') return form;
-    const reading = checkDraft(draft);
-    if (reading.kind === 'invalid') return { ...form, problems: reading.problems };
-    return { ...form, draft: draftOf(inOrder(reading.policies)) };
-  }
-  const step = readStep(text);
-  if (step === null) return form;
-  if (step.name === 'add' && draft.policies.length >= maxPolicies) {
-    return { ...form, problems: { form: `An organization ${tooManyPolicies}.` } };
-  }
-  const { policies, at } = takeStep(draft.policies, step);
-  return { ...form, draft: { kind: 'form', policies }, focus: focusAfter(step.name, at, policies.length) };
-}
-
-/** The editor, on a page or in the place of the one that is there. */
-function sendEditor(request: FastifyRequest, reply: FastifyReply, editor: EditorProps): FastifyReply {
-  if (editor.problems !== undefined) reply.code(400);
-  if (request.headers['hx-request'] === 'true') return sendPart(reply, <Editor {...editor} />);
+function sendForm(reply: FastifyReply, form: PolicyFormProps, preview?: Preview): FastifyReply {
+  const { context, replaces } = form;
   return sendPage(
     reply,
-    <Frame context={editor.context} title="Policies" room="policies">
-      <Editor {...editor} />
+    <Frame context={context} title={replaces === '' ? 'Add policy' : 'Edit policy'} section="policies">
+      <div class="stack">
+        <PolicyForm {...form} />
+        {preview === undefined ? null : <PreviewCard context={context} preview={preview} />}
+      </div>
     </Frame>,
   );
 }
 
-/** Somebody else was quicker: what holds now beside what was entered, which is made from it from here on. */
-function sendLate(reply: FastifyReply, form: SentForm): FastifyReply {
-  const { current } = form;
-  return sendPage(reply.code(409), <LatePage {...form} madeFrom={digestPolicies(current)} />);
+function sendConflict(reply: FastifyReply, form: PolicyFormProps): FastifyReply {
+  return sendForm(reply.code(409), { ...form, problems: { form: conflict }, isStale: true });
+}
+
+function toPolicies(reply: FastifyReply, { base }: Context): FastifyReply {
+  return reply.redirect(`${base}/policies?done=saved`, 303);
 }

@@ -1,32 +1,156 @@
+import { countOf } from '../../../../shared/policies/explain.ts';
 import type { Policy } from '../../../../shared/policies/policy.ts';
-import { policyInWords } from './policy-words.ts';
+import type { InitiatedBy } from '../../../../shared/refunds/model/reasons.ts';
+import type { Context } from '../../http/access.ts';
+import { Badge } from '../../layout/badge.tsx';
+import { Confirm } from '../../layout/dialog.tsx';
+import { inMoney } from '../../layout/numbers.ts';
+import { processorWord, reasonWords } from '../../layout/words.ts';
+import { pathOf } from './policy-form.tsx';
 
-/** The policies in the order in which they are asked, in words. */
-export function PolicyCards({ policies }: { policies: readonly Policy[] }) {
+export interface PolicyCardsProps {
+  context: Context;
+  /** In the order in which they are checked. */
+  policies: readonly Policy[];
+  /** The digest of the policies. */
+  basedOn: string;
+  isEditable: boolean;
+}
+
+/** One card per policy, with what it says and the actions of an admin. */
+export function PolicyCards(props: PolicyCardsProps) {
+  const { policies, isEditable } = props;
+  const catchAll = policies.findIndex(({ match }) => Object.keys(match).length === 0);
   return (
     <ol class="stack">
       {policies.map((policy, index) => (
         <li key={policy.name} class="card stack-tight">
-          <h2>
-            <span class="muted">{index + 1}.</span> {policy.name}
-          </h2>
-          <PolicyLines policy={policy} />
+          <div class="spread">
+            <div class="row">
+              <h2>{policy.name}</h2>
+              {catchAll !== -1 && index > catchAll ? <Badge tone="warn">Never applied</Badge> : null}
+            </div>
+            {isEditable ? <Actions {...props} policy={policy} id={`delete-${index}`} /> : null}
+          </div>
+          {catchAll !== -1 && index > catchAll ? (
+            <p class="small muted">
+              “{policies[catchAll]?.name}” applies to every refund and is checked first.
+            </p>
+          ) : null}
+          <dl class="facts">
+            {linesOf(policy).map(([name, words]) => (
+              <>
+                <dt>{name}</dt>
+                <dd>{words}</dd>
+              </>
+            ))}
+          </dl>
         </li>
       ))}
     </ol>
   );
 }
 
-/** What one policy says. */
-export function PolicyLines({ policy }: { policy: Policy }) {
+type ActionsProps = PolicyCardsProps & { policy: Policy; id: string };
+
+function Actions({ context, policies, basedOn, policy: { name }, id }: ActionsProps) {
   return (
-    <dl class="facts">
-      {policyInWords(policy).map(([name, words]) => (
-        <>
-          <dt>{name}</dt>
-          <dd>{words}</dd>
-        </>
-      ))}
-    </dl>
+    <div class="row">
+      <a class="button" href={pathOf(context, name)}>
+        Edit<span class="visually-hidden"> {name}</span>
+      </a>
+      {/* The last policy cannot be deleted. */}
+      {policies.length === 1 ? null : (
+        <Confirm
+          id={id}
+          action="Delete"
+          title={`Delete “${name}”?`}
+          kind="danger"
+          to={`${context.base}/policies/delete`}
+          csrfToken={context.csrfToken}
+        >
+          <input type="hidden" name="basedOn" value={basedOn} />
+          <input type="hidden" name="name" value={name} />
+          <p>The other policies decide new refunds in test and live. Existing refunds don't change.</p>
+        </Confirm>
+      )}
+    </div>
   );
+}
+
+type Line = [name: string, words: string];
+
+/** What a policy says, line by line. */
+function linesOf(policy: Policy): Line[] {
+  const { priority, finalSale, windowDays } = policy;
+  const head: Line[] = [
+    ['Priority', priority.toString()],
+    ['Applies to', matchInWords(policy)],
+  ];
+  if (finalSale) return [...head, ['Refunds', 'none (final sale)'], enforcementOf(policy)];
+  const limits = limitsOf(policy);
+  const approvals = approvalsOf(policy);
+  return [
+    ...head,
+    ['Refunds', windowDays === null ? 'at any time' : `within ${countOf(windowDays, 'day')} of the charge`],
+    ...(limits === '' ? [] : ([['Limits', limits]] satisfies Line[])),
+    ...(approvals === '' ? [] : ([['Requires approval', approvals]] satisfies Line[])),
+    enforcementOf(policy),
+  ];
+}
+
+function matchInWords({ match }: Policy): string {
+  const { processors, currencies, reasons, amount, metadata } = match;
+  const conditions = [
+    processors?.map(processorWord).join(' or '),
+    currencies?.map((code) => code.toUpperCase()).join(' or '),
+    reasons?.map((reason) => reasonWords[reason].toLowerCase()).join(' or '),
+    amount?.min === undefined ? undefined : `from ${money(amount.min, currencies)}`,
+    amount?.max === undefined ? undefined : `up to ${money(amount.max, currencies)}`,
+    ...Object.entries(metadata ?? {}).map(([key, value]) => `${key} is ${value}`),
+  ];
+  return joined(conditions) || 'every refund';
+}
+
+function limitsOf({ match: { currencies }, maxPercent, maxAmount, velocity }: Policy): string {
+  const { perTransaction, perDay } = velocity;
+  return joined([
+    maxPercent === null ? undefined : `${maxPercent} % of the payment`,
+    maxAmount === null ? undefined : `${inMoney(maxAmount.amount, maxAmount.currency)} per payment`,
+    perTransaction === undefined ? undefined : `${countOf(perTransaction, 'refund')} per payment`,
+    perDay?.count === undefined ? undefined : `${countOf(perDay.count, 'refund')} in 24 hours`,
+    perDay?.amount === undefined ? undefined : `${money(perDay.amount, currencies)} in 24 hours`,
+  ]);
+}
+
+const initiators: Record<InitiatedBy, string> = { api: 'API', dashboard: 'dashboard', mcp: 'agents' };
+
+function approvalsOf({ match: { currencies }, approvalAbove }: Policy): string {
+  const thresholds = Object.entries(approvalAbove) as [InitiatedBy, bigint | null | undefined][];
+  return joined(
+    thresholds.map(([initiator, amount]) => {
+      if (amount === null || amount === undefined) return undefined;
+      return `${initiators[initiator]} above ${money(amount, currencies)}`;
+    }),
+  );
+}
+
+function enforcementOf({ enforce }: Policy): Line {
+  const choosing = ['api', 'dashboard'] as const;
+  const wordsFor = (isEnforced: boolean) =>
+    choosing.filter((each) => enforce[each] === isEnforced).map((each) => initiators[each]);
+  const advisory = wordsFor(false).join(' and ');
+  const enforced = `enforced for ${[...wordsFor(true), initiators.mcp].join(', ')}`;
+  return ['Denials', advisory === '' ? enforced : `${enforced}; advisory for ${advisory}`];
+}
+
+function joined(parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined).join(', ');
+}
+
+/** A threshold is a number of minor units, so it is a different amount of money in each currency of its policy. */
+function money(amount: bigint, currencies: readonly string[] | undefined): string {
+  if (amount === 0n) return '0';
+  if (currencies === undefined) return `${amount} in minor units`;
+  return currencies.map((currency) => inMoney(amount, currency)).join(' or ');
 }

@@ -11,51 +11,49 @@ interface PreviewCardProps {
   preview: Preview;
 }
 
-/** What the tried policies would have said of the latest refunds. */
-export function PreviewCard({ context, preview }: PreviewCardProps) {
+/** The decisions of the stored and the edited policies on the latest refunds; those that differ come first. */
+export function PreviewCard({ context, preview: { refunds, skipped } }: PreviewCardProps) {
+  const different = refunds.filter(isDifferent);
+  const rows = [...different, ...refunds.filter((each) => !isDifferent(each))];
   return (
-    <section class="card stack" aria-labelledby="preview-title">
+    <section class="card stack" id="preview" aria-labelledby="preview-title">
       <h2 id="preview-title">Preview</h2>
-      {preview.refunds.length === 0 ? (
-        <Empty title="Nothing to try them on">
-          <p>There is no {context.environment} refund yet whose payment is known.</p>
+      {refunds.length === 0 ? (
+        <Empty title="No refunds to preview">
+          <p>There is no {context.environment} refund with a known payment yet.</p>
         </Empty>
       ) : (
-        <Verdicts context={context} preview={preview} />
+        <>
+          <p>
+            {different.length} of the latest {refunds.length} refunds would get a different decision. 24-hour
+            limits are not included.
+          </p>
+          <div class="table-scroll">
+            <Table
+              caption="Decisions on the latest refunds with the saved and the edited policies"
+              columns={[
+                { title: 'Refund' },
+                { title: 'Created' },
+                { title: 'Saved policies' },
+                { title: 'Edited policies' },
+              ]}
+              rows={rows.map((each) => rowOf(context, each))}
+            />
+          </div>
+        </>
+      )}
+      {skipped === 0 ? null : (
+        <p class="small muted">
+          Skipped: {skipped} of the latest refunds, because the payment is unknown or has more than 100
+          refunds.
+        </p>
       )}
     </section>
   );
 }
 
-/** Those first where the tried policies differ from what holds. */
-function Verdicts({ context, preview }: PreviewCardProps) {
-  const { refunds, leftOut } = preview;
-  const changed = refunds.filter(isChanged);
-  const rest = refunds.filter((each) => !isChanged(each));
-  return (
-    <>
-      <p>
-        Of the latest {refunds.length} refunds, {changed.length} would be decided differently. Limits per day
-        are left out{leftOutWords(leftOut)}.
-      </p>
-      <div class="table-scroll">
-        <Table
-          caption="The latest refunds, by the policies that hold and by those that are tried"
-          columns={[{ title: 'Refund' }, { title: 'When' }, { title: 'Now' }, { title: 'Then' }]}
-          rows={[...changed, ...rest].map((each) => rowOf(context, each))}
-        />
-      </div>
-    </>
-  );
-}
-
-function leftOutWords(count: number): string {
-  if (count === 0) return '';
-  return `, and so ${count === 1 ? 'is 1 refund' : `are ${count} refunds`} of payments that are not known yet or had more than a hundred refunds`;
-}
-
 function rowOf(context: Context, previewed: PreviewedRefund): TableRow {
-  const { refund, current, tried } = previewed;
+  const { refund, current, edited } = previewed;
   return {
     key: refund.id,
     cells: [
@@ -67,12 +65,12 @@ function rowOf(context: Context, previewed: PreviewedRefund): TableRow {
         <code class="small">{refund.transactionId}</code>
       </>,
       <Moment at={refund.createdAt} />,
-      <Verdict verdict={current} />,
+      <Outcome verdict={current} />,
       <>
-        <Verdict verdict={tried} />
-        {isChanged(previewed) ? (
+        <Outcome verdict={edited} />
+        {isDifferent(previewed) ? (
           <p class="small">
-            <Sentence text={tried.reason} />
+            <Sentence text={edited.reason} />
           </p>
         ) : null}
       </>,
@@ -80,29 +78,26 @@ function rowOf(context: Context, previewed: PreviewedRefund): TableRow {
   };
 }
 
-/** What comes of a verdict. Whether a denial binds does not matter without one, nor a person's approval of what is stopped. */
-type Outcome = 'allowed' | 'asks' | 'advisedAgainst' | 'advisedAgainstAndAsks' | 'stopped';
+const tones = {
+  Allowed: 'good',
+  'Requires approval': 'wait',
+  'Advised against': 'warn',
+  'Advised against, requires approval': 'warn',
+  Blocked: 'bad',
+} as const satisfies Record<string, Tone>;
 
-const outcomeBadges: Record<Outcome, { tone: Tone; words: string }> = {
-  allowed: { tone: 'good', words: 'Allowed' },
-  asks: { tone: 'wait', words: 'Asks a person' },
-  advisedAgainst: { tone: 'warn', words: 'Advised against' },
-  advisedAgainstAndAsks: { tone: 'warn', words: 'Advised against, asks a person' },
-  stopped: { tone: 'bad', words: 'Stopped' },
-};
-
-function outcomeOf({ eligible, enforced, approvalRequired }: PolicyVerdict): Outcome {
-  if (eligible) return approvalRequired ? 'asks' : 'allowed';
-  if (enforced) return 'stopped';
-  return approvalRequired ? 'advisedAgainstAndAsks' : 'advisedAgainst';
+/** Enforcement matters only for a denial, and approval only for a refund that is not blocked. */
+function outcomeOf({ eligible, enforced, approvalRequired }: PolicyVerdict): keyof typeof tones {
+  if (eligible) return approvalRequired ? 'Requires approval' : 'Allowed';
+  if (enforced) return 'Blocked';
+  return approvalRequired ? 'Advised against, requires approval' : 'Advised against';
 }
 
-function Verdict({ verdict }: { verdict: PolicyVerdict }) {
-  const { tone, words } = outcomeBadges[outcomeOf(verdict)];
-  return <Badge tone={tone}>{words}</Badge>;
+function Outcome({ verdict }: { verdict: PolicyVerdict }) {
+  const outcome = outcomeOf(verdict);
+  return <Badge tone={tones[outcome]}>{outcome}</Badge>;
 }
 
-/** Counted is what the table shows as different. */
-function isChanged({ current, tried }: PreviewedRefund): boolean {
-  return outcomeOf(current) !== outcomeOf(tried);
+function isDifferent({ current, edited }: PreviewedRefund): boolean {
+  return outcomeOf(current) !== outcomeOf(edited);
 }

@@ -5,8 +5,7 @@ import { processorNames } from '../../../../shared/processors/registry.ts';
 import { type RefundReason, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { readStrictJson } from '../../../http/body.ts';
 import { checkMetadata } from '../../../routes/refunds/metadata-schema.ts';
-import { readAmount } from '../../http/entered-amount.ts';
-import { entered, type FormReading, readForm } from '../../http/forms.ts';
+import { entered, type FormReading, readAmount, readForm } from '../../http/forms.ts';
 
 export const entryFields = [
   'transactionId',

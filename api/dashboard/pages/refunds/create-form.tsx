@@ -24,7 +24,7 @@ export interface CreateFormProps {
 /** The first step: the refund's fields. */
 export function CreateForm({ context, entered, formKey, problems }: CreateFormProps) {
   return (
-    <Frame context={context} title="Create refund" room="refunds">
+    <Frame context={context} title="Create refund" section="refunds">
       <div>
         <form method="post" action={`${context.base}/refunds/new`} class="card stack narrow">
           <FormNotice problems={problems} />
@@ -142,7 +142,7 @@ export interface CreateReviewProps extends Omit<CreateFormProps, 'problems'> {
 export function CreateReview({ context, entered, entry, formKey, payment, verdict }: CreateReviewProps) {
   const amount = <Amount amount={entry.amount} currency={entry.currency} />;
   return (
-    <Frame context={context} title="Review refund" room="refunds">
+    <Frame context={context} title="Review refund" section="refunds">
       <div class="stack">
         <PolicyDecision verdict={verdict} />
         <div class="columns">

@@ -27,14 +27,14 @@ import { CreateForm, CreateReview } from './create-form.tsx';
 const operator = { config: { role: 'operator' as const } };
 
 /** `/refunds/new`: enter a refund, review it with its payment and policies, and create it. */
-export function createPages(room: Api, deps: ApiDependencies): void {
-  room.get('/refunds/new', operator, async (request, reply) => {
+export function createPages(scope: Api, deps: ApiDependencies): void {
+  scope.get('/refunds/new', operator, async (request, reply) => {
     // Other pages link here with known fields as query parameters.
     const entered = enteredRefund(request.query);
     return showForm(reply, { context: contextOf(request), entered, formKey: randomUUID() }, {});
   });
 
-  room.post('/refunds/new', operator, async (request, reply) => {
+  scope.post('/refunds/new', operator, async (request, reply) => {
     const form = {
       context: contextOf(request),
       entered: enteredRefund(request.body),

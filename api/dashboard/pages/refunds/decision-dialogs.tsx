@@ -1,36 +1,36 @@
 import { mayAct } from '../../../../shared/people/roles.ts';
+import { type ResolvedStatus, resolvedStatuses } from '../../../../shared/refunds/decisions/evidence.ts';
+import { canBeResolved } from '../../../../shared/refunds/decisions/resolve.ts';
 import { mayBeCancelled } from '../../../../shared/refunds/lifecycle/cancel.ts';
+import { canBeDismissed } from '../../../../shared/refunds/lifecycle/flag.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
+import type { Context } from '../../http/access.ts';
 import { Confirm } from '../../layout/dialog.tsx';
+import { Field, FormNotice, inputProps } from '../../layout/form.tsx';
 import { Amount } from '../../layout/values.tsx';
 import { processorWord } from '../../layout/words.ts';
-import { ResolveDialog } from './resolve-dialog.tsx';
-import { type DecisionsProps, decisionUrl, ReasonField } from './unfinished-decision.tsx';
+import type { DecisionsProps, UnfinishedDecision } from './decision-result.ts';
 
 interface AllDecisionsProps extends DecisionsProps {
-  /** True for who asked for the refund, who does not approve it as well. */
+  /** True for the person who requested the refund, and so may not approve it. */
   isOwnRequest: boolean;
 }
 
-/** What a person can decide about a refund as it is now; nothing for those who may only look. */
+/** The decisions that are possible in the refund's state; nothing for viewers. */
 export function Decisions({ context, refund, unfinished, isOwnRequest }: AllDecisionsProps) {
   if (!mayAct(context.role, 'operator')) return null;
-  const { status, work } = refund;
-  const flaggedAt = work?.flaggedAt ?? null;
-  const isPending = status === 'pending';
+  const isFlagged = refund.work?.flaggedAt != null;
+  const isPending = refund.status === 'pending';
   const isCancellable = !isPending && mayBeCancelled(refund);
-  if (!isPending && !isCancellable && flaggedAt === null) return null;
+  if (!isPending && !isCancellable && !isFlagged) return null;
   return (
     <div class="row" id="decisions">
       {isPending && !isOwnRequest ? <ApproveDialog context={context} refund={refund} /> : null}
-      {isPending && isOwnRequest ? (
-        <p>You asked for this refund, so that somebody else has to approve it.</p>
-      ) : null}
+      {isPending && isOwnRequest ? <p>You requested this refund, so someone else must approve it.</p> : null}
       {isPending ? <RejectDialog context={context} refund={refund} unfinished={unfinished} /> : null}
       {isCancellable ? <CancelDialog context={context} refund={refund} /> : null}
-      {flaggedAt !== null && !isPending ? <RecheckDialog context={context} refund={refund} /> : null}
-      {flaggedAt === null ? null : (
-        <ResolveDialog context={context} refund={refund} unfinished={unfinished} />
-      )}
+      {isFlagged && !isPending ? <RecheckDialog context={context} refund={refund} /> : null}
+      {isFlagged ? <ResolveDialog context={context} refund={refund} unfinished={unfinished} /> : null}
     </div>
   );
 }
@@ -48,8 +48,8 @@ function ApproveDialog({ context, refund }: DialogProps) {
       csrfToken={context.csrfToken}
     >
       <p>
-        <Amount amount={refund.amount} currency={refund.currency} /> are sent to{' '}
-        {processorWord(refund.processor)} now. That can hardly be taken back.
+        <Amount amount={refund.amount} currency={refund.currency} /> is sent to{' '}
+        {processorWord(refund.processor)} now. This can't be undone.
       </p>
     </Confirm>
   );
@@ -67,7 +67,7 @@ function RejectDialog({ context, refund, unfinished }: DecisionsProps) {
       csrfToken={context.csrfToken}
       isOpen={mine !== null}
     >
-      <p>It is cancelled and never sent. Its amount can be refunded again.</p>
+      <p>It will be cancelled and never sent. Its amount becomes refundable again.</p>
       <ReasonField name="rejectReason" unfinished={mine} />
     </Confirm>
   );
@@ -77,17 +77,17 @@ function CancelDialog({ context, refund }: DialogProps) {
   return (
     <Confirm
       id="cancel"
-      action="Cancel the refund"
+      action="Cancel refund"
       title="Cancel this refund?"
       kind="danger"
       to={decisionUrl(context, refund, 'cancel')}
       csrfToken={context.csrfToken}
     >
       <p>
-        The customer does not get the money then.{' '}
+        Once cancelled, the customer won't get the money.{' '}
         {refund.externalRefundId === null
-          ? 'What has not been sent is cancelled at once.'
-          : `${processorWord(refund.processor)} has it already and is asked; it may refuse.`}
+          ? 'If the refund has not been sent, it is cancelled immediately.'
+          : `${processorWord(refund.processor)} has already received the refund and may refuse to cancel it.`}
       </p>
     </Confirm>
   );
@@ -97,13 +97,133 @@ function RecheckDialog({ context, refund }: DialogProps) {
   return (
     <Confirm
       id="recheck"
-      action="Check again"
-      title="Check this refund again?"
+      action="Recheck"
+      title="Recheck this refund?"
       kind="primary"
       to={decisionUrl(context, refund, 'recheck')}
       csrfToken={context.csrfToken}
     >
-      <p>It is read again from {processorWord(refund.processor)} now. Nothing is sent by that.</p>
+      <p>Its current status is read from {processorWord(refund.processor)}.</p>
     </Confirm>
+  );
+}
+
+const ends: Record<ResolvedStatus | 'dismiss', string> = {
+  completed: 'Completed: the customer received or will receive the money.',
+  failed: "Failed: the customer won't receive the money.",
+  cancelled: "Cancelled: the customer won't receive the money.",
+  dismiss: 'Dismiss: keep the current status and do not flag this again.',
+};
+
+/** Resolves a flagged refund, or dismisses its flag. */
+function ResolveDialog({ context, refund, unfinished }: DecisionsProps) {
+  const mine = unfinished?.dialog === 'resolve' ? unfinished : null;
+  const offered = offeredEnds(refund);
+  return (
+    <Confirm
+      id="resolve"
+      action="Resolve"
+      title="Resolve this flag"
+      kind="danger"
+      to={decisionUrl(context, refund, 'resolve')}
+      csrfToken={context.csrfToken}
+      isOpen={mine !== null}
+    >
+      <p>The new status is checked against the processor first.</p>
+      {mine === null ? null : <FormNotice problems={mine.problems} />}
+      {/* The decision is about the flag that the person has seen. */}
+      <input type="hidden" name="flaggedAt" value={refund.work?.flaggedAt?.toISOString()} />
+      <EndChoice offered={offered} unfinished={mine} />
+      {offered.includes('completed') ? <ProcessorRefundField refund={refund} unfinished={mine} /> : null}
+      <ReasonField name="resolveReason" unfinished={mine} />
+      {mine?.forceable ? <ForceChoice /> : null}
+    </Confirm>
+  );
+}
+
+function offeredEnds(refund: RefundWithWork): (ResolvedStatus | 'dismiss')[] {
+  const statuses = resolvedStatuses.filter((status) => canBeResolved(refund, status));
+  return canBeDismissed(refund) ? [...statuses, 'dismiss'] : statuses;
+}
+
+interface EndChoiceProps {
+  offered: readonly (ResolvedStatus | 'dismiss')[];
+  unfinished: UnfinishedDecision | null;
+}
+
+function EndChoice({ offered, unfinished }: EndChoiceProps) {
+  const chosen = unfinished?.entered('end') || (offered.length === 1 ? offered[0] : '');
+  const problem = unfinished?.problems.end;
+  return (
+    <fieldset class="stack-tight">
+      <legend class="label">Resolve as</legend>
+      {offered.map((end) => (
+        <label key={end}>
+          <input type="radio" name="end" value={end} checked={chosen === end} required /> {ends[end]}
+        </label>
+      ))}
+      {problem === undefined ? null : <p class="problem">{problem}</p>}
+    </fieldset>
+  );
+}
+
+function ProcessorRefundField({
+  refund,
+  unfinished,
+}: {
+  refund: RefundWithWork;
+  unfinished: UnfinishedDecision | null;
+}) {
+  const name = 'processorRefund';
+  const problem = unfinished?.problems[name];
+  return (
+    <Field
+      name={name}
+      label="Processor's refund ID"
+      hint={
+        refund.externalRefundId === null
+          ? 'Required for a completed refund.'
+          : `Only if it completed as a refund other than ${refund.externalRefundId}.`
+      }
+      problem={problem}
+    >
+      <input
+        {...inputProps(name, problem)}
+        value={unfinished?.entered(name) ?? ''}
+        maxLength={255}
+        autocomplete="off"
+        spellcheck={false}
+      />
+    </Field>
+  );
+}
+
+function ForceChoice() {
+  return (
+    <label>
+      <input type="checkbox" name="force" value="yes" /> Resolve anyway. If this is wrong, the customer may
+      get no money or be paid twice.
+    </label>
+  );
+}
+
+/** Where a decision about a refund is posted. */
+function decisionUrl({ base }: Context, { id }: Pick<RefundWithWork, 'id'>, decision: string): string {
+  return `${base}/refunds/${id}/${decision}`;
+}
+
+/** The reason for a decision. */
+function ReasonField({ name, unfinished }: { name: string; unfinished: UnfinishedDecision | null }) {
+  const problem = unfinished?.problems[name];
+  return (
+    <Field name={name} label="Reason" hint="Stored in the timeline and the audit log." problem={problem}>
+      <input
+        {...inputProps(name, problem)}
+        value={unfinished?.entered(name) ?? ''}
+        required
+        maxLength={500}
+        autocomplete="off"
+      />
+    </Field>
   );
 }

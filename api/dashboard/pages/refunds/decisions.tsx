@@ -5,7 +5,7 @@ import {
   type DecisionOutcome,
   rejectRefund,
 } from '../../../../shared/refunds/decisions/approve.ts';
-import { recheckRefund } from '../../../../shared/refunds/decisions/recheck.ts';
+import { recheckRefund } from '../../../../shared/refunds/decisions/resolve.ts';
 import { type CancelVerdict, cancelAndWait } from '../../../../shared/refunds/lifecycle/cancel.ts';
 import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import { findOwnRefund } from '../../../../shared/refunds/queries/find-refunds.ts';
@@ -16,16 +16,15 @@ import { entered, problemsOf } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import { Notice } from '../../layout/notice.tsx';
-import type { DecisionResult } from './decision-result.ts';
+import type { DecisionResult, DoneWord } from './decision-result.ts';
 import { Detail } from './detail.tsx';
-import type { DoneWord } from './done-words.ts';
 import { readDetail } from './read-detail.ts';
 import { resolve } from './resolve.ts';
 
 const operator = { config: { role: 'operator' as const } };
 const paramsSchema = z.object({ id: z.string() });
 
-/** A decision about one refund, by somebody who may decide. */
+/** A decision about one refund by a person who may make it. */
 interface DecisionRequest {
   refund: RefundWithWork;
   /** For the timeline and the audit log. */
@@ -38,10 +37,10 @@ type Decide = (deps: ApiDependencies, request: DecisionRequest) => Promise<Decis
 
 const decisions: Readonly<Record<string, Decide>> = { approve, reject, cancel, recheck, resolve };
 
-/** `POST /refunds/:id/<decision>`: what a person decides about a refund. Of several decisions at once, one is done. */
-export function decisionRoutes(room: Api, deps: ApiDependencies): void {
+/** `POST /refunds/:id/<decision>`. Of several decisions at once, one is done. */
+export function decisionRoutes(scope: Api, deps: ApiDependencies): void {
   for (const [name, decide] of Object.entries(decisions)) {
-    room.post(`/refunds/:id/${name}`, operator, async (request, reply) => {
+    scope.post(`/refunds/:id/${name}`, operator, async (request, reply) => {
       const context = contextOf(request);
       const { id } = paramsSchema.parse(request.params);
       const refund = await findOwnRefund(deps.db, context.owner, id);
@@ -103,7 +102,7 @@ function ofDecision({ kind, refund }: DecisionOutcome, word: DoneWord): Decision
   const status = statusWords[refund.status].toLowerCase();
   return {
     kind: 'too-late',
-    message: `It does not wait for approval any more, it is ${status}. The timeline tells who was faster.`,
+    message: `The refund is no longer awaiting approval: it is ${status}. See the timeline.`,
   };
 }
 
@@ -120,12 +119,15 @@ async function cancel(deps: ApiDependencies, { refund, actor }: DecisionRequest)
 }
 
 function whyNotCancelled({ refund: { status } }: CancelVerdict): string {
-  if (status === 'processing') return 'The processor does not take it back; it goes on as before.';
-  if (status === 'cancelled') return 'It is cancelled already. The timeline tells who was faster.';
-  return `It is ${statusWords[status].toLowerCase()} and cannot be cancelled any more.`;
+  if (status === 'processing') return 'The processor refused the cancellation. The refund continues.';
+  if (status === 'cancelled') return 'The refund is already cancelled. See the timeline.';
+  return `The refund is ${statusWords[status].toLowerCase()} and can no longer be cancelled.`;
 }
 
 async function recheck(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
   if (await recheckRefund(deps, refund, actor)) return { kind: 'done', word: 'rechecked' };
-  return { kind: 'too-late', message: 'It waits for approval and has never been at its processor.' };
+  return {
+    kind: 'too-late',
+    message: 'The refund awaits approval and has never been sent to its processor.',
+  };
 }

@@ -15,19 +15,19 @@ import { Frame } from '../../layout/frame.tsx';
 import { Live } from '../../layout/live.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { inMoney } from '../../layout/numbers.ts';
+import { processorWord } from '../../layout/words.ts';
 import { Decisions } from './decision-dialogs.tsx';
-import { doneSentence } from './done-words.ts';
+import { doneSentence, type UnfinishedDecision } from './decision-result.ts';
 import { Alerts, Metadata, PaymentFacts, RefundFacts } from './facts.tsx';
 import { type RefundDetail, readDetail } from './read-detail.ts';
 import { Timeline } from './timeline.tsx';
-import type { UnfinishedDecision } from './unfinished-decision.tsx';
 
 const viewer = { config: { role: 'viewer' as const } };
 const paramsSchema = z.object({ id: z.string() });
 
 /** `/refunds/:id`: one refund with its payment and timeline. */
-export function detailPages(room: Api, deps: ApiDependencies): void {
-  room.get('/refunds/:id', viewer, async (request, reply) => {
+export function detailPages(scope: Api, deps: ApiDependencies): void {
+  scope.get('/refunds/:id', viewer, async (request, reply) => {
     const context = contextOf(request);
     const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
     const done = doneSentence(entered(request.query, 'done'));
@@ -35,7 +35,7 @@ export function detailPages(room: Api, deps: ApiDependencies): void {
     return sendPage(reply, <Detail context={context} detail={detail} notice={notice} />);
   });
 
-  room.get('/refunds/:id/state', viewer, async (request, reply) => {
+  scope.get('/refunds/:id/state', viewer, async (request, reply) => {
     const context = contextOf(request);
     const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
     return sendPart(reply, <State context={context} detail={detail} unfinished={null} />);
@@ -54,7 +54,7 @@ interface DetailProps {
 export function Detail({ context, detail, notice = null, unfinished = null }: DetailProps) {
   const { amount, currency } = detail.refund;
   return (
-    <Frame context={context} title={`Refund of ${inMoney(amount, currency)}`} room="refunds">
+    <Frame context={context} title={`Refund of ${inMoney(amount, currency)}`} section="refunds">
       <div class="stack">
         {notice}
         <State context={context} detail={detail} unfinished={unfinished} />
@@ -63,18 +63,18 @@ export function Detail({ context, detail, notice = null, unfinished = null }: De
   );
 }
 
-/** After these it is not certain any more what has moved for a refund, until the processor agrees. */
-const doubtingEvents: ReadonlySet<string> = new Set<RefundEventType>([
+/** After these events it is uncertain whether money moved, until a review agrees. */
+const uncertainEvents: ReadonlySet<string> = new Set<RefundEventType>([
   'review.flagged',
-  'review.kept',
+  'flag.dismissed',
   'reconciliation.flagged',
 ]);
 
 /** @param events in their order. */
-function isDoubtedIn(events: RefundDetail['events']): boolean {
+function isUncertainAfter(events: RefundDetail['events']): boolean {
   const agreement: RefundEventType = 'review.agreed';
   const agreedAt = events.findLastIndex(({ type }) => type === agreement);
-  return events.slice(agreedAt + 1).some(({ type }) => doubtingEvents.has(type));
+  return events.slice(agreedAt + 1).some(({ type }) => uncertainEvents.has(type));
 }
 
 interface StateProps {
@@ -87,13 +87,13 @@ function State({ context, detail, unfinished }: StateProps) {
   const { refund, payment, events, names } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
-  const isDoubted = refund.work?.flaggedAt != null || isDoubtedIn(events);
-  // One that has ended moves again when it is to be read once more.
+  const isUncertain = refund.work?.flaggedAt != null || isUncertainAfter(events);
+  // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
-        <Alerts refund={refund} isDoubted={isDoubted} />
+        <Alerts refund={refund} isUncertain={isUncertain} />
         <Decisions
           context={context}
           refund={refund}
@@ -103,12 +103,12 @@ function State({ context, detail, unfinished }: StateProps) {
         <div class="columns">
           <RefundFacts refund={refund} who={who} />
           <PaymentFacts payment={payment}>
-            {/* While it is not known what has moved, it is not known what is left either. */}
-            {isDoubted ? null : <RefundMore context={context} payment={payment} />}
+            {/* The remaining amount is unknown while the outcome is uncertain. */}
+            {isUncertain ? null : <RefundMore context={context} payment={payment} />}
           </PaymentFacts>
         </div>
         <Metadata metadata={refund.metadata} />
-        <Timeline events={events} names={names} />
+        <Timeline events={events} names={names} processor={processorWord(refund.processor)} />
       </div>
     </Live>
   );

@@ -18,12 +18,12 @@ const viewer = { role: 'viewer' as const };
 const shutdownShare = 0.8;
 
 /** `/refunds/export`: the filtered refunds as CSV, streamed. */
-export function exportPages(room: Api, deps: ApiDependencies): void {
+export function exportPages(scope: Api, deps: ApiDependencies): void {
   const running = new RunningExports();
-  const deliveries = deliveriesUntilClose(room, deps);
+  const deliveries = deliveriesUntilClose(scope, deps);
 
   // A HEAD request must not start an export.
-  room.get('/refunds/export', { config: viewer, exposeHeadRoute: false }, async (request, reply) => {
+  scope.get('/refunds/export', { config: viewer, exposeHeadRoute: false }, async (request, reply) => {
     const context = contextOf(request);
     const { owner, actor, user, organization, environment } = context;
     const reading = readFilter(enteredFilter(request.query));
@@ -49,7 +49,7 @@ export function exportPages(room: Api, deps: ApiDependencies): void {
       .send(csv);
   });
 
-  room.get('/refunds/export/progress', { config: viewer }, async (request, reply) => {
+  scope.get('/refunds/export/progress', { config: viewer }, async (request, reply) => {
     const context = contextOf(request);
     const run = enteredText(request.query, 'run');
     const attempt = Number.parseInt(enteredText(request.query, 'asked'), 10) || 1;
@@ -59,13 +59,13 @@ export function exportPages(room: Api, deps: ApiDependencies): void {
 }
 
 /** On shutdown downloads may finish within a part of the shutdown time; then they are aborted and recorded. */
-function deliveriesUntilClose(room: Api, { settings, closing }: ApiDependencies): ExportDeliveries {
+function deliveriesUntilClose(scope: Api, { settings, closing }: ApiDependencies): ExportDeliveries {
   const deliveries = new ExportDeliveries();
   let overdue: NodeJS.Timeout | null = null;
   closing.addEventListener('abort', () => {
     overdue = setTimeout(() => deliveries.abort(), settings.SHUTDOWN_TIMEOUT_MS * shutdownShare).unref();
   });
-  room.addHook('onClose', async () => {
+  scope.addHook('onClose', async () => {
     if (overdue !== null) clearTimeout(overdue);
     deliveries.abort();
     await deliveries.ended();
@@ -73,7 +73,7 @@ function deliveriesUntilClose(room: Api, { settings, closing }: ApiDependencies)
   return deliveries;
 }
 
-/** Includes the user, so that nobody can read the progress of another user's export. */
+/** Includes the user, so that users cannot read the progress of each other's exports. */
 function nameOf({ user, organization, environment }: Context, run: string): string {
   return `${user.id}/${organization.id}/${environment}/${run.slice(0, 36)}`;
 }

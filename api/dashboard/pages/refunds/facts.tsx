@@ -1,40 +1,44 @@
 import { remainingOf } from '../../../../shared/payments/payment.ts';
 import type { Payment } from '../../../../shared/platform/database.ts';
+import { wordsFor } from '../../../../shared/refunds/model/flag-wording.ts';
+import { flagOf } from '../../../../shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import { isTerminal, type RefundStatus } from '../../../../shared/refunds/model/states.ts';
 import { StatusBadge } from '../../layout/badge.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { Amount, Copyable, Moment } from '../../layout/values.tsx';
 import { initiatorWords, processorWord, reasonWords } from '../../layout/words.ts';
-import { failureAdvice, flagAdvice } from './advice.ts';
+import { failureAdvice } from './advice.ts';
 
-/** What stands out about a refund: that it failed, needs a person, or is about to be cancelled, and what to do. */
-export function Alerts({ refund, isDoubted }: { refund: RefundWithWork; isDoubted: boolean }) {
+/** Notices about a refund: awaiting approval, failed, flagged or being cancelled, and what to do. */
+export function Alerts({ refund, isUncertain }: { refund: RefundWithWork; isUncertain: boolean }) {
   const { status, failureCode, failureMessage, work } = refund;
-  const { flaggedAt = null, flagReason = null, cancelRequestedAt = null } = work ?? {};
+  const flag = flagOf(work);
+  const words = flag === null ? null : wordsFor(flag.reason, flag.facts, processorWord(refund.processor));
   return (
     <>
       {status === 'pending' ? (
         <Notice tone="warn">
-          <strong>It waits for approval.</strong>
-          Nothing is sent before somebody approves it.
+          <strong>Awaiting approval.</strong> It is sent after approval.
         </Notice>
       ) : null}
       {status === 'failed' ? (
         <Notice tone="bad">
-          <strong>It failed: {failureMessage ?? 'the processor gave no reason.'}</strong>
-          {failureAdvice(refund, isDoubted)}
+          <strong>Failed: {failureMessage ?? 'the processor gave no reason.'}</strong>
+          {failureAdvice(refund, isUncertain)}
           {failureCode === null ? null : <span class="small"> Code: {failureCode}</span>}
         </Notice>
       ) : null}
-      {flaggedAt === null ? null : (
+      {words === null ? null : (
         <Notice tone="warn">
-          <strong>It needs a person: {flagReason}</strong>
-          {flagAdvice(refund)}
+          <strong>
+            Flagged ({words.title.toLowerCase()}): {words.summary}
+          </strong>
+          {words.advice}
         </Notice>
       )}
-      {cancelRequestedAt === null || isTerminal(status) ? null : (
-        <Notice tone="wait">Its cancellation was asked for; the processor has not confirmed it yet.</Notice>
+      {work?.cancelRequestedAt == null || isTerminal(status) ? null : (
+        <Notice tone="wait">Cancellation requested. The processor has not confirmed it yet.</Notice>
       )}
     </>
   );
@@ -58,25 +62,25 @@ export function RefundFacts({ refund, who }: { refund: RefundWithWork; who: stri
         </dd>
         <dt>Reason</dt>
         <dd>{reasonWords[reason]}</dd>
-        <dt>Id</dt>
+        <dt>ID</dt>
         <dd>
-          <Copyable text={id} label="the refund's id" />
+          <Copyable text={id} label="the refund ID" />
         </dd>
         <dt>At the processor</dt>
         <dd>
           {externalRefundId === null ? (
             notAtProcessor(status)
           ) : (
-            <Copyable text={externalRefundId} label="the processor's id of the refund" />
+            <Copyable text={externalRefundId} label="the processor's refund ID" />
           )}
         </dd>
-        <dt>Asked for by</dt>
+        <dt>Requested by</dt>
         <dd>{who === null ? initiatorWords[initiatedBy] : `${initiatorWords[initiatedBy]}, ${who}`}</dd>
         <dt>Created</dt>
         <dd>
           <Moment at={createdAt} />
         </dd>
-        <dt>Last change</dt>
+        <dt>Updated</dt>
         <dd>
           <Moment at={updatedAt} />
         </dd>
@@ -85,12 +89,12 @@ export function RefundFacts({ refund, who }: { refund: RefundWithWork; who: stri
   );
 }
 
-/** What stands where the processor has no id of a refund. */
+/** Shown while there is no processor refund ID. */
 function notAtProcessor(status: RefundStatus): string {
   return isTerminal(status) ? 'None' : 'Not yet';
 }
 
-/** The payment, as it was last read: what it was, what refunds have taken of it, and what is left. */
+/** The payment as last read, the refunded amounts and the remaining amount. */
 export function PaymentFacts({
   payment,
   children,
@@ -107,7 +111,7 @@ export function PaymentFacts({
       <dl class="facts">
         <dt>Transaction</dt>
         <dd>
-          <Copyable text={transactionId} label="the transaction's id" />
+          <Copyable text={transactionId} label="the transaction ID" />
         </dd>
         <dt>Processor</dt>
         <dd>{processorWord(processor)}</dd>
@@ -122,9 +126,7 @@ export function PaymentFacts({
         {known === null ? null : <Balance {...known} reserved={reserved} refundedOutside={refundedOutside} />}
       </dl>
       {known === null ? (
-        <p class="muted">
-          The processor has not told about the payment yet; it is asked before anything is sent.
-        </p>
+        <p class="muted">The payment has not been read yet. It is read before the refund is sent.</p>
       ) : null}
       {children}
     </section>
@@ -147,7 +149,7 @@ function Balance({ amount, currency, left, reserved, refundedOutside }: BalanceP
       <dt>Refunded here</dt>
       <dd>
         <Amount amount={reserved} currency={currency} />{' '}
-        <span class="small muted">with what is under way</span>
+        <span class="small muted">including in progress</span>
       </dd>
       <dt>Refunded elsewhere</dt>
       <dd>
@@ -161,7 +163,7 @@ function Balance({ amount, currency, left, reserved, refundedOutside }: BalanceP
   );
 }
 
-/** What a client attached to a refund, as text. */
+/** The refund's metadata as JSON. */
 export function Metadata({ metadata }: { metadata: unknown }) {
   if (metadata === null) return null;
   return (

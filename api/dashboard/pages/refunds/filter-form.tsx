@@ -61,8 +61,8 @@ export function FilterForm({ to, entered, problems }: FilterFormProps) {
   );
 }
 
-function hasMore({ q: _, status: __, needsPerson, ...further }: EnteredFilter): boolean {
-  return needsPerson || Object.values(further).some((value) => value !== '');
+function hasMore({ q: _, status: __, needsAttention, ...further }: EnteredFilter): boolean {
+  return needsAttention || Object.values(further).some((value) => value !== '');
 }
 
 type FieldsProps = Pick<FilterFormProps, 'entered' | 'problems'>;
@@ -100,8 +100,8 @@ function MoreFilters(props: FieldsProps) {
       <Text {...props} name="amountFrom" label="Minimum amount" hint="For example 10.50." input={decimal} />
       <Text {...props} name="amountTo" label="Maximum amount" hint="For example 10.50." input={decimal} />
       <label>
-        <input type="checkbox" name="needsPerson" value="true" checked={props.entered.needsPerson} /> Needs
-        attention
+        <input type="checkbox" name="needsAttention" value="true" checked={props.entered.needsAttention} />{' '}
+        Needs attention
       </label>
     </div>
   );

@@ -4,8 +4,14 @@ import { processorNames } from '../../../../shared/processors/registry.ts';
 import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
 import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
-import { readAmount } from '../../http/entered-amount.ts';
-import { entered as enteredText, type FormProblems, type FormReading, readForm } from '../../http/forms.ts';
+
+import {
+  entered as enteredText,
+  type FormProblems,
+  type FormReading,
+  readAmount,
+  readForm,
+} from '../../http/forms.ts';
 
 const textFields = [
   'q',
@@ -26,7 +32,7 @@ export type FilterField = (typeof textFields)[number];
 /** The filter as the form and the URL have it; empty where nothing is chosen. */
 export interface EnteredFilter extends Record<FilterField, string> {
   status: readonly string[];
-  needsPerson: boolean;
+  needsAttention: boolean;
 }
 
 /** The filter of a request, whether or not it is valid. */
@@ -36,7 +42,7 @@ export function enteredFilter(query: unknown): EnteredFilter {
   return {
     ...(texts as Record<FilterField, string>),
     status: [status ?? []].flat().filter((each): each is string => typeof each === 'string'),
-    needsPerson: enteredText(query, 'needsPerson') !== '',
+    needsAttention: enteredText(query, 'needsAttention') !== '',
   };
 }
 
@@ -45,7 +51,7 @@ export function filterQuery(entered: EnteredFilter, more: Record<string, string>
   const query = new URLSearchParams();
   for (const field of textFields) if (entered[field] !== '') query.set(field, entered[field]);
   for (const status of entered.status) query.append('status', status);
-  if (entered.needsPerson) query.set('needsPerson', 'true');
+  if (entered.needsAttention) query.set('needsAttention', 'true');
   for (const [name, value] of Object.entries(more)) query.set(name, value);
   return query.size === 0 ? '' : `?${query}`;
 }
@@ -82,7 +88,7 @@ const filterSchema = z.object({
   to: chosen(daySchema),
   amountFrom: chosen(z.string()),
   amountTo: chosen(z.string()),
-  needsPerson: z.boolean(),
+  needsAttention: z.boolean(),
 });
 
 /** The filter to search with, or what is wrong with it. */

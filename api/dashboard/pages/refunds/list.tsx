@@ -9,7 +9,7 @@ import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered as enteredText, type FormProblems } from '../../http/forms.ts';
-import { originOf } from '../../http/origin.ts';
+import { originOf } from '../../http/paths.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
 import { Badge, StatusBadge } from '../../layout/badge.tsx';
 import { FirstCommand } from '../../layout/first-command.tsx';
@@ -27,8 +27,8 @@ const pageLength = 25;
 const viewer = { config: { role: 'viewer' as const } };
 
 /** `/refunds`: search and filter, newest first. */
-export function listPages(room: Api, deps: ApiDependencies): void {
-  room.get('/refunds', viewer, async (request, reply) => {
+export function listPages(scope: Api, deps: ApiDependencies): void {
+  scope.get('/refunds', viewer, async (request, reply) => {
     const context = contextOf(request);
     const entered = enteredFilter(request.query);
     const reading = readFilter(entered);
@@ -59,7 +59,7 @@ export function listPages(room: Api, deps: ApiDependencies): void {
     );
   });
 
-  room.get('/refunds/results', viewer, async (request, reply) => {
+  scope.get('/refunds/results', viewer, async (request, reply) => {
     const context = contextOf(request);
     const entered = enteredFilter(request.query);
     const reading = readFilter(entered);
@@ -107,7 +107,7 @@ interface ListProps {
 function List({ context, entered, problems, children }: ListProps) {
   const create = mayAct(context.role, 'operator') ? <CreateLink context={context} /> : undefined;
   return (
-    <Frame context={context} title="Refunds" room="refunds" actions={create}>
+    <Frame context={context} title="Refunds" section="refunds" actions={create}>
       <div class="stack">
         <FilterForm to={`${context.base}/refunds`} entered={entered} problems={problems} />
         {children}

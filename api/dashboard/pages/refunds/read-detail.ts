@@ -1,5 +1,5 @@
 import { wherePayment } from '../../../../shared/payments/payment.ts';
-import { nameActors } from '../../../../shared/people/name-actors.ts';
+import { nameActors } from '../../../../shared/people/actors.ts';
 import type { Payment, RefundEvent } from '../../../../shared/platform/database.ts';
 import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import { findOwnRefund } from '../../../../shared/refunds/queries/find-refunds.ts';

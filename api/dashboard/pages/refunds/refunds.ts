@@ -7,10 +7,10 @@ import { exportPages } from './export.tsx';
 import { listPages } from './list.tsx';
 
 /** The pages under `/refunds`. */
-export function refundPages(room: Api, deps: ApiDependencies): void {
-  listPages(room, deps);
-  exportPages(room, deps);
-  createPages(room, deps);
-  detailPages(room, deps);
-  decisionRoutes(room, deps);
+export function refundPages(scope: Api, deps: ApiDependencies): void {
+  listPages(scope, deps);
+  exportPages(scope, deps);
+  createPages(scope, deps);
+  detailPages(scope, deps);
+  decisionRoutes(scope, deps);
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ServiceError } from '../../../../shared/platform/errors.ts';
-import { resolvedStatuses } from '../../../../shared/refunds/decisions/possible-resolutions.ts';
+import { resolvedStatuses } from '../../../../shared/refunds/decisions/evidence.ts';
 import {
-  keepRefund,
+  dismissFlag,
   type ResolutionOutcome,
   resolveRefund,
 } from '../../../../shared/refunds/decisions/resolve.ts';
@@ -13,13 +13,13 @@ import { statusWords } from '../../layout/badge.tsx';
 import type { DecisionResult } from './decision-result.ts';
 
 const formSchema = z.object({
-  end: z.enum([...resolvedStatuses, 'keep'], 'Choose one.'),
+  end: z.enum([...resolvedStatuses, 'dismiss'], 'Choose one.'),
   reason: z.string(),
   externalRefundId: z.string().transform((id) => id.trim() || null),
   force: z.string().transform((word) => word !== ''),
 });
 
-/** Ends a flagged refund by a person's decision, or lets it stand; the rules are those of the command line. */
+/** Resolves a flagged refund or dismisses its flag, by the same rules as the command line. */
 export async function resolve(
   deps: ApiDependencies,
   { refund, actor, field }: { refund: RefundWithWork; actor: string; field: (name: string) => string },
@@ -31,11 +31,15 @@ export async function resolve(
     force: field('force'),
   });
   if (form.kind === 'invalid') return unfinished(form.problems);
+  const flaggedAt = refund.work?.flaggedAt?.toISOString();
+  if (flaggedAt !== undefined && flaggedAt !== field('flaggedAt')) {
+    return tooLate('The flag has changed since you opened this page. Review it and try again.');
+  }
   const { end, reason, externalRefundId, force } = form.value;
   try {
-    if (end === 'keep') return resultOf(await keepRefund(deps, refund, actor, reason), end);
+    if (end === 'dismiss') return resultOf(await dismissFlag(deps, refund, actor, reason), 'dismissed');
     const resolution = { status: end, reason, externalRefundId, force };
-    return resultOf(await resolveRefund(deps, refund, actor, resolution), end);
+    return resultOf(await resolveRefund(deps, refund, actor, resolution), 'resolved');
   } catch (error) {
     return unfinished(entryProblems(error));
   }
@@ -54,20 +58,19 @@ function unfinished(problems: FormProblems, forceable = false): DecisionResult {
   return { kind: 'unfinished', decision: { dialog: 'resolve', problems, forceable } };
 }
 
-function resultOf(outcome: ResolutionOutcome, end: string): DecisionResult {
-  const { refund } = outcome;
-  const status = statusWords[refund.status].toLowerCase();
+function resultOf(outcome: ResolutionOutcome, word: 'resolved' | 'dismissed'): DecisionResult {
+  const status = statusWords[outcome.refund.status].toLowerCase();
   switch (outcome.kind) {
     case 'done':
-      return { kind: 'done', word: end === 'keep' ? 'kept' : 'resolved' };
+      return { kind: 'done', word };
     case 'not-flagged':
-      return tooLate(`It is not flagged any more: it is ${status} and needs nobody. The timeline tells why.`);
+      return tooLate(`The refund is ${status} and no longer flagged.`);
     case 'not-allowed':
-      return tooLate(`It is ${status}, and cannot be ended like that.`);
+      return tooLate(`The refund is ${status} and cannot be resolved like that.`);
     case 'changed':
-      return tooLate('It has changed meanwhile. Look at it again, and decide then.');
+      return tooLate('The refund has changed. Review it and try again.');
     case 'leased':
-      return tooLate('A worker or somebody else is working on it just now. Try again in a minute.');
+      return tooLate('A worker or another person is working on it. Try again in a minute.');
     case 'contradicted':
       return unfinished({ form: `Nothing was changed. ${outcome.evidence}` }, outcome.forceable);
   }

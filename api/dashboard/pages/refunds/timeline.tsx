@@ -1,29 +1,39 @@
 import type { RefundEvent } from '../../../../shared/platform/database.ts';
-import { statusWords } from '../../layout/badge.tsx';
+import type { RefundEventType } from '../../../../shared/refunds/model/event-types.ts';
+import { wordsFor } from '../../../../shared/refunds/model/flag-wording.ts';
+import type { Facts, Flag } from '../../../../shared/refunds/model/flags.ts';
+import { statusWords, type Tone } from '../../layout/badge.tsx';
+import { inMoney } from '../../layout/numbers.ts';
 import { Moment } from '../../layout/values.tsx';
-import { eventFacts, eventWords } from './event-words.ts';
 
 export interface TimelineProps {
   events: readonly RefundEvent[];
   /** Actors in words. */
   names: ReadonlyMap<string, string>;
+  /** The processor's display name. */
+  processor: string;
 }
 
-/** Everything that has happened to a refund, the newest first: when, by whom, and what was said. */
-export function Timeline({ events, names }: TimelineProps) {
+/** A refund's events, the newest first. */
+export function Timeline({ events, names, processor }: TimelineProps) {
   return (
     <section class="card stack" aria-labelledby="timeline">
       <h2 id="timeline">Timeline</h2>
       <ol class="timeline" reversed>
         {events.toReversed().map((event) => (
-          <Entry key={event.id} event={event} who={names.get(event.actor) ?? event.actor} />
+          <Entry
+            key={event.id}
+            event={event}
+            who={names.get(event.actor) ?? event.actor}
+            processor={processor}
+          />
         ))}
       </ol>
     </section>
   );
 }
 
-function Entry({ event, who }: { event: RefundEvent; who: string }) {
+function Entry({ event, who, processor }: { event: RefundEvent; who: string; processor: string }) {
   const { title, tone } = eventWords(event);
   const { previousStatus, status, createdAt, id } = event;
   return (
@@ -33,11 +43,98 @@ function Entry({ event, who }: { event: RefundEvent; who: string }) {
         <Moment at={createdAt} />, {who}
         {previousStatus === null ? null : `, ${statusWords[previousStatus]} → ${statusWords[status]}`}
       </p>
-      {eventFacts(event).map(({ label, value }) => (
+      {eventFacts(event, processor).map(({ label, value }) => (
         <p key={label} class="small said">
           <span class="muted">{label}:</span> {value}
         </p>
       ))}
     </li>
   );
+}
+
+interface EventWords {
+  title: string;
+  tone: Tone;
+}
+
+const words: Readonly<Record<RefundEventType, EventWords>> = {
+  'refund.created': { title: 'Created', tone: 'quiet' },
+  'refund.approval_required': { title: 'Created, awaiting approval', tone: 'warn' },
+  'refund.processing': { title: 'Approved', tone: 'wait' },
+  'refund.completed': { title: 'Completed', tone: 'good' },
+  'refund.failed': { title: 'Failed', tone: 'bad' },
+  'refund.cancelled': { title: 'Cancelled', tone: 'quiet' },
+  'attempt.started': { title: 'Sending to the processor', tone: 'wait' },
+  'attempt.accepted': { title: 'Accepted by the processor', tone: 'wait' },
+  'attempt.unavailable': { title: 'Not sent: the processor is unavailable', tone: 'warn' },
+  'attempt.unknown': { title: 'No clear answer from the processor', tone: 'warn' },
+  'attempt.misconfigured': { title: 'Not sent: the account cannot be used', tone: 'bad' },
+  'lookup.found': { title: 'Found at the processor', tone: 'wait' },
+  'lookup.absent': { title: 'Not at the processor, sent again', tone: 'wait' },
+  'lookup.inconclusive': { title: 'Not found at the processor yet', tone: 'warn' },
+  'lookup.unanswered': { title: 'Lookup not answered', tone: 'warn' },
+  'lookup.flagged': { title: 'Flagged: the account cannot be used', tone: 'bad' },
+  'settlement.progress': { title: 'New status at the processor', tone: 'wait' },
+  'settlement.flagged': { title: 'Flagged', tone: 'bad' },
+  'cancel.requested': { title: 'Cancellation requested', tone: 'wait' },
+  'cancel.refused': { title: 'Cancellation refused by the processor', tone: 'warn' },
+  'cancel.unanswered': { title: 'Cancellation not answered by the processor', tone: 'warn' },
+  'review.agreed': { title: 'Rechecked: the processor agrees', tone: 'good' },
+  'review.flagged': { title: 'Flagged: the processor disagrees', tone: 'bad' },
+  'flag.dismissed': { title: 'Flag dismissed', tone: 'good' },
+  'reconciliation.flagged': { title: 'Flagged by reconciliation', tone: 'bad' },
+};
+
+/** An event in a few words; an unknown type is shown as it is. */
+function eventWords({ type }: Pick<RefundEvent, 'type'>): EventWords {
+  return Object.hasOwn(words, type) ? words[type as RefundEventType] : { title: type, tone: 'quiet' };
+}
+
+const factLabels: Readonly<Record<string, string>> = {
+  policy: 'Policy',
+  reason: 'Reason',
+  message: 'Processor message',
+  code: 'Code',
+  processorStatus: 'Processor status',
+  externalRefundId: 'Processor refund',
+  attempt: 'Attempt',
+  endedAt: 'Attempt ended',
+  conclusiveAt: 'Conclusive from',
+};
+
+/** What is stored with an event, each with a label. */
+function eventFacts(
+  { detail }: Pick<RefundEvent, 'detail'>,
+  processor: string,
+): { label: string; value: string }[] {
+  const { flag, settled, against, forced, sent, ...plain } = (detail ?? {}) as {
+    flag?: Flag;
+    settled?: Flag;
+    against?: { kind: string; facts: Facts };
+    forced?: boolean;
+    sent?: boolean;
+    [name: string]: unknown;
+  };
+  const facts = Object.entries(plain).flatMap(([name, value]) => {
+    const label = Object.hasOwn(factLabels, name) ? factLabels[name] : undefined;
+    return label === undefined || value === null ? [] : [{ label, value: String(value) }];
+  });
+  if (flag?.facts) facts.push({ label: 'Flag', value: flagSummary(flag, processor) });
+  if (settled?.facts) facts.push({ label: 'Flag', value: flagSummary(settled, processor) });
+  if (forced === true) facts.push({ label: 'Forced', value: evidenceWords(against) });
+  if (sent === false) facts.push({ label: 'Sent', value: 'never' });
+  return facts;
+}
+
+function flagSummary({ reason, facts }: Flag, processor: string): string {
+  return wordsFor(reason, facts, processor).summary;
+}
+
+/** What a forced decision went against. */
+function evidenceWords(against: { kind: string; facts: Facts } | undefined): string {
+  if (against?.kind === 'absent') return 'the processor does not have it';
+  const { externalRefundId, processorStatus, amount, currency } = against?.facts ?? {};
+  if (externalRefundId === undefined) return 'the processor could not confirm it';
+  const sum = amount === undefined || currency === undefined ? '' : `, ${inMoney(BigInt(amount), currency)}`;
+  return `the processor shows ${externalRefundId} as ${processorStatus}${sum}`;
 }

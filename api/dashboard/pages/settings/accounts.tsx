@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mayAct } from '../../../../shared/people/roles.ts';
 import { ServiceError } from '../../../../shared/platform/errors.ts';
 import { loadAccount } from '../../../../shared/processors/accounts/connections.ts';
 import {
@@ -9,36 +10,34 @@ import {
   type ConnectionTest,
   testConnection,
 } from '../../../../shared/processors/accounts/test-connection.ts';
-import { processorNames } from '../../../../shared/processors/registry.ts';
+import { processorKind, processorNames } from '../../../../shared/processors/registry.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
-import { originOf } from '../../http/origin.ts';
+import { originOf } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
-import { AccountCard } from './account-card.tsx';
-import { credentialPages } from './credentials.tsx';
-import { sendOnce } from './once.tsx';
-import { processorInPath } from './processor-in-path.ts';
-import { Done, SettingsFrame } from './settings-frame.tsx';
+import { Badge } from '../../layout/badge.tsx';
+import { CsrfField } from '../../layout/form.tsx';
+import { Notice } from '../../layout/notice.tsx';
+import { CopyButton, Moment } from '../../layout/values.tsx';
+import { credentialPages, processorInPath } from './credentials.tsx';
+import { answeredIn, Done, SettingsFrame, sendOnce } from './settings-frame.tsx';
 
 const path = '/settings/accounts';
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
-const doneWords = new Map([
-  [
-    'set',
-    'The credentials are stored. Test the connection to see whether they work; refunds that had to wait are tried again now.',
-  ],
+const doneMessages = new Map([
+  ['set', 'Credentials saved. Refunds on hold are being retried. Test the connection to check the account.'],
 ]);
 
-/** `/settings/accounts`: the accounts at processors that hold the payments of the environment that the page is in. */
-export function accountPages(room: Api, deps: ApiDependencies): void {
-  room.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
+/** `/settings/accounts`: the processor accounts of the environment. */
+export function accountPages(scope: Api, deps: ApiDependencies): void {
+  scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
     const { done } = querySchema.parse(request.query);
     const view = await readAccounts(deps, contextOf(request), originOf(request));
     return sendPage(reply, <Accounts {...view} done={done} test={null} />);
   });
 
-  room.post<{ Params: { processor: string } }>(
+  scope.post<{ Params: { processor: string } }>(
     `${path}/:processor/test`,
     { config: { role: 'admin' } },
     async (request, reply) => {
@@ -46,18 +45,18 @@ export function accountPages(room: Api, deps: ApiDependencies): void {
       const processor = processorInPath(request.params);
       const result = await testAccount(deps, context, processor);
       const view = await readAccounts(deps, context, originOf(request));
-      const summary = view.accounts.find((account) => account.processor === processor) ?? null;
+      const account = view.accounts.find((each) => each.processor === processor) ?? null;
       return sendOnce(request, reply, {
-        part: <AccountCard {...view} processor={processor} account={summary} test={result} />,
+        part: <AccountCard {...view} processor={processor} account={account} test={result} />,
         page: () => <Accounts {...view} done={undefined} test={{ processor, result }} />,
       });
     },
   );
 
-  credentialPages(room, deps);
+  credentialPages(scope, deps);
 }
 
-/** @throws ServiceError not_found where no account is set up. */
+/** @throws ServiceError not_found for an account that is not set up. */
 async function testAccount(
   deps: ApiDependencies,
   context: Context,
@@ -75,6 +74,7 @@ async function testAccount(
 interface AccountsView {
   context: Context;
   accounts: readonly AccountSummary[];
+  /** The scheme and host of this service. */
   origin: string;
   now: Date;
 }
@@ -90,7 +90,7 @@ async function readAccounts(
 
 interface AccountsProps extends AccountsView {
   done: string | undefined;
-  /** What a test has shown just now. */
+  /** The result of a connection test. */
   test: { processor: string; result: ConnectionTest } | null;
 }
 
@@ -99,10 +99,9 @@ function Accounts({ done, test, ...view }: AccountsProps) {
   return (
     <SettingsFrame context={context} page="accounts">
       <div class="stack">
-        <Done done={done} words={doneWords} />
+        <Done done={done} messages={doneMessages} />
         <p class="muted">
-          The {context.environment} payments are held at these processors. Test and live have accounts of
-          their own.
+          Processor accounts of the {context.environment} environment. Test and live have separate accounts.
         </p>
         <div class="columns">
           {processorNames.map((processor) => (
@@ -118,4 +117,135 @@ function Accounts({ done, test, ...view }: AccountsProps) {
       </div>
     </SettingsFrame>
   );
+}
+
+interface AccountCardProps extends Omit<AccountsView, 'accounts'> {
+  processor: string;
+  /** Null for an account that is not set up. */
+  account: AccountSummary | null;
+  test: ConnectionTest | null;
+}
+
+function AccountCard(props: AccountCardProps) {
+  const { context, processor, account, test } = props;
+  const { displayName } = processorKind(processor);
+  return (
+    <section class="card stack" id={`account-${processor}`} aria-labelledby={`${processor}-title`}>
+      <div class="spread">
+        <h2 id={`${processor}-title`}>{displayName}</h2>
+        <AccountBadge {...props} />
+      </div>
+      {test === null ? null : <TestResult test={test} displayName={displayName} />}
+      {account === null ? (
+        <p class="muted">
+          {displayName} payments can't be refunded until this account is set up.
+          {mayAct(context.role, 'admin') ? null : ' Ask an admin to set it up.'}
+        </p>
+      ) : (
+        <AccountDetails {...props} account={account} />
+      )}
+      {mayAct(context.role, 'admin') ? <AccountActions {...props} /> : null}
+    </section>
+  );
+}
+
+/** Shows Connected only after a test. */
+function AccountBadge({ account, now, test }: AccountCardProps) {
+  if (account === null) return <Badge tone="quiet">Not set up</Badge>;
+  const { misconfiguredAt, throttledUntil } = account;
+  if (misconfiguredAt !== null) return <Badge tone="bad">Credentials rejected</Badge>;
+  if (throttledUntil !== null && throttledUntil > now) return <Badge tone="warn">Rate limited</Badge>;
+  if (test?.kind === 'works') return <Badge tone="good">Connected</Badge>;
+  return <Badge tone="quiet">Set up</Badge>;
+}
+
+function AccountDetails({
+  account,
+  processor,
+  origin,
+  now,
+}: Omit<AccountCardProps, 'account'> & { account: AccountSummary }) {
+  const { misconfiguredAt, throttledUntil, updatedAt, id } = account;
+  const { displayName, webhooks } = processorKind(processor);
+  const webhookUrl = `${origin}/webhooks/${processor}/${id}`;
+  return (
+    <dl class="facts">
+      {misconfiguredAt === null ? null : (
+        <>
+          <dt>Rejected since</dt>
+          <dd>
+            <Moment at={misconfiguredAt} />. Refunds are on hold until you replace the credentials or they
+            work again.
+          </dd>
+        </>
+      )}
+      {throttledUntil === null || throttledUntil <= now ? null : (
+        <>
+          <dt>Rate limited until</dt>
+          <dd>
+            <Moment at={throttledUntil} />. Refunds resume automatically.
+          </dd>
+        </>
+      )}
+      <dt>Credentials updated</dt>
+      <dd>
+        <Moment at={updatedAt} />
+      </dd>
+      <dt>Webhook URL</dt>
+      <dd>
+        <code>{webhookUrl}</code>
+        <CopyButton text={webhookUrl} label="webhook URL" />
+        <p class="small muted">
+          Add this URL in {displayName}. {webhooks.setUp}
+        </p>
+      </dd>
+    </dl>
+  );
+}
+
+function AccountActions({ context, processor, account }: AccountCardProps) {
+  const base = `${context.base}${path}/${processor}`;
+  const { displayName } = processorKind(processor);
+  return (
+    <div class="row">
+      {account === null ? null : (
+        <form {...answeredIn(`account-${processor}`, `${base}/test`)}>
+          <CsrfField token={context.csrfToken} />
+          <button type="submit" class="button">
+            Test connection<span class="visually-hidden"> to {displayName}</span>
+          </button>
+        </form>
+      )}
+      <a class="button" data-kind={account === null ? 'primary' : undefined} href={base}>
+        {account === null ? 'Set up' : 'Replace credentials'}
+        <span class="visually-hidden"> {account === null ? displayName : `of ${displayName}`}</span>
+      </a>
+    </div>
+  );
+}
+
+function TestResult({ test, displayName }: { test: ConnectionTest; displayName: string }) {
+  switch (test.kind) {
+    case 'works':
+      return <Notice tone="good">Connection successful. {displayName} accepts the credentials.</Notice>;
+    case 'refused':
+      return (
+        <Notice tone="bad">
+          <strong>{displayName} rejected the credentials.</strong> Replace them or check their permissions:{' '}
+          {test.message}
+        </Notice>
+      );
+    case 'unavailable':
+      return (
+        <Notice tone="warn">
+          <strong>{displayName} could not be reached.</strong> Test again in a minute: {test.message}
+        </Notice>
+      );
+    case 'throttled':
+      return (
+        <Notice tone="warn">
+          <strong>{displayName} is limiting requests.</strong> Test again after <Moment at={test.until} />.
+        </Notice>
+      );
+  }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { listMembers, type Member } from '../../../../shared/people/find-members.ts';
-import { nameActors } from '../../../../shared/people/name-actors.ts';
+import { nameActors } from '../../../../shared/people/actors.ts';
+import { listMembers, type Member } from '../../../../shared/people/members.ts';
 import { type AuditFilter, type AuditPage, readAuditLog } from '../../../../shared/platform/audit-log.ts';
 import type { AuditLog, Database } from '../../../../shared/platform/database.ts';
 import type { Environment } from '../../../../shared/platform/environment.ts';
@@ -10,24 +10,23 @@ import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { sendPage } from '../../http/render.ts';
 import { Empty } from '../../layout/notice.tsx';
-import { AuditTable } from './audit-table.tsx';
-import { actionWords, wordsForAction } from './audit-words.ts';
+import { AuditTable, actionLabels, describeAction } from './audit-table.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/audit-log';
 const pageSize = 50;
 
-/** What is not chosen comes as an empty text; what cannot be in the log is taken as not chosen. */
-const chosen = z
+/** An empty text, or one that no entry can have, means no filter. */
+const filterText = z
   .string()
   .regex(/^[^\p{Cc}]{1,200}$/u)
   .optional()
   .catch(undefined);
-const querySchema = z.object({ actor: chosen, action: chosen, before: chosen });
+const querySchema = z.object({ actor: filterText, action: filterText, before: filterText });
 
-/** `/settings/audit-log`: who changed what in the organization, in both environments. */
-export function auditLogPages(room: Api, deps: ApiDependencies): void {
-  room.get(path, { config: { role: 'admin' } }, async (request, reply) => {
+/** `/settings/audit-log`: the audit log of the organization, in both environments. */
+export function auditLogPages(scope: Api, deps: ApiDependencies): void {
+  scope.get(path, { config: { role: 'admin' } }, async (request, reply) => {
     const context = contextOf(request);
     const query = querySchema.parse(request.query);
     const view = await readView(deps.db, context, query);
@@ -35,17 +34,17 @@ export function auditLogPages(room: Api, deps: ApiDependencies): void {
   });
 }
 
-/** Entries with what they speak of. */
+/** A page of entries, with what is needed to show them. */
 export interface AuditView {
   context: Context;
   page: AuditPage;
   filter: AuditFilter;
   members: readonly Member[];
-  /** Who acted and whom it concerned, in words. */
+  /** The display names of actors and affected users. */
   names: ReadonlyMap<string, string>;
-  /** Where the refunds are that entries speak of. */
+  /** The environments of refunds in the entries, by id. */
   refundEnvironments: ReadonlyMap<string, Environment>;
-  /** False on the pages that go on from another one. */
+  /** Whether this is the first page. */
   isNewest: boolean;
 }
 
@@ -63,15 +62,15 @@ async function readView(
     page,
     filter,
     members: await listMembers(db, organizationId),
-    // Of the page's own entries alone: what an address names may be anybody's.
-    names: await nameActors(db, organizationId, page.entries.flatMap(peopleIn)),
+    // Only from the page's own entries: a filter may name users of other organizations.
+    names: await nameActors(db, organizationId, page.entries.flatMap(actorsIn)),
     refundEnvironments: await findRefundEnvironments(db, organizationId, targets),
     isNewest: before === undefined,
   };
 }
 
-/** Who acted, and the person whom it concerned. */
-function peopleIn({ actor, target }: AuditLog): string[] {
+/** The actor, and the affected user. */
+function actorsIn({ actor, target }: AuditLog): string[] {
   return target.startsWith('usr_') ? [actor, `user:${target}`] : [actor];
 }
 
@@ -81,15 +80,15 @@ function AuditLogPage(view: AuditView) {
     <SettingsFrame context={context} page="audit-log">
       <div class="stack">
         <p class="muted">
-          Everything that somebody has done in {context.organization.name}, in test and live, and when members
-          signed in and out. Entries are never changed or deleted.
+          All changes by people in {context.organization.name}, in test and live. Entries can't be edited or
+          deleted.
         </p>
         <FilterForm {...view} />
         {page.entries.length === 0 ? (
-          <Empty title="No such entry">
-            <p>Nobody has done this yet. Choose another person or act, or see everything.</p>
+          <Empty title="No matching entries">
+            <p>Change or clear the filters.</p>
             <a class="button" href={addressOf(context, {})}>
-              See everything
+              Clear filters
             </a>
           </Empty>
         ) : (
@@ -121,34 +120,34 @@ function addressOf({ base }: Context, query: AuditFilter & { before?: string }):
 function FilterForm({ context, filter: { actor, action }, members, names }: AuditView) {
   const actors = new Map(members.map(({ userId, email }) => [`user:${userId}`, email]));
   if (actor !== undefined && !actors.has(actor)) actors.set(actor, names.get(actor) ?? actor);
-  const actions = new Map(actionWords);
-  if (action !== undefined && !actions.has(action)) actions.set(action, wordsForAction(action));
+  const actions = new Map(actionLabels);
+  if (action !== undefined && !actions.has(action)) actions.set(action, describeAction(action));
   return (
     <form method="get" action={`${context.base}${path}`} class="card fields">
-      <Choice name="actor" label="Who" all="Everybody" options={actors} value={actor} />
-      <Choice name="action" label="Did what" all="Everything" options={actions} value={action} />
+      <FilterSelect name="actor" label="Actor" all="All actors" options={actors} value={actor} />
+      <FilterSelect name="action" label="Action" all="All actions" options={actions} value={action} />
       <div class="field">
         <span class="label" aria-hidden="true">
           &nbsp;
         </span>
         <button type="submit" class="button">
-          Show
+          Filter
         </button>
       </div>
     </form>
   );
 }
 
-interface ChoiceProps {
+interface FilterSelectProps {
   name: string;
   label: string;
-  /** Stands for not choosing. */
+  /** The label of the empty option. */
   all: string;
   options: ReadonlyMap<string, string>;
   value: string | undefined;
 }
 
-function Choice({ name, label, all, options, value }: ChoiceProps) {
+function FilterSelect({ name, label, all, options, value }: FilterSelectProps) {
   return (
     <div class="field">
       <label for={name}>{label}</label>

@@ -1,26 +1,66 @@
+import type { AuditAction } from '../../../../shared/platform/audit-log.ts';
 import type { AuditLog } from '../../../../shared/platform/database.ts';
 import { isEnvironment } from '../../../../shared/platform/environment.ts';
 import { type Column, Table } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 import type { AuditView } from './audit-log.tsx';
-import { wordsForAction, wordsForDetail } from './audit-words.ts';
+
+const labels: Readonly<Record<AuditAction, string>> = {
+  'refund.created': 'Created refund',
+  'refund.cancel_requested': 'Requested cancellation of refund',
+  'refund.approved': 'Approved refund',
+  'refund.rejected': 'Rejected refund',
+  'refund.resolved': 'Resolved refund',
+  'refund.flag_dismissed': 'Dismissed flag of refund',
+  'refund.rechecked': 'Rechecked refund',
+  'refunds.export_started': 'Started export of refunds',
+  'refunds.exported': 'Exported refunds',
+  'policies.set': 'Changed policies',
+  'key.created': 'Created API key',
+  'key.revoked': 'Revoked API key',
+  'account.set': 'Set credentials of processor account',
+  'account.tested': 'Tested connection of processor account',
+  'invitation.created': 'Created invitation',
+  'invitation.revoked': 'Revoked invitation',
+  'member.added': 'Added member',
+  'member.role_changed': 'Changed role of member',
+  'member.removed': 'Removed member',
+  'user.created': 'Created user',
+  'user.signed_in': 'Signed in',
+  'user.signed_out': 'Signed out',
+  'user.password_changed': 'Changed password',
+  'user.password_reset': 'Reset password',
+  'session.revoked': 'Signed out another session',
+  'sessions.revoked': 'Signed out all other sessions',
+  'queue.retry_requested': 'Retried queue jobs',
+  'queue.promotion_requested': 'Promoted queue jobs',
+  'organization.created': 'Created organization',
+};
+
+/** The labels of all actions, in display order. */
+export const actionLabels: ReadonlyMap<string, string> = new Map(Object.entries(labels));
+
+/** The label of an action; an action of another version of the service is shown by its name. */
+export function describeAction(action: string): string {
+  return actionLabels.get(action) ?? action.replaceAll(/[._]/g, ' ');
+}
 
 type AuditTableProps = Pick<AuditView, 'context' | 'page' | 'names' | 'refundEnvironments'>;
 
-/** Who did what to which, the newest first. */
+/** A table of audit entries. */
 export function AuditTable({ page, ...view }: AuditTableProps) {
   return (
     <div class="card card-flush table-scroll">
       <Table
-        caption="Acts, the newest first"
+        caption="Audit log, newest first"
         columns={columns}
         rows={page.entries.map((entry) => ({
           key: entry.id,
           cells: [
-            <Moment at={entry.createdAt} key="when" />,
-            <Actor {...view} actor={entry.actor} key="who" />,
-            <span key="what">
-              {wordsForAction(entry.action)} <Target {...view} entry={entry} />
+            <Moment at={entry.createdAt} key="time" />,
+            <Actor {...view} actor={entry.actor} key="actor" />,
+            <span key="action">
+              {describeAction(entry.action)} <Target {...view} entry={entry} />
             </span>,
             <Detail detail={entry.detail} key="detail" />,
           ],
@@ -31,19 +71,19 @@ export function AuditTable({ page, ...view }: AuditTableProps) {
 }
 
 const columns: readonly Column[] = [
-  { title: 'When' },
-  { title: 'Who' },
-  { title: 'Did what' },
+  { title: 'Time' },
+  { title: 'Actor' },
+  { title: 'Action' },
   { title: 'Details' },
 ];
 
-/** Leads to everything that the same one did. */
+/** Links to all entries of the actor. */
 function Actor({ context, names, actor }: Pick<AuditTableProps, 'context' | 'names'> & { actor: string }) {
   const query = new URLSearchParams({ actor });
   return <a href={`${context.base}/settings/audit-log?${query}`}>{names.get(actor) ?? actor}</a>;
 }
 
-/** What was changed, with the way there. */
+/** Links to what was changed, where it has a page. */
 function Target(props: Omit<AuditTableProps, 'page'> & { entry: AuditLog }) {
   const { names, entry } = props;
   const { target } = entry;
@@ -53,7 +93,6 @@ function Target(props: Omit<AuditTableProps, 'page'> & { entry: AuditLog }) {
   return <a href={path}>{text}</a>;
 }
 
-/** Null where there is no page of it. */
 function pathTo({
   context,
   refundEnvironments,
@@ -75,14 +114,21 @@ function environmentIn(detail: AuditLog['detail']): string | null {
   return typeof environment === 'string' && isEnvironment(environment) ? environment : null;
 }
 
+/** Simple details in one line, nested ones as JSON. */
 function Detail({ detail }: Pick<AuditLog, 'detail'>) {
-  const words = wordsForDetail(detail);
-  if (words === null) return null;
-  if (!words.isLong) return <span class="small">{words.text}</span>;
+  if (typeof detail !== 'object' || detail === null) return null;
+  const facts = Object.entries(detail).filter(([, value]) => value !== null && value !== undefined);
+  if (facts.length === 0) return null;
+  if (facts.some(([, value]) => typeof value === 'object')) {
+    return (
+      <details class="small">
+        <summary>Show</summary>
+        <pre class="sample">{JSON.stringify(detail, null, 2)}</pre>
+      </details>
+    );
+  }
+  const words = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return (
-    <details class="small">
-      <summary>Show</summary>
-      <pre class="sample">{words.text}</pre>
-    </details>
+    <span class="small">{facts.map(([name, value]) => `${words(name)}: ${String(value)}`).join(', ')}</span>
   );
 }

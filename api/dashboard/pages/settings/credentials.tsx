@@ -5,15 +5,14 @@ import {
   type CredentialField,
   InvalidCredentialsError,
 } from '../../../../shared/processors/contract/processor.ts';
-import { processorKind } from '../../../../shared/processors/registry.ts';
+import { processorKind, processorNames } from '../../../../shared/processors/registry.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
-import { entered, type FormProblems } from '../../http/forms.ts';
+import { entered, type FormProblems, validationProblemsOf } from '../../http/forms.ts';
+import { pageNotFound } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
 import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
-import { mendableProblems } from './mendable-problems.ts';
-import { processorInPath } from './processor-in-path.ts';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/accounts/:processor';
@@ -22,56 +21,50 @@ interface Params {
   processor: string;
 }
 
-/** `/settings/accounts/<processor>`: takes credentials, and never gives any back, whether stored or just entered. */
-export function credentialPages(room: Api, deps: ApiDependencies): void {
-  room.get<{ Params: Params }>(path, { config: { role: 'admin' } }, async (request, reply) => {
+/** `/settings/accounts/<processor>`: the form for credentials. It never shows stored or submitted secrets. */
+export function credentialPages(scope: Api, deps: ApiDependencies): void {
+  scope.get<{ Params: Params }>(path, { config: { role: 'admin' } }, async (request, reply) => {
     const page = await readPage(deps, request);
     return sendPage(reply, <Credentials {...page} problems={{}} body={{}} />);
   });
 
-  room.post<{ Params: Params }>(path, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post<{ Params: Params }>(path, { config: { role: 'admin' } }, async (request, reply) => {
     const page = await readPage(deps, request);
-    const { context, processor, fields } = page;
     try {
-      await refusingInvalidCredentials(() =>
-        setProcessorAccount(deps, {
-          organizationId: context.organization.id,
-          environment: context.environment,
-          processor,
-          credentials: credentialsIn(fields, request.body),
-          actor: context.actor,
-        }),
-      );
+      await setAccount(deps, page, request.body);
     } catch (error) {
-      const problems = mendableProblems(
-        error,
-        fields.map(({ name }) => name),
-      );
+      const names = page.fields.map(({ name }) => name);
+      const problems = validationProblemsOf(error, names);
       return sendPage(reply.code(400), <Credentials {...page} problems={problems} body={request.body} />);
     }
-    return reply.redirect(`${context.base}/settings/accounts?done=set`, 303);
+    return reply.redirect(`${page.context.base}/settings/accounts?done=set`, 303);
   });
+}
+
+/** @throws ServiceError not_found for an unknown processor. */
+export function processorInPath({ processor }: { processor: string }): string {
+  if (processorNames.includes(processor)) return processor;
+  throw pageNotFound();
 }
 
 interface CredentialsPage {
   context: Context;
   processor: string;
-  /** True when there is an account, whose credentials are replaced. */
+  /** Whether the form replaces existing credentials. */
   isSetUp: boolean;
-  /** What the form asks for. */
   fields: readonly CredentialField[];
 }
 
 /**
- * Where the service sends requests is for those who run it, on the command line, unless they say otherwise: somebody who is
- * admin of one organization must not have it ask whatever else it can reach.
+ * Leaves out addresses unless the settings allow them: the admin of an organization must not be able to make the service
+ * send requests to hosts in its network.
  */
 function fieldsFor({ settings }: ApiDependencies, processor: string): CredentialField[] {
   const { credentialFields } = processorKind(processor);
   return credentialFields.filter(({ type }) => type !== 'address' || settings.DASHBOARD_SETS_ADDRESSES);
 }
 
-/** @throws ServiceError not_found for a processor that there is none of. */
+/** @throws ServiceError not_found for an unknown processor. */
 async function readPage(
   deps: ApiDependencies,
   request: FastifyRequest<{ Params: Params }>,
@@ -83,7 +76,27 @@ async function readPage(
   return { context, processor, isSetUp, fields: fieldsFor(deps, processor) };
 }
 
-/** What was entered, without the fields that were left empty, and without blanks that a copy has brought along. */
+/** @throws ServiceError validation_error for invalid credentials. */
+async function setAccount(
+  deps: ApiDependencies,
+  { context, processor, fields }: CredentialsPage,
+  body: unknown,
+): Promise<void> {
+  try {
+    await setProcessorAccount(deps, {
+      organizationId: context.organization.id,
+      environment: context.environment,
+      processor,
+      credentials: credentialsIn(fields, body),
+      actor: context.actor,
+    });
+  } catch (error) {
+    if (!(error instanceof InvalidCredentialsError)) throw error;
+    throw new ServiceError('validation_error', error.message, { cause: error });
+  }
+}
+
+/** The submitted credentials, trimmed, without empty fields. */
 function credentialsIn(fields: readonly CredentialField[], body: unknown): Record<string, string | boolean> {
   const given = fields.flatMap(({ name, type }): [string, string | boolean][] => {
     const text = entered(body, name).trim();
@@ -93,29 +106,26 @@ function credentialsIn(fields: readonly CredentialField[], body: unknown): Recor
   return Object.fromEntries(given);
 }
 
-async function refusingInvalidCredentials(store: () => Promise<unknown>): Promise<void> {
-  try {
-    await store();
-  } catch (error) {
-    if (!(error instanceof InvalidCredentialsError)) throw error;
-    throw new ServiceError('validation_error', error.message, { cause: error });
-  }
-}
-
 interface CredentialsProps extends CredentialsPage {
   problems: FormProblems;
-  /** The form as it was sent. */
+  /** The submitted form. */
   body: unknown;
 }
 
 function Credentials({ context, processor, isSetUp, fields, problems, body }: CredentialsProps) {
   const { displayName } = processorKind(processor);
   const accounts = `${context.base}/settings/accounts`;
-  const title = isSetUp ? `Replace the credentials of ${displayName}` : `Set up ${displayName}`;
+  const title = isSetUp ? `Replace ${displayName} credentials` : `Set up ${displayName}`;
   return (
     <SettingsFrame context={context} page="accounts" title={title}>
       <form method="post" action={`${accounts}/${processor}`} class="card stack" autocomplete="off">
-        <Explanation context={context} displayName={displayName} isSetUp={isSetUp} />
+        <p class="muted">
+          {isSetUp
+            ? `Use credentials of the same ${displayName} account, because refunds in progress are looked up with them. `
+            : null}
+          Credentials of the <strong>{context.environment}</strong> environment are stored encrypted and never
+          shown again.
+        </p>
         <FormNotice problems={problems} />
         <CsrfField token={context.csrfToken} />
         {fields.map((field) => (
@@ -128,34 +138,14 @@ function Credentials({ context, processor, isSetUp, fields, problems, body }: Cr
         ))}
         <div class="row">
           <button type="submit" class="button" data-kind="primary">
-            {isSetUp ? 'Replace the credentials' : 'Set up'}
+            {isSetUp ? 'Replace credentials' : 'Set up'}
           </button>
           <a class="button" href={accounts}>
-            Not now
+            Cancel
           </a>
         </div>
       </form>
     </SettingsFrame>
-  );
-}
-
-function Explanation({
-  context,
-  displayName,
-  isSetUp,
-}: {
-  context: Context;
-  displayName: string;
-  isSetUp: boolean;
-}) {
-  return (
-    <p class="muted">
-      Enter the credentials of the <strong>{context.environment}</strong> environment. They are stored
-      encrypted and never shown again.
-      {isSetUp
-        ? ` They replace the stored ones as a whole and at once, and have to be of the same account at ${displayName}: refunds under way are looked up with them.`
-        : null}
-    </p>
   );
 }
 
@@ -165,7 +155,7 @@ interface CredentialInputProps {
   text: string;
 }
 
-/** What is no secret is shown again as it was entered. */
+/** Shows a submitted value again unless it is a secret. */
 function CredentialInput({ field, problem, text }: CredentialInputProps) {
   const { name, label, type, isRequired, hint } = field;
   if (type === 'choice') {

@@ -1,18 +1,30 @@
 import type { InvitationSummary } from '../../../../shared/people/invitations.ts';
 import { managedRoles } from '../../../../shared/people/roles.ts';
+import type { Role } from '../../../../shared/platform/database.ts';
 import type { Context } from '../../http/access.ts';
+import { entered, type FormProblems } from '../../http/forms.ts';
 import { Confirm } from '../../layout/dialog.tsx';
+import { CsrfField, Field, inputProps } from '../../layout/form.tsx';
 import { type Column, Table } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
+import { answeredIn, ShownOnce } from './settings-frame.tsx';
 
 interface InvitationsProps {
   context: Context;
   invitations: readonly InvitationSummary[];
-  /** Who made them, in words. */
+  /** The display names of those who invited. */
   names: ReadonlyMap<string, string>;
 }
 
-/** The invitations that can be accepted; nothing when there are none. */
+const columns: readonly Column[] = [
+  { title: 'Email' },
+  { title: 'Role' },
+  { title: 'Invited by' },
+  { title: 'Expires' },
+  { title: 'Actions', kind: 'actions' },
+];
+
+/** The open invitations; nothing when there are none. */
 export function Invitations({ context, invitations, names }: InvitationsProps) {
   if (invitations.length === 0) return null;
   return (
@@ -20,7 +32,7 @@ export function Invitations({ context, invitations, names }: InvitationsProps) {
       <h2 id="invitations-title">Open invitations</h2>
       <div class="card card-flush table-scroll">
         <Table
-          caption="Open invitations, the newest first"
+          caption="Open invitations, newest first"
           columns={columns}
           rows={invitations.map((invitation) => ({
             key: invitation.id,
@@ -28,7 +40,7 @@ export function Invitations({ context, invitations, names }: InvitationsProps) {
               invitation.email,
               invitation.role,
               names.get(invitation.invitedBy),
-              <Moment at={invitation.expiresAt} key="until" />,
+              <Moment at={invitation.expiresAt} key="expires" />,
               managedRoles(context.role).includes(invitation.role) ? (
                 <Revoke context={context} invitation={invitation} key="revoke" />
               ) : null,
@@ -40,30 +52,102 @@ export function Invitations({ context, invitations, names }: InvitationsProps) {
   );
 }
 
-const columns: readonly Column[] = [
-  { title: 'Invited' },
-  { title: 'Role' },
-  { title: 'By' },
-  { title: 'Until' },
-  { title: 'What can be done', kind: 'actions' },
-];
-
-interface RevokeProps {
-  context: Context;
-  invitation: InvitationSummary;
-}
-
-function Revoke({ context, invitation: { id, email } }: RevokeProps) {
+function Revoke({ context, invitation: { id, email } }: { context: Context; invitation: InvitationSummary }) {
   return (
     <Confirm
       id={`revoke-${id}`}
       action="Revoke"
-      title={`Revoke the invitation of ${email}?`}
+      title={`Revoke the invitation for ${email}?`}
       kind="danger"
       to={`${context.base}/settings/members/invitations/${id}/revoke`}
       csrfToken={context.csrfToken}
     >
-      <p>Its link leads nowhere from then on. You can invite the address again.</p>
+      <p>The link will stop working. You can invite this address again.</p>
     </Confirm>
+  );
+}
+
+/** A new invitation; its link is shown only here. */
+export interface Invited {
+  link: string;
+  email: string;
+  role: Role;
+  expiresAt: Date;
+}
+
+export function InvitedNotice({ link, email, role, expiresAt }: Invited) {
+  return (
+    <ShownOnce title="Invite link created" text={link} label="invite link">
+      <p>
+        Send it to {email}. Anyone with the link can join as {role}; it expires <Moment at={expiresAt} /> and
+        won't be shown again.
+      </p>
+    </ShownOnce>
+  );
+}
+
+interface InviteFormProps {
+  context: Context;
+  problems: FormProblems;
+  /** The submitted form. */
+  body: unknown;
+}
+
+export function InviteForm({ context, problems, body }: InviteFormProps) {
+  const offered = managedRoles(context.role);
+  const selected = offered.find((role) => role === entered(body, 'role')) ?? 'viewer';
+  return (
+    <form
+      {...answeredIn('members', `${context.base}/settings/members/invitations`)}
+      class="card stack"
+      aria-labelledby="invite-title"
+    >
+      <h2 id="invite-title">Invite member</h2>
+      <CsrfField token={context.csrfToken} />
+      <div class="fields">
+        <Field
+          name="email"
+          label="Email address"
+          hint="You send the link yourself. It expires in 7 days."
+          problem={problems.email}
+        >
+          <input
+            {...inputProps('email', problems.email)}
+            type="email"
+            required
+            autocomplete="off"
+            value={entered(body, 'email')}
+          />
+        </Field>
+        <Field
+          name="role"
+          label="Role"
+          hint="Viewers read, operators also manage refunds, and admins also manage policies, settings and members. Owners also manage owners."
+          problem={problems.role}
+        >
+          <select {...inputProps('role', problems.role)}>
+            <RoleOptions roles={offered} selected={selected} />
+          </select>
+        </Field>
+      </div>
+      <div>
+        <button type="submit" class="button" data-kind="primary">
+          Create invite link
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** The options of a role selection. */
+export function RoleOptions({ roles, selected }: { roles: readonly Role[]; selected: Role }) {
+  return (
+    <>
+      {roles.map((role) => (
+        <option key={role} value={role} selected={role === selected}>
+          {role}
+        </option>
+      ))}
+    </>
   );
 }

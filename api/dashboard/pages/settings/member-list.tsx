@@ -1,5 +1,5 @@
-import type { Member } from '../../../../shared/people/find-members.ts';
 import type { InvitationSummary } from '../../../../shared/people/invitations.ts';
+import type { Member } from '../../../../shared/people/members.ts';
 import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import type { FormProblems } from '../../http/forms.ts';
@@ -8,46 +8,50 @@ import { Confirm } from '../../layout/dialog.tsx';
 import { CsrfField, FormNotice } from '../../layout/form.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
-import { Invitations } from './invitations.tsx';
-import { Invite, type Invited, InvitedNotice } from './invite.tsx';
-import { RoleOptions } from './role-options.tsx';
+import { Invitations, type Invited, InvitedNotice, InviteForm, RoleOptions } from './invitations.tsx';
 import { Done } from './settings-frame.tsx';
 
-const doneWords = new Map([
-  ['role', 'The role is changed. It counts from the next click on.'],
-  ['removed', 'The person is no longer a member, and the invitations that the person made are revoked.'],
-  ['revoked', 'The invitation is revoked; its link leads nowhere now.'],
+const doneMessages = new Map([
+  ['role', 'Role changed.'],
+  ['removed', 'Member removed, and their open invitations revoked.'],
+  ['revoked', 'Invitation revoked. Its link no longer works.'],
 ]);
 
 export interface MembersView {
   context: Context;
   members: readonly Member[];
   invitations: readonly InvitationSummary[];
-  /** Who made the invitations, in words. */
+  /** The display names of those who invited. */
   names: ReadonlyMap<string, string>;
 }
 
 export interface MembersProps extends MembersView {
   done?: string | undefined;
-  /** An invitation that was made just now. */
+  /** An invitation that was just created. */
   invited?: Invited;
   problems?: FormProblems;
-  /** The form of an invitation as it was sent. */
+  /** The submitted invitation form. */
   body?: unknown;
 }
 
-/** The members of an organization, whom they invited, and the form to invite somebody. */
+/** Members, open invitations and the invitation form. */
 export function Members({ done, invited, problems = {}, body, ...view }: MembersProps) {
   const { context, members, invitations, names } = view;
   const mayManage = managedRoles(context.role).length > 0;
   return (
     <div id="members" class="stack">
-      <Done done={done} words={doneWords} />
+      <Done done={done} messages={doneMessages} />
       <FormNotice problems={problems} />
       {invited === undefined ? null : <InvitedNotice {...invited} />}
-      <MemberTable context={context} members={members} />
+      <div class="card card-flush table-scroll">
+        <Table
+          caption="Members, by email address"
+          columns={columns}
+          rows={members.map((member) => rowOf({ context, member }))}
+        />
+      </div>
       <Invitations context={context} invitations={invitations} names={names} />
-      {mayManage ? <Invite context={context} problems={problems} body={body} /> : null}
+      {mayManage ? <InviteForm context={context} problems={problems} body={body} /> : null}
     </div>
   );
 }
@@ -55,21 +59,9 @@ export function Members({ done, invited, problems = {}, body, ...view }: Members
 const columns: readonly Column[] = [
   { title: 'Member' },
   { title: 'Role' },
-  { title: 'Since' },
-  { title: 'What can be done', kind: 'actions' },
+  { title: 'Joined' },
+  { title: 'Actions', kind: 'actions' },
 ];
-
-function MemberTable({ context, members }: Pick<MembersView, 'context' | 'members'>) {
-  return (
-    <div class="card card-flush table-scroll">
-      <Table
-        caption="Members, by address"
-        columns={columns}
-        rows={members.map((member) => rowOf({ context, member }))}
-      />
-    </div>
-  );
-}
 
 interface MemberRowProps {
   context: Context;
@@ -78,19 +70,19 @@ interface MemberRowProps {
 
 function rowOf({ context, member }: MemberRowProps): TableRow {
   const { email, role, since, userId } = member;
-  const isOneself = userId === context.user.id;
-  const isManaged = managedRoles(context.role).includes(role) && !isOneself;
+  const isSelf = userId === context.user.id;
+  const isManaged = managedRoles(context.role).includes(role) && !isSelf;
   return {
     key: userId,
     cells: [
       <span class="row" key="member">
-        {email} {isOneself ? <Badge tone="quiet">You</Badge> : null}
+        {email} {isSelf ? <Badge tone="quiet">You</Badge> : null}
       </span>,
       isManaged ? <RoleForm context={context} member={member} key="role" /> : role,
       <Moment at={since} key="since" />,
       <>
         {isManaged ? <Remove context={context} member={member} /> : null}
-        {isOneself ? <Leave context={context} /> : null}
+        {isSelf ? <Leave context={context} /> : null}
       </>,
     ],
   };
@@ -121,9 +113,8 @@ function Remove({ context, member: { userId, email } }: MemberRowProps) {
       csrfToken={context.csrfToken}
     >
       <p>
-        The person cannot open {context.organization.name} from the next click on, and invitations that the
-        person made are revoked. API keys that the person created go on working: revoke those that the person
-        knows. What the person did stays in the timelines and the audit log.
+        They lose access to {context.organization.name} immediately, and their open invitations are revoked.
+        API keys that they created keep working; revoke those that they may have copied.
       </p>
     </Confirm>
   );
@@ -139,7 +130,7 @@ function Leave({ context }: { context: Context }) {
       to={`${context.base}/settings/members/leave`}
       csrfToken={context.csrfToken}
     >
-      <p>You cannot open it any more, and only an invitation brings you back.</p>
+      <p>You lose access immediately. You need a new invitation to rejoin.</p>
     </Confirm>
   );
 }

@@ -1,8 +1,11 @@
-import type { ComponentChildren } from 'preact';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ComponentChildren, VNode } from 'preact';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
+import { sendPage, sendPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
+import { CopyButton } from '../../layout/values.tsx';
 
 const pages = [
   { path: 'api-keys', label: 'API keys', role: 'viewer' },
@@ -13,18 +16,18 @@ const pages = [
 
 export interface SettingsFrameProps {
   context: Context;
-  /** The page, as its path names it. */
+  /** The page, as in its path. */
   page: (typeof pages)[number]['path'];
-  /** Unless it is the page's own name. */
+  /** The label of the page by default. */
   title?: string;
   children: ComponentChildren;
 }
 
-/** A page of the room Settings, with the way to its other pages. */
+/** A settings page, with tabs for the others. */
 export function SettingsFrame({ context, page, title, children }: SettingsFrameProps) {
   const label = pages.find(({ path }) => path === page)?.label ?? 'Settings';
   return (
-    <Frame context={context} title={title ?? label} room="settings">
+    <Frame context={context} title={title ?? label} section="settings">
       <nav class="tabs" aria-label="Settings">
         <ul>
           {pages
@@ -46,8 +49,63 @@ export function SettingsFrame({ context, page, title, children }: SettingsFrameP
   );
 }
 
-/** Says that something was done. @param words what is said, by the word in the page's address; others say nothing. */
-export function Done({ done, words }: { done: string | undefined; words: ReadonlyMap<string, string> }) {
-  const text = words.get(done ?? '');
+/** Confirms an action. @param messages by the `done` parameter of the address; unknown ones show nothing. */
+export function Done({
+  done,
+  messages,
+}: {
+  done: string | undefined;
+  messages: ReadonlyMap<string, string>;
+}) {
+  const text = messages.get(done ?? '');
   return text === undefined ? null : <Notice tone="good">{text}</Notice>;
+}
+
+/**
+ * Responds to a form with its result instead of a redirect, for a secret that is shown once and must not be in an
+ * address. With scripts, only `part` is replaced, so that a reload does not submit the form again.
+ */
+export function sendOnce(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { part, page }: { part: VNode; page: (part: VNode) => VNode },
+): FastifyReply {
+  return request.headers['hx-request'] === 'true' ? sendPart(reply, part) : sendPage(reply, page(part));
+}
+
+/** Makes a form's response replace the element with this id, and ignores a second click. */
+export function answeredIn(id: string, action: string) {
+  return {
+    method: 'post',
+    action,
+    'hx-post': action,
+    'hx-target': `#${id}`,
+    'hx-swap': 'outerHTML',
+    'hx-sync': 'drop',
+  } as const;
+}
+
+/** A secret that is shown once, with a copy button. */
+export function ShownOnce({
+  title,
+  text,
+  label,
+  children,
+}: {
+  title: string;
+  text: string;
+  /** What is copied, for screen readers. */
+  label: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <section class="card stack" role="status">
+      <h2>{title}</h2>
+      <p class="secret">
+        <code>{text}</code>
+        <CopyButton text={text} label={label} />
+      </p>
+      {children}
+    </section>
+  );
 }

@@ -6,13 +6,13 @@ import { apiKeyPages } from './api-keys.tsx';
 import { auditLogPages } from './audit-log.tsx';
 import { memberPages } from './members.tsx';
 
-/** The room Settings: who and what may work here, and who has changed it. */
-export function settingsPages(room: Api, deps: ApiDependencies): void {
-  room.get('/settings', { config: { role: 'viewer' } }, async (request, reply) =>
+/** The settings pages: API keys, processor accounts, members and the audit log. */
+export function settingsPages(scope: Api, deps: ApiDependencies): void {
+  scope.get('/settings', { config: { role: 'viewer' } }, async (request, reply) =>
     reply.redirect(`${contextOf(request).base}/settings/api-keys`, 303),
   );
-  apiKeyPages(room, deps);
-  accountPages(room, deps);
-  memberPages(room, deps);
-  auditLogPages(room, deps);
+  apiKeyPages(scope, deps);
+  accountPages(scope, deps);
+  memberPages(scope, deps);
+  auditLogPages(scope, deps);
 }

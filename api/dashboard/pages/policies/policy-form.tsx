@@ -1,0 +1,233 @@
+import type { ComponentChildren } from 'preact';
+import { processorNames } from '../../../../shared/processors/registry.ts';
+import { refundReasons } from '../../../../shared/refunds/model/reasons.ts';
+import type { Context } from '../../http/access.ts';
+import type { FormProblems } from '../../http/forms.ts';
+import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
+import { Notice } from '../../layout/notice.tsx';
+import { processorWord, reasonWords } from '../../layout/words.ts';
+import { type EnteredPolicy, fieldKinds, type ListField, type TextField } from './entered-policy.ts';
+
+/** The label and hint of each field; for a yes-or-no question, also the answers in this order: no, yes. */
+const words: Record<TextField, { label: string; hint?: string; answers?: [no: string, yes: string] }> = {
+  name: { label: 'Name', hint: 'Shown in policy decisions.' },
+  priority: { label: 'Priority', hint: 'Lower numbers are checked first.' },
+  amountsIn: { label: 'Currency of amounts', hint: 'For example USD.' },
+  'match.currencies': {
+    label: 'Payment currencies',
+    hint: 'For example USD, EUR. If empty, amounts apply to every currency in its minor unit: 50.00 USD equals 5000 JPY.',
+  },
+  'match.amount.min': { label: 'Minimum refund amount', hint: 'Inclusive.' },
+  'match.amount.max': { label: 'Maximum refund amount', hint: 'Inclusive.' },
+  'match.metadata': {
+    label: 'Metadata (JSON)',
+    hint: 'The refund must have exactly these values, for example {"category": "gift_card", "vip": true}.',
+  },
+  finalSale: { label: 'Final sale', answers: ['No', 'Yes, no refunds'] },
+  windowDays: { label: 'Refund window (days)', hint: 'Days of 24 hours, counted from the charge.' },
+  maxPercent: { label: 'Maximum share of a payment (%)', hint: 'Across all its refunds.' },
+  'maxAmount.amount': { label: 'Maximum amount per payment', hint: 'Across all its refunds.' },
+  'maxAmount.currency': {
+    label: 'Currency of that amount',
+    hint: 'The maximum is ignored for payments in other currencies.',
+  },
+  'velocity.perTransaction': { label: 'Maximum refunds per payment' },
+  'velocity.perDay.count': { label: 'Maximum refunds in 24 hours', hint: 'Across the organization.' },
+  'velocity.perDay.amount': {
+    label: 'Maximum amount in 24 hours',
+    hint: "Across the organization, in the payment's currency.",
+  },
+  'approvalAbove.api': { label: 'API, above' },
+  'approvalAbove.dashboard': { label: 'Dashboard, above' },
+  'approvalAbove.mcp': { label: 'Agents, above' },
+  'enforce.api': { label: 'API refunds', answers: ['Advisory: can be created', 'Enforced: blocked'] },
+  'enforce.dashboard': {
+    label: 'Dashboard refunds',
+    answers: ['Advisory: can be created', 'Enforced: blocked'],
+  },
+};
+
+export interface PolicyFormProps {
+  context: Context;
+  /** The digest of the policies that were stored when the form was opened. */
+  basedOn: string;
+  /** The name of the policy that the form edits; the empty text for a new one. */
+  replaces: string;
+  policy: EnteredPolicy;
+  problems?: FormProblems;
+  /** True after a concurrent change: the form can only be reloaded. */
+  isStale?: boolean;
+}
+
+/** The address of the form of a policy; of a new one for the empty text. */
+export function pathOf({ base }: Context, name: string): string {
+  return `${base}/policies/${name === '' ? 'new' : `edit?name=${encodeURIComponent(name)}`}`;
+}
+
+/** The form of one policy. */
+export function PolicyForm(props: PolicyFormProps) {
+  const { context, basedOn, replaces, policy, problems = {}, isStale = false } = props;
+  const part = { policy, problems };
+  const hasFieldProblem = Object.keys(problems).some((field) => field !== 'form');
+  return (
+    <form method="post" action={`${context.base}/policies`} class="card stack" noValidate>
+      <CsrfField token={context.csrfToken} />
+      <input type="hidden" name="basedOn" value={basedOn} />
+      <input type="hidden" name="replaces" value={replaces} />
+      <FormNotice problems={problems} />
+      {isStale ? (
+        <div>
+          <a class="button" href={pathOf(context, replaces)}>
+            Reload
+          </a>
+        </div>
+      ) : null}
+      {hasFieldProblem ? <Notice tone="bad">Fix the highlighted fields.</Notice> : null}
+      <Fields {...part} names={['name', 'priority', 'amountsIn']} />
+      <Group
+        legend="Applies to"
+        note="All conditions must match. Without conditions, the policy applies to every refund."
+      >
+        <Choices
+          {...part}
+          field="match.processors"
+          label="Processors"
+          choices={processorNames.map((name) => [name, processorWord(name)])}
+        />
+        <Choices
+          {...part}
+          field="match.reasons"
+          label="Reasons"
+          choices={refundReasons.map((reason) => [reason, reasonWords[reason]])}
+        />
+        <Fields {...part} names={['match.currencies']} />
+        <Fields {...part} names={['match.amount.min', 'match.amount.max']} />
+        <Fields {...part} names={['match.metadata']} />
+      </Group>
+      <Group legend="Limits" note="An empty field means no limit.">
+        <Fields {...part} names={['finalSale', 'windowDays', 'maxPercent']} />
+        <Fields {...part} names={['maxAmount.amount', 'maxAmount.currency']} />
+        <Fields
+          {...part}
+          names={['velocity.perTransaction', 'velocity.perDay.count', 'velocity.perDay.amount']}
+        />
+      </Group>
+      <Group
+        legend="Approval"
+        note="Refunds above these amounts require approval. Enter 0 for all refunds, or leave empty for none."
+      >
+        <Fields {...part} names={['approvalAbove.api', 'approvalAbove.dashboard', 'approvalAbove.mcp']} />
+      </Group>
+      <Group legend="When the policy denies a refund" note="Refunds by agents are always blocked.">
+        <Fields {...part} names={['enforce.api', 'enforce.dashboard']} />
+      </Group>
+      <div class="row">
+        <button type="submit" class="button" data-kind="primary">
+          Save
+        </button>
+        <button type="submit" class="button" formAction={`${context.base}/policies/preview#preview`}>
+          Preview
+        </button>
+        <a class="button" href={`${context.base}/policies`}>
+          Cancel
+        </a>
+      </div>
+      <p class="small muted">
+        Saving affects new refunds in test and live at once. Preview shows the effect on the latest{' '}
+        {context.environment} refunds and saves nothing.
+      </p>
+    </form>
+  );
+}
+
+interface PartProps {
+  policy: EnteredPolicy;
+  problems: FormProblems;
+}
+
+/** Fields side by side. */
+function Fields({ policy, problems, names }: PartProps & { names: readonly TextField[] }) {
+  return (
+    <div class="fields">
+      {names.map((name) => (
+        <OneField key={name} {...{ policy, problems, name }} />
+      ))}
+    </div>
+  );
+}
+
+function OneField({ policy: { texts }, problems, name }: PartProps & { name: TextField }) {
+  const { label, hint, answers } = words[name];
+  const kind = fieldKinds[name];
+  const problem = problems[name];
+  const unit = kind === 'amount' && name !== 'maxAmount.amount' ? ` (${texts.amountsIn.toUpperCase()})` : '';
+  const text = {
+    ...{ value: texts[name], autocomplete: 'off', spellcheck: false },
+    inputMode: ({ amount: 'decimal', number: 'numeric' } as const)[kind as string],
+    maxLength: { text: 100, currencies: 1_000, currency: 3 }[kind as string] ?? 20,
+  };
+  return (
+    <Field name={name} label={`${label}${unit}`} hint={hint} problem={problem}>
+      {answers !== undefined ? (
+        <select {...inputProps(name, problem)}>
+          {answers.map((answer, index) => (
+            <option
+              key={answer}
+              value={index === 0 ? '' : 'yes'}
+              selected={(index === 1) === (texts[name] !== '')}
+            >
+              {answer}
+            </option>
+          ))}
+        </select>
+      ) : kind === 'json' ? (
+        <textarea {...inputProps(name, problem)} class="mono" spellcheck={false} rows={3}>
+          {texts[name]}
+        </textarea>
+      ) : (
+        <input {...inputProps(name, problem)} {...text} />
+      )}
+    </Field>
+  );
+}
+
+interface ChoicesProps extends PartProps {
+  field: ListField;
+  label: string;
+  choices: readonly (readonly [value: string, words: string])[];
+}
+
+function Choices({ policy, problems, field, label, choices }: ChoicesProps) {
+  const problem = problems[field];
+  return (
+    <fieldset class="field" aria-describedby={`${field}-hint ${field}-problem`}>
+      <legend class="label">{label}</legend>
+      <div class="row">
+        {choices.map(([value, each]) => (
+          <label key={value}>
+            <input type="checkbox" name={field} value={value} checked={policy.lists[field].includes(value)} />
+            {each}
+          </label>
+        ))}
+      </div>
+      <p class="hint" id={`${field}-hint`}>
+        Leave all unselected to match any.
+      </p>
+      {problem === undefined ? null : (
+        <p class="problem" id={`${field}-problem`}>
+          {problem}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+function Group({ legend, note, children }: { legend: string; note: string; children: ComponentChildren }) {
+  return (
+    <fieldset class="stack field-group">
+      <legend>{legend}</legend>
+      <p class="small muted">{note}</p>
+      {children}
+    </fieldset>
+  );
+}

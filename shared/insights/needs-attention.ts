@@ -1,0 +1,118 @@
+import { type Database, Prisma } from '../platform/database.ts';
+import type { Environment } from '../platform/environment.ts';
+import { withoutCredentials } from '../processors/accounts/connections.ts';
+import type { AccountSummary } from '../processors/accounts/manage-accounts.ts';
+import type { RefundOwner, RefundWithWork } from '../refunds/model/refund.ts';
+import { ownerSql } from '../refunds/queries/refund-filter.ts';
+import type { CappedCount } from '../refunds/queries/search-refunds.ts';
+
+/** Refunds that need attention for the same cause. */
+export interface AttentionCount extends CappedCount {
+  /** When the oldest of them began to need attention; null when there is none. */
+  oldest: Date | null;
+  /** Their sum by currency, in minor units; of those that were counted. */
+  amounts: { currency: string; amount: bigint }[];
+}
+
+/** An account whose last reconciliation did not finish. */
+export interface FailedReconciliation {
+  processor: string;
+  failure: string;
+  /** When the first run began that failed since the last success. */
+  since: Date;
+}
+
+/** What needs attention in one organization and environment. */
+export interface NeedsAttention {
+  approvals: AttentionCount;
+  /** A refund may be among these and await approval as well. */
+  flagged: AttentionCount;
+  /** The longest refused first. */
+  refusedAccounts: AccountSummary[];
+  failedReconciliations: FailedReconciliation[];
+}
+
+/** Where counting ends: beyond it, a page shows "100+". */
+const countCap = 100;
+
+/** Reads what needs attention, at a cost that does not depend on how many refunds there are. */
+export async function readNeedsAttention(db: Database, owner: RefundOwner): Promise<NeedsAttention> {
+  const [approvals, flagged, refusedAccounts, failedReconciliations] = await Promise.all([
+    countAttention(
+      db,
+      Prisma.sql`SELECT currency, amount, created_at AS since FROM refund
+        WHERE ${ownerSql(owner)} AND status = 'pending' ORDER BY since LIMIT ${countCap + 1}`,
+    ),
+    countAttention(
+      db,
+      Prisma.sql`SELECT currency, amount, flagged_at AS since FROM (
+          SELECT refund_id, flagged_at FROM refund_work WHERE ${ownerSql(owner)} AND flagged_at IS NOT NULL
+          ORDER BY flagged_at LIMIT ${countCap + 1}) AS work
+        -- One by one: the planner would otherwise read the whole table.
+        CROSS JOIN LATERAL (SELECT currency, amount FROM refund WHERE id = work.refund_id OFFSET 0) AS refund`,
+    ),
+    findRefusedAccounts(db, owner),
+    readFailedReconciliations(db, owner),
+  ]);
+  return { approvals, flagged, refusedAccounts, failedReconciliations };
+}
+
+/** @param refunds a query with the columns `currency`, `amount` and `since`. */
+async function countAttention(db: Database, refunds: Prisma.Sql): Promise<AttentionCount> {
+  const rows = await db.$queryRaw<{ currency: string; amount: string; count: number; since: Date }[]>`
+    SELECT currency, sum(amount)::text AS amount, count(*)::int AS count, min(since) AS since
+    FROM (${refunds}) AS each GROUP BY currency ORDER BY count DESC, currency`;
+  const count = rows.reduce((sum, row) => sum + row.count, 0);
+  const times = rows.map(({ since }) => since.getTime());
+  return {
+    count: Math.min(count, countCap),
+    atLeast: count > countCap,
+    oldest: times.length === 0 ? null : new Date(Math.min(...times)),
+    amounts: rows.map(({ currency, amount }) => ({ currency, amount: BigInt(amount) })),
+  };
+}
+
+async function readFailedReconciliations(db: Database, owner: RefundOwner): Promise<FailedReconciliation[]> {
+  return await db.$queryRaw<FailedReconciliation[]>`
+    SELECT account.processor, last.failure, (
+      SELECT min(started_at) FROM reconciliation_run AS failing
+      WHERE failing.account_id = account.id AND failing.finished_at IS NOT NULL AND failing.started_at > coalesce((
+        SELECT max(started_at) FROM reconciliation_run
+        WHERE account_id = account.id AND finished_at IS NOT NULL AND failure IS NULL), '-infinity')) AS since
+    FROM (SELECT id, processor FROM processor_account WHERE ${ownerSql(owner)}) AS account
+    CROSS JOIN LATERAL (
+      SELECT failure FROM reconciliation_run
+      WHERE account_id = account.id AND finished_at IS NOT NULL ORDER BY started_at DESC LIMIT 1) AS last
+    WHERE last.failure IS NOT NULL
+    ORDER BY account.processor`;
+}
+
+/** Limits what is read. A missing field does not limit. */
+export interface AttentionScope {
+  organizationId?: string;
+  environment?: Environment;
+}
+
+/** Refunds that await approval or are flagged, the oldest first. */
+export async function findRefundsNeedingAttention(
+  db: Database,
+  scope: AttentionScope,
+): Promise<RefundWithWork[]> {
+  const [pending, flagged] = await Promise.all([
+    db.refund.findMany({ where: { ...scope, status: 'pending' }, include: { work: true } }),
+    db.refundWork.findMany({ where: { ...scope, flaggedAt: { not: null } }, include: { refund: true } }),
+  ]);
+  const found = [...pending, ...flagged.map(({ refund, ...work }) => ({ ...refund, work }))];
+  // One that awaits approval may be flagged as well.
+  const once = [...new Map(found.map((refund) => [refund.id, refund])).values()];
+  return once.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
+}
+
+/** Accounts whose credentials their processor refuses, the longest refused first. */
+export async function findRefusedAccounts(db: Database, scope: AttentionScope): Promise<AccountSummary[]> {
+  return await db.processorAccount.findMany({
+    where: { ...scope, misconfiguredAt: { not: null } },
+    omit: withoutCredentials,
+    orderBy: [{ misconfiguredAt: 'asc' }, { id: 'asc' }],
+  });
+}

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ReconciliationRun } from '../platform/database.ts';
+import type { AccountDependencies, AccountName } from '../processors/accounts/connections.ts';
+import type {
+  CallOptions,
+  Processor,
+  ProcessorFailure,
+  ReadResult,
+} from '../processors/contract/processor.ts';
+import { retryDelayMs } from '../refunds/model/backoff.ts';
+import { keepRun, longestPauseMs } from './runs.ts';
+
+/** What every part of a run works with. */
+export interface RunContext {
+  deps: AccountDependencies;
+  account: AccountName;
+  processor: Processor;
+  run: ReconciliationRun;
+  /** Aborted when the process is shutting down. */
+  signal: AbortSignal;
+}
+
+/** The run cannot be finished now; the message says why. It is repeated later. */
+export class RunStoppedError extends Error {
+  override readonly name = 'RunStoppedError';
+}
+
+/** Attempts of one read. */
+const maxAttempts = 5;
+
+/**
+ * Reads from the processor, and retries with growing pauses while it does not answer. It waits while the account is
+ * throttled: refunds and reconciliation share the processor's rate limit.
+ * @throws RunStoppedError when the processor cannot be read, RunLostError when the lease was lost.
+ */
+export async function readWithRetries<T>(
+  context: RunContext,
+  read: (options: CallOptions) => Promise<ReadResult<T>>,
+): Promise<Extract<ReadResult<T>, { kind: 'found' | 'not-found' }>> {
+  const { deps, run } = context;
+  const options = { timeoutMs: deps.settings.PROCESSOR_TIMEOUT_MS };
+  for (let attempt = 1; ; attempt += 1) {
+    await waitForThrottle(context);
+    await keepRun(deps.db, deps.settings, run);
+    const answer = await read(options);
+    if (answer.kind === 'found' || answer.kind === 'not-found') return answer;
+    if (answer.kind === 'misconfigured') throw stopped(answer.failure, 'rejected the credentials');
+    if (attempt === maxAttempts) throw stopped(answer.failure, `did not answer ${maxAttempts} attempts`);
+    await pause(context, pauseMs(deps, attempt, answer.retryAfterMs), answer.failure);
+  }
+}
+
+function pauseMs(deps: AccountDependencies, attempt: number, retryAfterMs: number | null): number {
+  const { RETRY_BASE_MS: baseMs, RETRY_CAP_MS } = deps.settings;
+  const capMs = Math.min(RETRY_CAP_MS, longestPauseMs / 2);
+  return retryDelayMs(attempt, { baseMs, capMs }, deps.random, retryAfterMs);
+}
+
+async function waitForThrottle(context: RunContext): Promise<void> {
+  const { deps, account } = context;
+  const { throttledUntil } = await deps.db.processorAccount.findUniqueOrThrow({
+    where: { id: account.id },
+    select: { throttledUntil: true },
+  });
+  const waitMs = (throttledUntil?.getTime() ?? 0) - deps.clock.now().getTime();
+  if (waitMs <= 0) return;
+  await pause(context, waitMs, { code: 'throttled', message: 'Too many requests.' });
+}
+
+/**
+ * Pauses under a lease that lasts for the whole pause, however long the call before it took.
+ * @throws RunStoppedError for a pause that is too long and when the process is shutting down, RunLostError when the lease
+ * was lost.
+ */
+async function pause(
+  { deps, run, signal }: RunContext,
+  ms: number,
+  failure: ProcessorFailure,
+): Promise<void> {
+  if (ms > longestPauseMs) throw stopped(failure, `asks for a pause of ${Math.ceil(ms / 1000)} seconds`);
+  await keepRun(deps.db, deps.settings, run);
+  await sleep(ms, undefined, { signal }).catch(() => {});
+  stopIfAborted(signal);
+}
+
+/** @throws RunStoppedError when the process is shutting down. */
+export function stopIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new RunStoppedError('The process was shut down.');
+}
+
+function stopped({ message }: ProcessorFailure, what: string): RunStoppedError {
+  return new RunStoppedError(`The processor ${what}. Last answer: ${message}`);
+}

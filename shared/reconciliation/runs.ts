@@ -1,0 +1,169 @@
+import type {
+  DatabaseTransaction,
+  Prisma,
+  ProcessorAccount,
+  ReconciliationRun,
+} from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { newId } from '../platform/ids.ts';
+import type { RefundWindow } from '../processors/contract/processor.ts';
+
+// When an account is due, which window a run compares, and the lease that allows one run per account at a time.
+
+type Stored = Pick<PlatformDependencies, 'db' | 'clock' | 'settings'>;
+type Account = Pick<ProcessorAccount, 'id'>;
+type Settings = PlatformDependencies['settings'];
+
+/** The actor of scheduled runs. */
+export const scheduleActor = 'worker';
+
+/** The longest pause within a run. */
+export const longestPauseMs = 60_000;
+
+/** Time to record the answer of a call. */
+const recordingMarginMs = 30_000;
+
+/** The longest pause before a failed run is repeated. */
+const longestRetryPauseMs = 15 * 60 * 1000;
+
+/** The lease ended, so another run may be under way. */
+export class RunLostError extends Error {
+  override readonly name = 'RunLostError';
+
+  constructor() {
+    super('The run took too long between two steps and lost its lease.');
+  }
+}
+
+/**
+ * Begins a run: one per account at a time, across all processes. A run whose process died is closed as failed.
+ * @returns null while another run of the account is under way, and for the schedule when the account is no longer due
+ * because another process was faster.
+ */
+export async function beginRun(
+  { db, clock, settings }: Stored,
+  account: Account,
+  { from, to }: RefundWindow,
+  actor: string,
+): Promise<ReconciliationRun | null> {
+  const id = newId('rec');
+  const now = clock.now();
+  return await db.$transaction(async (tx) => {
+    // The second process waits and then sees the run of the first. The check comes before a dead run is closed: as a
+    // failed one it would only be repeated after a pause.
+    await tx.$executeRaw`SELECT id FROM processor_account WHERE id = ${account.id} FOR NO KEY UPDATE`;
+    if (actor === scheduleActor && !(await isAccountDue(tx, account, now, settings))) return null;
+    await tx.$executeRaw`
+      UPDATE reconciliation_run SET finished_at = ${now}, claimed_until = NULL, failure = 'The process was killed.'
+      WHERE account_id = ${account.id} AND finished_at IS NULL
+        AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
+    await tx.$executeRaw`
+      INSERT INTO reconciliation_run (id, account_id, window_start, window_end, actor, started_at, claimed_until)
+      VALUES (${id}, ${account.id}, ${from}, ${to}, ${actor}, ${now},
+        clock_timestamp() + ${leaseMs(settings)} * interval '1 millisecond')
+      ON CONFLICT DO NOTHING`;
+    return await tx.reconciliationRun.findUnique({ where: { id } });
+  });
+}
+
+/**
+ * Renews the lease; called before each step, and in the transaction of everything that a run writes.
+ * @throws RunLostError when another process has closed the run.
+ */
+export async function keepRun(
+  tx: DatabaseTransaction,
+  settings: Settings,
+  { id }: Pick<ReconciliationRun, 'id'>,
+): Promise<void> {
+  const kept = await tx.$executeRaw`
+    UPDATE reconciliation_run SET claimed_until = clock_timestamp() + ${leaseMs(settings)} * interval '1 millisecond'
+    WHERE id = ${id} AND finished_at IS NULL`;
+  if (kept === 0) throw new RunLostError();
+}
+
+/**
+ * Closes a run.
+ * @param failure why it did not finish; null when it did.
+ * @throws RunLostError when another process has closed it.
+ */
+export async function finishRun(
+  { db, clock }: Pick<Stored, 'db' | 'clock'>,
+  { id }: Pick<ReconciliationRun, 'id'>,
+  comparedCount: number,
+  failure: string | null,
+): Promise<ReconciliationRun> {
+  const [finished] = await db.reconciliationRun.updateManyAndReturn({
+    where: { id, finishedAt: null },
+    data: { finishedAt: clock.now(), claimedUntil: null, comparedCount, failure },
+  });
+  if (finished === undefined) throw new RunLostError();
+  return finished;
+}
+
+/** Longer than any step: the lease is renewed before each pause and each call, so only one of them has to fit. */
+function leaseMs({ PROCESSOR_TIMEOUT_MS }: Settings): number {
+  return longestPauseMs + PROCESSOR_TIMEOUT_MS + recordingMarginMs;
+}
+
+/** The ids of the accounts that are due. */
+export async function findDueAccounts({ db, clock, settings }: Stored): Promise<Account[]> {
+  const now = clock.now();
+  const accounts = await db.processorAccount.findMany({
+    select: { id: true, reconciliations: lastScheduled(now, settings) },
+  });
+  return accounts
+    .filter(({ reconciliations }) => isDue(reconciliations[0] ?? null, now, settings))
+    .map(({ id }) => ({ id }));
+}
+
+async function isAccountDue(
+  tx: DatabaseTransaction,
+  { id: accountId }: Account,
+  now: Date,
+  settings: Settings,
+): Promise<boolean> {
+  const { where, orderBy } = lastScheduled(now, settings);
+  const last = await tx.reconciliationRun.findFirst({ where: { ...where, accountId }, orderBy });
+  return isDue(last, now, settings);
+}
+
+/** The last scheduled run. One that began longer ago than the interval does not matter any more. */
+function lastScheduled(now: Date, { RECONCILIATION_INTERVAL_MS }: Settings) {
+  const recently = { gt: new Date(now.getTime() - RECONCILIATION_INTERVAL_MS) };
+  return {
+    where: { actor: scheduleActor, startedAt: recently },
+    orderBy: { startedAt: 'desc' },
+    take: 1,
+  } satisfies Prisma.ProcessorAccount$reconciliationsArgs;
+}
+
+/** True when an account is due by its last scheduled run: after the interval, sooner when it failed, at once when it died. */
+export function isDue(
+  last: Pick<ReconciliationRun, 'startedAt' | 'finishedAt' | 'failure' | 'claimedUntil'> | null,
+  now: Date,
+  { RECONCILIATION_INTERVAL_MS: intervalMs }: Pick<Settings, 'RECONCILIATION_INTERVAL_MS'>,
+): boolean {
+  if (intervalMs === 0) return false;
+  if (last === null) return true;
+  const { startedAt, finishedAt, failure, claimedUntil } = last;
+  if (finishedAt === null) return claimedUntil === null || claimedUntil <= now;
+  if (failure === null) return now.getTime() - startedAt.getTime() >= intervalMs;
+  return now.getTime() - finishedAt.getTime() >= Math.min(intervalMs, longestRetryPauseMs);
+}
+
+/**
+ * The window of the next run: from `RECONCILIATION_LOOKBACK_MS` before the end of the last good scheduled run, up to now.
+ * Runs over other windows do not count, because they may have left something out.
+ */
+export async function nextWindow(
+  { db, clock, settings }: Stored,
+  { id: accountId }: Account,
+): Promise<RefundWindow> {
+  const to = clock.now();
+  const last = await db.reconciliationRun.findFirst({
+    where: { accountId, actor: scheduleActor, finishedAt: { not: null }, failure: null },
+    orderBy: { windowEnd: 'desc' },
+  });
+  const comparedTo = Math.min(last?.windowEnd.getTime() ?? to.getTime(), to.getTime());
+  return { from: new Date(comparedTo - settings.RECONCILIATION_LOOKBACK_MS), to };
+}

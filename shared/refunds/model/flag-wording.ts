@@ -1,0 +1,115 @@
+import { formatAmount, isCurrency } from '../../money/money.ts';
+import type { Facts, FindingKind, FlagReason } from './flags.ts';
+
+/** A flag or a finding for people. */
+export interface Words {
+  /** A few words for tables. */
+  title: string;
+  /** What is known, in a sentence or two. */
+  summary: string;
+  /** What to do about it; null when nothing is left to do. */
+  advice: string | null;
+}
+
+/**
+ * Renders a flag or a finding.
+ * @param processor its display name, such as `Stripe`.
+ */
+export function wordsFor(code: FlagReason | FindingKind, facts: Facts, processor: string): Words {
+  return words[code]?.(facts, processor) ?? { title: code, summary: code, advice: null };
+}
+
+const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) => Words> = {
+  account_unusable: (facts, processor) => ({
+    title: 'Account unusable',
+    summary: `The ${processor} account cannot be used. ${lastAnswer(facts)}`,
+    advice: `Set new ${processor} credentials. The refund then continues.`,
+  }),
+  outcome_unknown: (facts, processor) => ({
+    title: 'Outcome unknown',
+    summary: `It is unknown whether ${processor} has this refund. ${lastAnswer(facts)}`,
+    advice: `Look for it in ${processor}, then recheck or resolve it.`,
+  }),
+  no_answer: (facts, processor) => ({
+    title: 'No answer',
+    summary: `${processor} has this refund, but its state cannot be read. ${lastAnswer(facts)}`,
+    advice: `Recheck it once ${processor} is available again.`,
+  }),
+  amount_differs: (facts, processor) => ({
+    title: 'Amount differs',
+    summary: `${processor} shows ${facts.externalRefundId} with ${theirAmount(facts)}, but ${ourAmount(facts)} was requested.`,
+    advice: `Settle the difference with the customer or ${processor}, then resolve it.`,
+  }),
+  missing_there: (facts, processor) => ({
+    title: 'Missing at the processor',
+    summary: `${capitalized(facts.status)} here, but ${processor} does not have ${facts.externalRefundId}.`,
+    advice: `Check that the credentials still belong to the same ${processor} account, then recheck. The amount stays reserved.`,
+  }),
+  moved_after_end: (facts, processor) => ({
+    title: 'Moved after it ended',
+    summary:
+      `Marked ${facts.status} here, but ${processor} shows ${facts.externalRefundId} as ${facts.processorStatus}. ` +
+      `The customer may have received ${theirAmount(facts)}.`,
+    advice: `Do not refund it again until you know whether the customer has the money. Recheck after fixing it in ${processor}, or dismiss.`,
+  }),
+  reversed_there: (facts, processor) => ({
+    title: 'Reversed at the processor',
+    summary: `Marked completed here, but ${processor} shows ${facts.externalRefundId} as ${facts.processorStatus}.`,
+    advice: `Check whether the customer has the money. Recheck after fixing it in ${processor}, or dismiss.`,
+  }),
+  extra_refund: (facts, processor) => ({
+    title: 'Second refund',
+    summary:
+      `${processor} has a second refund for this one: ${facts.externalRefundId}, ${theirAmount(facts)}, ` +
+      `${facts.processorStatus}. The customer may be paid twice.`,
+    advice:
+      facts.status === 'pending'
+        ? 'Find out who made it. Then reject this refund, or dismiss the flag to pay both.'
+        : 'Find out who made it and whether the customer was paid twice, then dismiss.',
+  }),
+  ended_there: (facts, processor) => ({
+    title: 'Ended at the processor',
+    summary: `Processing here, but ${processor} shows ${facts.externalRefundId} as ${facts.processorStatus}.`,
+    advice: null,
+  }),
+  found_there: (facts, processor) => ({
+    title: 'Found at the processor',
+    summary: `Not confirmed here, but ${processor} shows ${facts.externalRefundId} as ${facts.processorStatus}.`,
+    advice: null,
+  }),
+  made_elsewhere: (facts, processor) => ({
+    title: 'Made elsewhere',
+    summary:
+      `${processor} has refund ${facts.externalRefundId} of ${theirAmount(facts)} (${facts.processorStatus}), which was not ` +
+      `made here. ${remaining(facts)}`,
+    advice: null,
+  }),
+};
+
+function lastAnswer({ message }: Facts): string {
+  return message === undefined ? '' : `Last answer: ${message}`;
+}
+
+function theirAmount({ amount, currency }: Facts): string {
+  return inMoney(amount, currency);
+}
+
+function ourAmount({ expectedAmount, expectedCurrency }: Facts): string {
+  return inMoney(expectedAmount, expectedCurrency);
+}
+
+function remaining({ remaining: left, currency }: Facts): string {
+  return left === undefined
+    ? 'Its payment cannot be found there.'
+    : `${inMoney(left, currency)} can still be refunded.`;
+}
+
+function inMoney(amount: number | undefined, currency: string | undefined): string {
+  return amount === undefined || currency === undefined || !isCurrency(currency)
+    ? 'an unknown amount'
+    : formatAmount(BigInt(amount), currency);
+}
+
+function capitalized(text = 'accepted'): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

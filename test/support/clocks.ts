@@ -1,0 +1,37 @@
+import type { Clock } from '../../shared/platform/clock.ts';
+import type { Database } from '../../shared/platform/database.ts';
+
+/**
+ * The time of a service and of its database, which stands still until a test advances it. Only for a database that no
+ * other test uses.
+ */
+export class HeldTime implements Clock {
+  #now = new Date();
+
+  now(): Date {
+    return this.#now;
+  }
+
+  /** Stops the time. */
+  async hold(db: Database): Promise<void> {
+    await this.advance(db, 0);
+  }
+
+  async advance(db: Database, ms: number): Promise<void> {
+    this.#now = new Date(this.#now.getTime() + ms);
+    await db.$executeRawUnsafe(
+      `CREATE OR REPLACE FUNCTION service_time() RETURNS timestamptz
+       LANGUAGE sql VOLATILE AS $$ SELECT timestamptz '${this.#now.toISOString()}' $$`,
+    );
+  }
+}
+
+/** A clock that a test sets. */
+export interface StoppedClock {
+  /** Milliseconds since 1970. */
+  ms: number;
+}
+
+export function stoppedClock(): StoppedClock {
+  return { ms: Date.parse('2026-03-01T12:00:00Z') };
+}

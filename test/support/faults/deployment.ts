@@ -1,0 +1,120 @@
+import { join } from 'node:path';
+import type { ServiceSettings } from '../../../shared/platform/config.ts';
+import type { StartedProcess } from '../processes/child-process.ts';
+import { compiledIn, type Preload } from '../processes/compiled-service.ts';
+import { freePort } from '../processes/free-port.ts';
+import { startService, type TestService } from '../service.ts';
+import type { QueueBackend } from '../stores/backends.ts';
+import { type Program, ServiceProcess } from './service-process.ts';
+
+/**
+ * The service as it is deployed: compiled, as processes that a test can break. The test's own process has the sandbox
+ * and reads the database.
+ */
+export interface Deployment {
+  /** Its database, sandbox and organization. It has no worker and listens on no port. */
+  service: TestService;
+  /** @param preload what goes wrong inside of the process. */
+  startWorker(settings?: Record<string, string>, preload?: Preload): Promise<ServiceProcess>;
+  startApi(settings?: Record<string, string>, preload?: Preload): Promise<ApiProcess>;
+  close(): Promise<void>;
+}
+
+export interface ApiProcess {
+  url: string;
+  /** Of a key of the test organization. */
+  authorization: string;
+  process: ServiceProcess;
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<HttpAnswer>;
+}
+
+export interface HttpAnswer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what is there and assert on it.
+  body: any;
+}
+
+export interface DeployOptions {
+  databaseUrl: string;
+  backend: QueueBackend;
+  /** Where the service is compiled. */
+  compiledFolder: string;
+  /** What differs from the short pauses of tests. */
+  settings?: Partial<ServiceSettings>;
+  /** Takes the output of the processes, one file for each. */
+  logFolder?: string;
+}
+
+/** @param options the database must outlive the deployment. */
+export async function deploy({
+  databaseUrl,
+  backend,
+  compiledFolder,
+  settings = { PROCESSOR_TIMEOUT_MS: 2_000 },
+  logFolder,
+}: DeployOptions): Promise<Deployment> {
+  const service = await startService({ databaseUrl, backend, workers: 0, settings });
+  await service.sandbox.settings({ autoSettleMs: 100 });
+  const compiled = compiledIn(compiledFolder);
+  const started: ServiceProcess[] = [];
+  const start = (
+    kind: 'api' | 'worker',
+    isReady: Program['isReady'],
+    env: Record<string, string>,
+    preload: Preload | undefined,
+  ) => {
+    const name = `${kind}-${started.filter((each) => each.name.startsWith(kind)).length + 1}`;
+    const process = new ServiceProcess({
+      name,
+      entry: compiled.entry(`${kind}/main.js`),
+      env: { ...environmentOf(service), ...env },
+      isReady,
+      ...(preload === undefined ? {} : { preload: compiled.preload(preload) }),
+      ...(logFolder === undefined ? {} : { outputFile: join(logFolder, `${name}.log`) }),
+    });
+    started.push(process);
+    return process;
+  };
+  return {
+    service,
+    async startWorker(env = {}, preload) {
+      const worker = start('worker', (process) => process.waitForOutput(/"working"/), env, preload);
+      await worker.ready();
+      return worker;
+    },
+    async startApi(env = {}, preload) {
+      const port = String(await freePort());
+      const url = `http://127.0.0.1:${port}`;
+      const isReady = (process: StartedProcess) => process.waitForUrl(`${url}/healthz`);
+      const process = start('api', isReady, { PORT: port, ...env }, preload);
+      await process.ready();
+      const authorization = `Bearer ${service.organization.keys.test.plaintext}`;
+      return {
+        process,
+        url,
+        authorization,
+        post: (path, body, headers = {}) => post(`${url}${path}`, body, { authorization, ...headers }),
+      };
+    },
+    async close() {
+      await Promise.all(started.map((process) => process.kill()));
+      await service.close();
+    },
+  };
+}
+
+/** The settings of a service as another process reads them. */
+function environmentOf({ settings }: TestService): Record<string, string> {
+  const values = Object.entries({ ...settings, LOG_LEVEL: 'info' });
+  const set = values.filter(([, value]) => typeof value === 'string' || typeof value === 'number');
+  return Object.fromEntries(set.map(([name, value]) => [name, String(value)]));
+}
+
+async function post(url: string, body: unknown, headers: Record<string, string>): Promise<HttpAnswer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: await response.json() };
+}

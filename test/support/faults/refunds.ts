@@ -1,0 +1,74 @@
+import { newPayment } from '../refunds/payments.ts';
+import type { ApiAnswer, TestService } from '../service.ts';
+import { type WaitOptions, waitFor } from '../wait-for.ts';
+
+// Refunds that are created while something fails.
+
+/** An answer, and how long it took. */
+export type TimedAnswer = ApiAnswer & { ms: number };
+
+export async function timed(answer: Promise<ApiAnswer>): Promise<TimedAnswer> {
+  const since = performance.now();
+  const { status, body, headers } = await answer;
+  return { status, body, headers, ms: Math.round(performance.now() - since) };
+}
+
+/** The body of a refund of a tenth of a new payment. */
+export async function refundOfNewPayment(service: TestService, processor: string) {
+  const transactionId = await newPayment(service, { processor });
+  return { transactionId, amount: 1_000, reason: 'other', processor };
+}
+
+/** Refunds a tenth of a payment through the API of the test's own process. */
+export async function create(
+  service: TestService,
+  transactionId: string,
+  headers: Record<string, string> = {},
+): Promise<TimedAnswer> {
+  const processor = transactionId.startsWith('ch_') ? 'stripe' : 'braintree';
+  const body = { transactionId, amount: 1_000, reason: 'other', processor };
+  return await timed(service.call('POST', '/v1/refunds', { body, headers }));
+}
+
+/** Creates a refund of a new payment without waiting for its outcome, and returns its id. */
+export async function accept(service: TestService, processor: string): Promise<string> {
+  const transactionId = await newPayment(service, { processor });
+  const { status, body } = await create(service, transactionId, { prefer: 'respond-async' });
+  if (status !== 200) throw new Error(`The refund was not accepted: ${JSON.stringify(body)}`);
+  return body.data.id;
+}
+
+/** Waits until the refunds have met the faults that were armed for them, and their outcome is unknown. */
+export async function untilAtProcessor(service: TestService, ids: readonly string[]): Promise<void> {
+  await waitFor('the refunds to be at their processors', async () => {
+    const sent = { id: { in: [...ids] }, attempts: { some: { endedAt: null } }, externalRefundId: null };
+    // The attempt is on record before the call is made, which meets the fault.
+    const areMet = (await service.sandbox.faults()).length === 0;
+    return areMet && (await service.deps.db.refund.count({ where: sent })) === ids.length;
+  });
+}
+
+/** Waits until the refunds have completed, and returns how many milliseconds that took. */
+export async function untilCompleted(
+  service: TestService,
+  ids: readonly string[],
+  options: WaitOptions = {},
+): Promise<number> {
+  const since = performance.now();
+  const completed = { id: { in: [...ids] }, status: 'completed' as const };
+  await waitFor(
+    `${ids.length} refunds to complete`,
+    async () => (await service.deps.db.refund.count({ where: completed })) === ids.length,
+    { intervalMs: 50, ...options },
+  );
+  return Math.round(performance.now() - since);
+}
+
+/** Waits until every refund has completed or was cancelled, and returns how many there are. */
+export async function allComplete({ deps }: TestService): Promise<number> {
+  const open = { status: { notIn: ['completed' as const, 'cancelled' as const] } };
+  await waitFor('every refund to complete', async () => (await deps.db.refund.count({ where: open })) === 0, {
+    intervalMs: 100,
+  });
+  return await deps.db.refund.count();
+}

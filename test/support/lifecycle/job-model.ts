@@ -1,0 +1,192 @@
+import {
+  complete,
+  end,
+  isLive,
+  isSurelyUnsent,
+  type LifecycleModel,
+  type ModelPayment,
+  type ModelRefund,
+  paymentAt,
+} from './model.ts';
+
+/** Faults of a call to the processor: none, a refusal without effect, or a lost answer with or without effect. */
+export const troubles = ['none', 'rate-limit', 'error-503', 'reset', 'reset-after-apply'] as const;
+
+export type Trouble = (typeof troubles)[number];
+
+/** The call that a job begins with. */
+export type JobCall = 'send' | 'find' | 'check' | 'ask-cancellation' | 'review';
+
+const unknownHorizonHours = 24;
+const unavailableHorizonHours = 72;
+
+/** True when the sweep has to enqueue it once all pauses are over. */
+export function needsWork({ status, resyncRequested }: ModelRefund): boolean {
+  return status === 'processing' || resyncRequested;
+}
+
+/** The first call that a job for the refund would make now; null when it makes none. */
+export function firstCall(model: LifecycleModel, refund: ModelRefund): JobCall | null {
+  const { processor } = payment(model, refund);
+  if (refund.resting || refund.leased || model.throttled.has(processor) || !needsWork(refund)) return null;
+  if (refund.status !== 'processing') return 'review';
+  if (refund.known) return refund.cancelWanted ? 'ask-cancellation' : 'check';
+  return isSurelyUnsent(refund) ? 'send' : 'find';
+}
+
+/** A job whose first call to the processor has this fault. */
+export function work(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
+  const call = firstCall(model, refund);
+  if (call === null) {
+    // A job for a throttled account is delayed.
+    if (needsWork(refund) && model.throttled.has(payment(model, refund).processor)) refund.resting = true;
+    return;
+  }
+  beginCall(refund, call);
+  if (trouble === 'rate-limit') model.throttled.add(payment(model, refund).processor);
+  answers[call](model, refund, trouble);
+}
+
+/** A worker is killed before or after its call: what it wrote before the call and what the processor did remain. */
+export function crash(model: LifecycleModel, refund: ModelRefund, when: 'before' | 'after'): void {
+  const call = firstCall(model, refund);
+  if (call === null) {
+    work(model, refund, 'none');
+    return;
+  }
+  beginCall(refund, call);
+  refund.leased = true;
+  if (call === 'send') refund.unknown = true;
+  if (when === 'after') apply(model, refund, call);
+}
+
+/** What is on record before the call is made. */
+function beginCall(refund: ModelRefund, call: JobCall): void {
+  refund.resting = true;
+  if (call === 'review') return;
+  // The resync restarts the settle delay, during which "not found" is no proof.
+  if (call === 'find' && refund.resyncRequested) refund.fresh = true;
+  refund.resyncRequested = false;
+  if (call === 'find') refund.unknown = true;
+  if (call !== 'send') return;
+  refund.attempts += 1;
+  refund.fresh = true;
+}
+
+/** What a call does at the processor. */
+function apply(model: LifecycleModel, refund: ModelRefund, call: JobCall): void {
+  const { cancellable, declines } = payment(model, refund);
+  if (call === 'send' && !declines) refund.there = 'open';
+  if (call === 'ask-cancellation' && cancellable && refund.there === 'open') refund.there = 'canceled';
+}
+
+const answers: Record<JobCall, (model: LifecycleModel, refund: ModelRefund, trouble: Trouble) => void> = {
+  send,
+  find,
+  check,
+  'ask-cancellation': askCancellation,
+  review,
+};
+
+function send(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
+  if (isApplied(trouble)) apply(model, refund, 'send');
+  if (trouble === 'rate-limit') {
+    delay(model, refund);
+  } else if (trouble !== 'none') {
+    refund.unknown = true;
+    suffer(model, refund);
+  } else if (payment(model, refund).declines) {
+    end(model, refund, 'failed');
+  } else {
+    accept(model, refund);
+  }
+}
+
+function find(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
+  if (trouble !== 'none') suffer(model, refund);
+  else if (refund.there !== 'none') accept(model, refund);
+  else if (!refund.fresh) missing(model, refund);
+}
+
+function check(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
+  if (trouble === 'none') settle(model, refund);
+  else suffer(model, refund);
+}
+
+/** After any answer the refund is read again, unless the account is throttled. An open refund stays as it is. */
+function askCancellation(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
+  if (isApplied(trouble)) apply(model, refund, 'ask-cancellation');
+  if (trouble === 'rate-limit') {
+    suffer(model, refund);
+  } else if (refund.there !== 'open') {
+    settle(model, refund);
+  } else if (trouble === 'none') {
+    refund.cancelWanted = false;
+    refund.troubledSince = null;
+  } else {
+    suffer(model, refund);
+  }
+}
+
+/** Reads a finished refund again. A completed one fails if the processor reversed it. */
+function review(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
+  if (trouble !== 'none') return;
+  refund.resyncRequested = false;
+  if (refund.status === 'completed' && !isLive(refund)) end(model, refund, 'failed');
+}
+
+/** Proven not to be at the processor: sent again, unless it was cancelled or the retry deadline has passed. */
+function missing(model: LifecycleModel, refund: ModelRefund): void {
+  refund.unknown = false;
+  refund.flagged = false;
+  if (isTroubledFor(model, refund, unavailableHorizonHours)) {
+    end(model, refund, 'failed');
+  } else if (refund.cancelWanted) {
+    end(model, refund, 'cancelled');
+  } else {
+    beginCall(refund, 'send');
+    send(model, refund, 'none');
+  }
+}
+
+/** Certainly not applied: retried until the retry deadline. */
+function delay(model: LifecycleModel, refund: ModelRefund): void {
+  if (isTroubledFor(model, refund, unavailableHorizonHours)) {
+    end(model, refund, 'failed');
+  } else {
+    refund.troubledSince ??= model.hours;
+  }
+}
+
+function accept(model: LifecycleModel, refund: ModelRefund): void {
+  refund.known = true;
+  refund.unknown = false;
+  settle(model, refund);
+}
+
+/** Takes over the processor's final status. An open refund stays as it is. */
+function settle(model: LifecycleModel, refund: ModelRefund): void {
+  refund.troubledSince = null;
+  refund.flagged = false;
+  if (refund.there === 'succeeded') complete(refund);
+  else if (refund.there === 'failed') end(model, refund, 'failed');
+  else if (refund.there === 'canceled') end(model, refund, 'cancelled');
+}
+
+/** No answer: the outcome stays unknown, and the refund is flagged after a day. */
+function suffer(model: LifecycleModel, refund: ModelRefund): void {
+  refund.troubledSince ??= model.hours;
+  if (isTroubledFor(model, refund, unknownHorizonHours)) refund.flagged = true;
+}
+
+function isApplied(trouble: Trouble): boolean {
+  return trouble === 'none' || trouble === 'reset-after-apply';
+}
+
+function isTroubledFor({ hours }: LifecycleModel, { troubledSince }: ModelRefund, deadline: number): boolean {
+  return troubledSince !== null && hours - troubledSince >= deadline;
+}
+
+function payment(model: LifecycleModel, refund: ModelRefund): ModelPayment {
+  return paymentAt(model, refund.payment);
+}

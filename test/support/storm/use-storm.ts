@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { type ExposedService, useExposedService } from '../http/exposed-service.ts';
+import { readDocument, type ServedDocument } from '../http/openapi-document.ts';
+import { madeBeforeTests } from '../made-before-tests.ts';
+import { newPayment } from '../refunds/payments.ts';
+import { unknownRefundId } from '../refunds/refund-records.ts';
+import { type StormReport, storm } from './storm.ts';
+
+export interface Storm {
+  exposed: ExposedService;
+  served: ServedDocument;
+  /** Sends the requests to one operation of the document. */
+  strike(operationId: string): Promise<StormReport>;
+  close(): Promise<void>;
+}
+
+/** Operations that change refunds. */
+export const changingOperations: readonly string[] = ['createRefund', 'cancelRefund'];
+
+/** Gives a test file the service behind a socket, payments to refund and refunds to ask for. */
+export function useStorm(): Storm {
+  const exposed = useExposedService({
+    CANCEL_WAIT_MS: 100,
+    MAX_WAIT_MS: 100,
+    // Slower than a machine that is busy with the storm, so that nothing is answered "try later".
+    TRANSACTION_READ_TIMEOUT_MS: 15_000,
+    PROCESSOR_TIMEOUT_MS: 15_000,
+  });
+  return madeBeforeTests(
+    'The storm',
+    () => prepare(exposed),
+    (made) => made.close(),
+  );
+}
+
+async function prepare(exposed: ExposedService): Promise<Storm> {
+  const { service, port } = exposed;
+  const served = await readDocument(service);
+  const others = await service.addOrganization('Somebody else');
+  // Few of them, so that refunds of one payment meet each other.
+  const payments = await Promise.all([
+    ...Array.from({ length: 60 }, () => newPayment(service)),
+    ...Array.from({ length: 20 }, () => newPayment(service, { processor: 'braintree' })),
+  ]);
+  const refundIds = [unknownRefundId];
+  const keys = [service.organization.keys.test, others.keys.test].map(({ plaintext }) => plaintext);
+  for (const [index, key] of keys.entries()) {
+    for (const transactionId of payments.slice(index * 10, index * 10 + 10)) {
+      const body = { transactionId, amount: 1, reason: 'other' };
+      refundIds.push((await service.call('POST', '/v1/refunds', { key, body })).body.data.id);
+    }
+  }
+  const knownRefundIds = async () => {
+    const rows = await service.deps.db.refund.findMany({ select: { id: true }, take: 3_000 });
+    return [...refundIds, ...rows.map(({ id }) => id)];
+  };
+  const strange = fc.constantFrom(
+    'ch_missing',
+    'ch_storm',
+    'ch_declined1',
+    'ch_NoSuch',
+    'storm1',
+    'x'.repeat(255),
+  );
+  const strike = async (operationId: string) => {
+    const operation = served.operations.find((one) => one.operation.operationId === operationId);
+    if (operation === undefined) throw new Error(`The document has no operation ${operationId}.`);
+    return await storm(port, operation, {
+      served,
+      key: keys[0] ?? '',
+      otherKeys: [...keys, service.organization.keys.live.plaintext],
+      known: {
+        id: fc.constantFrom(...(await knownRefundIds())),
+        transactionId: fc.oneof(
+          { arbitrary: fc.constantFrom(...payments), weight: 9 },
+          { arbitrary: strange, weight: 1 },
+        ),
+        currency: fc.constantFrom('usd', 'usd', 'usd', 'usd', 'usd', 'USD', 'eur', 'jpy'),
+        processor: fc.constantFrom('stripe', 'stripe', 'braintree', 'paypal'),
+      },
+    });
+  };
+  return { exposed, served, strike, close: async () => exposed.service.app.server.closeAllConnections() };
+}

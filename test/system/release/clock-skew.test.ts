@@ -1,0 +1,126 @@
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type ApiProcess, type Deployment, deploy } from '../../support/faults/deployment.ts';
+import { accept, refundOfNewPayment, untilCompleted } from '../../support/faults/refunds.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
+import { queueBackends } from '../../support/stores/backends.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { query } from '../../support/stores/database-client.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const hourMs = 60 * 60 * 1000;
+
+const falseTime = 'false-system-time';
+
+/** Arguments that start a process on a machine whose clock is ahead. */
+function ahead(ms: number, settings: Record<string, string> = {}) {
+  return [{ ...settings, FALSE_TIME_AHEAD_MS: String(ms) }, falseTime] as const;
+}
+
+describe.each(queueBackends)('machines whose clocks are wrong, queues on $name', (backend) => {
+  const databaseUrl = useDatabase();
+  let processes: Deployment;
+
+  beforeAll(async () => {
+    processes = await deploy({
+      databaseUrl: databaseUrl(),
+      backend,
+      compiledFolder: inject('compiledFolder'),
+    });
+  });
+  afterEach(() => expectInvariants(processes.service));
+  afterAll(() => processes.close());
+
+  async function createThrough({ post }: ApiProcess): Promise<string[]> {
+    const ids: string[] = [];
+    for (const processor of ['stripe', 'braintree']) {
+      const { status, body } = await post(
+        '/v1/refunds',
+        await refundOfNewPayment(processes.service, processor),
+      );
+      expect(status).toBe(200);
+      ids.push(body.data.id);
+    }
+    return ids;
+  }
+
+  // One direction for each backend, because queues carry no times of refunds.
+  const skewed =
+    backend.name === 'redis'
+      ? { api: 'ahead', apiMs: hourMs, worker: 'behind', workerMs: -hourMs }
+      : { api: 'behind', apiMs: -hourMs, worker: 'ahead', workerMs: hourMs };
+
+  test.each([skewed])(
+    'an API an hour $api and a worker an hour $worker complete refunds',
+    async ({ apiMs, workerMs }) => {
+      const { service } = processes;
+      const [api, worker] = await Promise.all([
+        processes.startApi(...ahead(apiMs)),
+        processes.startWorker(...ahead(workerMs)),
+      ]);
+      await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
+      await service.sandbox.fault({
+        processor: 'braintree',
+        operation: 'refund.create',
+        kind: 'timeout-after-apply',
+      });
+      const ids = await createThrough(api);
+      await untilCompleted(service, ids);
+      for (const id of ids) await expectDatedByTheDatabase(id);
+      await Promise.all([api.process.stop(), worker.stop()]);
+    },
+  );
+
+  async function expectDatedByTheDatabase(id: string): Promise<void> {
+    const rows = await query(
+      databaseUrl(),
+      `SELECT max(abs(extract(epoch FROM clock_timestamp() - at))) AS seconds FROM (
+         SELECT created_at AS at FROM refund WHERE id = '${id}' UNION ALL
+         SELECT started_at FROM refund_attempt WHERE refund_id = '${id}' UNION ALL
+         SELECT created_at FROM refund_event WHERE refund_id = '${id}') AS dates`,
+    );
+    expect(Number(rows[0]?.seconds)).toBeLessThan(60);
+  }
+
+  test('a worker whose clock is an hour ahead does not touch refunds that are due later', async () => {
+    const { service } = processes;
+    const settings = { SETTLEMENT_BASE_MS: '600000', SETTLEMENT_CAP_MS: '600000' };
+    const worker = await processes.startWorker(...ahead(hourMs, settings));
+    const waiting = await untilAccepted(await accept(service, 'stripe'));
+    const dueInMs = (waiting.dueAt ?? waiting.updatedAt).getTime() - Date.now();
+    expect(dueInMs).toBeGreaterThan(500_000);
+    expect(dueInMs).toBeLessThan(700_000);
+    // A refund without a job shows that the worker has swept since.
+    const swept = await accept(service, 'stripe');
+    await service.deps.db.refundWork.updateMany({ where: { refundId: swept }, data: { enqueuedAt: null } });
+    const open = [waiting, await untilAccepted(swept)];
+    expect(await rowOf(service, waiting.id)).toEqual(waiting);
+    await waitFor('both to complete once they are due', async () => {
+      for (const { id } of open) await makeDue(service, id);
+      const rows = await Promise.all(open.map(({ id }) => rowOf(service, id)));
+      return rows.every(({ status }) => status === 'completed');
+    });
+    await worker.stop();
+  });
+
+  async function untilAccepted(id: string): Promise<RefundRecord> {
+    return await waitFor('the refund to be accepted', async () => {
+      const row = await rowOf(processes.service, id);
+      return row.externalRefundId === null ? null : row;
+    });
+  }
+
+  test('a clock that is set while processes run changes nothing', async () => {
+    const { service } = processes;
+    const [api, worker] = await Promise.all([
+      processes.startApi({ FALSE_TIME_JUMP_MS: String(hourMs) }, falseTime),
+      processes.startWorker({ FALSE_TIME_JUMP_MS: String(-hourMs) }, falseTime),
+    ]);
+    await untilCompleted(service, await createThrough(api));
+    for (const { pid } of [api.process, worker]) process.kill(pid, 'SIGUSR2');
+    const ids = await createThrough(api);
+    await untilCompleted(service, ids);
+    for (const id of ids) await expectDatedByTheDatabase(id);
+    await Promise.all([api.process.stop(), worker.stop()]);
+  });
+});

@@ -1,0 +1,62 @@
+import { expect, test, vi } from 'vitest';
+import { expectInvariants } from '../support/refunds/invariants.ts';
+import { changingOperations, useStorm } from '../support/storm/use-storm.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+vi.setConfig({ testTimeout: 900_000 });
+
+// The tests run in this order.
+const storm = useStorm();
+
+test('any request to create a refund gets a documented answer, and each 200 is one refund', async () => {
+  const { service } = storm.exposed;
+  const before = await service.deps.db.refund.count();
+  const { outcomes, enough } = await storm.strike('createRefund');
+  for (const outcome of ['200', '400 validation_error', '502 processor_error']) {
+    expect(outcomes[outcome], outcome).toBeGreaterThan(enough);
+  }
+  const made = (await service.deps.db.refund.count()) - before;
+  const replayed = (outcomes['200'] ?? 0) - made;
+  // Some carried the idempotency key of an earlier one.
+  expect(made).toBeGreaterThan(enough);
+  expect(replayed).toBeGreaterThanOrEqual(0);
+  await expectInvariants(service);
+});
+
+test('any request to cancel a refund gets a documented answer while workers send refunds', async () => {
+  const { service } = storm.exposed;
+  await service.sandbox.settings({ autoSettleMs: 200 });
+  service.startWorker();
+  const { outcomes, enough } = await storm.strike('cancelRefund');
+  for (const outcome of ['200', '400 validation_error', '404 not_found', '409 refund_not_cancellable']) {
+    expect(outcomes[outcome], outcome).toBeGreaterThan(enough);
+  }
+});
+
+test('every refund ends after the storm, and the records agree with the processors', async () => {
+  const { service } = storm.exposed;
+  await waitFor(
+    'no refund to be processing',
+    async () => (await service.deps.db.refund.count({ where: { status: 'processing' } })) === 0,
+    { timeoutMs: 200_000, intervalMs: 200 },
+  );
+  await expectInvariants(service);
+  const byStatus = await service.deps.db.refund.groupBy({ by: ['status'], _count: true });
+  console.info(
+    `Refunds after the storm: ${byStatus.map(({ status, _count }) => `${status} ${_count}`).join(', ')}`,
+  );
+});
+
+test('any request to another operation gets a documented answer and changes nothing', async () => {
+  const before = await storm.exposed.rowCounts();
+  const others = storm.served.operations
+    .map(({ operation }) => operation.operationId as string)
+    .filter((operationId) => !changingOperations.includes(operationId));
+  expect(others.length).toBeGreaterThan(0);
+  for (const operationId of others) {
+    const { outcomes, enough } = await storm.strike(operationId);
+    expect(outcomes['200'], operationId).toBeGreaterThan(enough);
+  }
+  const after = await storm.exposed.rowCounts();
+  expect({ ...after, payment: before.payment }).toEqual(before);
+});

@@ -1,0 +1,149 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { evaluatePolicies, tracePolicies } from '../../../shared/policies/evaluate.ts';
+import {
+  type Policy,
+  type PolicyFacts,
+  type PolicyInput,
+  policySchema,
+  summaryOf,
+} from '../../../shared/policies/policy.ts';
+import { charged, later, type Status } from '../../support/refunds/policies.ts';
+
+const cents = fc.bigInt({ min: 1n, max: 300n });
+const fewCents = fc.integer({ min: 1, max: 300 });
+const initiators = fc.constantFrom('api', 'dashboard', 'mcp');
+
+/** Policies that often match, with amounts so small that each limit is often the lowest. */
+const anyPolicies: fc.Arbitrary<Policy[]> = fc.uniqueArray(
+  fc
+    .record(
+      {
+        name: fc.string({ minLength: 1, maxLength: 3, unit: fc.constantFrom('a', 'B', 'é') }),
+        priority: fc.integer({ min: 0, max: 3 }),
+        match: fc.constantFrom<PolicyInput['match']>(
+          {},
+          { processors: ['stripe'] },
+          { amount: { max: 100 } },
+        ),
+        windowDays: fc.option(fc.integer({ min: 1, max: 60 })),
+        maxPercent: fc.option(fc.integer({ min: 1, max: 100 })),
+        maxAmount: fc.option(fc.record({ amount: fewCents, currency: fc.constantFrom('usd', 'eur') })),
+        finalSale: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+        approvalAbove: fc.record({ mcp: fewCents }),
+        velocity: fc.constantFrom({}, { perTransaction: 2 }, { perDay: { amount: 250 } }),
+      },
+      { requiredKeys: ['name', 'priority'] },
+    )
+    .map((rules) => policySchema.parse(rules)),
+  { selector: ({ name }) => name, maxLength: 4 },
+);
+
+const anyRefunds = fc.array(
+  fc.record({
+    amount: fc.bigInt({ min: 1n, max: 60n }),
+    status: fc.constantFrom<Status[]>('pending', 'processing', 'completed', 'failed', 'cancelled'),
+    createdAt: fc.constant(charged),
+  }),
+  { maxLength: 4 },
+);
+
+const anyFacts: fc.Arbitrary<PolicyFacts> = fc.record({
+  transaction: fc.record({
+    amount: cents,
+    currency: fc.constantFrom('usd', 'jpy'),
+    chargedAt: fc.constant(charged),
+    processor: fc.constantFrom('stripe', 'braintree'),
+    refundedOutside: fc.bigInt({ min: 0n, max: 20n }),
+  }),
+  refunds: anyRefunds.map(summaryOf),
+  velocity: fc.record({ refundsInLastDay: fc.nat(3), amountInLastDay: fc.bigInt({ min: 0n, max: 300n }) }),
+  request: fc.record({
+    amount: fc.option(cents),
+    reason: fc.constant(null),
+    metadata: fc.constant(null),
+    initiatedBy: initiators,
+  }),
+  now: fc.integer({ min: 0, max: 70 }).map((days) => later(charged, days * 86_400_000)),
+});
+
+describe('for any policies and facts, a verdict', () => {
+  test('offers no more than what remains, and never a negative amount', () => {
+    fc.assert(
+      fc.property(anyPolicies, anyFacts, anyRefunds, (policies, facts, refunds) => {
+        const given = { ...facts, refunds: summaryOf(refunds) };
+        const { transaction } = given;
+        const live = refunds.filter(({ status }) => !['failed', 'cancelled'].includes(status));
+        const left = live.reduce(
+          (sum, { amount }) => sum - amount,
+          transaction.amount - transaction.refundedOutside,
+        );
+        const { maxAmount } = evaluatePolicies(policies, given);
+        if (maxAmount === null) return;
+        expect(maxAmount).toBeGreaterThanOrEqual(0n);
+        expect(maxAmount).toBeLessThanOrEqual(left > 0n ? left : 0n);
+      }),
+    );
+  });
+
+  test('is eligible only within the maximum amount and before the deadline', () => {
+    fc.assert(
+      fc.property(anyPolicies, anyFacts, (policies, given) => {
+        const { eligible, maxAmount, deadline } = evaluatePolicies(policies, given);
+        if (!eligible) return;
+        expect(maxAmount).toBeGreaterThan(0n);
+        expect(maxAmount).toBeGreaterThanOrEqual(given.request.amount ?? 0n);
+        expect((deadline ?? given.now).getTime()).toBeGreaterThanOrEqual(given.now.getTime());
+      }),
+    );
+  });
+
+  test('names a maximum amount that the same policy allows', () => {
+    fc.assert(
+      fc.property(anyPolicies, anyFacts, (policies, given) => {
+        const first = evaluatePolicies(policies, given);
+        fc.pre(!first.eligible && first.maxAmount !== null && first.maxAmount > 0n);
+        const again = { ...given, request: { ...given.request, amount: first.maxAmount } };
+        const second = evaluatePolicies(policies, again);
+        if (second.policyName === first.policyName) expect(second.eligible).toBe(true);
+      }),
+    );
+  });
+
+  test('does not depend on the order of the policies', () => {
+    const permuted = anyPolicies.chain((policies) =>
+      fc.tuple(
+        fc.constant(policies),
+        fc.shuffledSubarray(policies, { minLength: policies.length, maxLength: policies.length }),
+      ),
+    );
+    fc.assert(
+      fc.property(permuted, anyFacts, ([policies, shuffled], given) => {
+        expect(evaluatePolicies(shuffled, given)).toEqual(evaluatePolicies(policies, given));
+      }),
+    );
+  });
+
+  test('is the same for the same facts and changes no argument', () => {
+    fc.assert(
+      fc.property(anyPolicies, anyFacts, (policies, given) => {
+        const before = structuredClone({ policies, given });
+        const verdict = evaluatePolicies(policies, given);
+        expect({ policies, given }).toEqual(before);
+        expect(evaluatePolicies(policies, given)).toEqual(verdict);
+      }),
+    );
+  });
+
+  test('is enforced for agents, has a reason, and is denied exactly when its trace ends with a denial', () => {
+    fc.assert(
+      fc.property(anyPolicies, anyFacts, (policies, given) => {
+        const { eligible, enforced, reason } = evaluatePolicies(policies, given);
+        if (given.request.initiatedBy === 'mcp') expect(enforced).toBe(true);
+        expect(reason).toMatch(/\.$/);
+        const last = tracePolicies(policies, given).at(-1);
+        expect(last).toMatch(eligible ? /: passed$/ : /: denied$/);
+      }),
+    );
+  });
+});

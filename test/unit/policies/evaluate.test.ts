@@ -1,0 +1,276 @@
+import { describe, expect, test } from 'vitest';
+import {
+  evaluatePolicies,
+  ineligible,
+  tracePolicies,
+  unknownTransaction,
+} from '../../../shared/policies/evaluate.ts';
+import { defaultPolicy, type PolicyInput } from '../../../shared/policies/policy.ts';
+import {
+  asked,
+  deadline,
+  evaluate,
+  facts,
+  type Given,
+  lastRule,
+  later,
+  policy,
+  refund,
+  type Status,
+} from '../../support/refunds/policies.ts';
+
+describe('the verdict', () => {
+  test.each([
+    ['a millisecond before', -1, true],
+    ['exactly at', 0, true],
+    ['a millisecond after', 1, false],
+  ])('%s the deadline at %d ms is eligible: %s', (_when, ms, eligible) => {
+    const verdict = evaluatePolicies([defaultPolicy], facts({ now: later(deadline, ms) }));
+    expect(verdict).toMatchObject({
+      ...{ eligible, deadline: eligible ? deadline : null, maxAmount: eligible ? 10_000n : null },
+      ...{ policyName: 'Default 30-day policy', enforced: false, approvalRequired: false },
+      reason: expect.stringMatching(
+        eligible
+          ? /at most 100.00 USD by 2026-01-31T12:00:00.000Z/
+          : /30 days .* closed on 2026-01-31T12:00:00.000Z\. Ask an administrator/,
+      ),
+    });
+  });
+
+  test('names the remaining amount, the deadline and how it is computed when the amount is too large', () => {
+    const given = asked(8000n, { refunds: [refund(3000n)], transaction: { refundedOutside: 1000n } });
+    expect(evaluatePolicies([defaultPolicy], given)).toMatchObject({
+      ...{ eligible: false, maxAmount: 6000n, deadline },
+      reason: '80.00 USD is more than the 60.00 USD left of this payment. Request at most 60.00 USD.',
+      conditions: [
+        'Original amount: 100.00 USD',
+        'Previous partial refunds: 40.00 USD ' +
+          '(1 refund by this service, the last on 2026-01-01T12:00:00.000Z, 10.00 USD outside this service)',
+        'Remaining amount: 60.00 USD',
+        'Refund window: 30 days after the charge, open until 2026-01-31T12:00:00.000Z',
+      ],
+    });
+    expect(evaluate({}, asked(10_001n)).conditions).toEqual([
+      'Original amount: 100.00 USD',
+      'Previous partial refunds: none',
+      'Remaining amount: 100.00 USD',
+    ]);
+  });
+
+  test.each([
+    ['inside', deadline, deadline],
+    ['outside', later(deadline, 1), null],
+  ])('leaves nothing of a fully refunded payment, %s the window', (_where, now, expected) => {
+    const given = facts({ now, refunds: [refund(10_000n)] });
+    const verdict = evaluatePolicies([defaultPolicy], given);
+    expect(verdict).toMatchObject({ eligible: false, maxAmount: 0n, deadline: expected });
+    expect(verdict.conditions).toContain('Remaining amount: 0.00 USD');
+    expect(lastRule({ windowDays: 30 }, given)).toBe('not fully refunded: denied');
+  });
+
+  test('is never negative when more was refunded than paid', () => {
+    expect(evaluate({}, facts({ transaction: { refundedOutside: 10_001n } })).maxAmount).toBe(0n);
+  });
+
+  test('denies a payment that is unknown or that its processor cannot refund', () => {
+    const nothing = {
+      ...{ eligible: false, maxAmount: null, deadline: null, conditions: [] },
+      ...{ policyName: null, approvalRequired: false, limits: null },
+    };
+    const reason = expect.stringContaining('ch_1 was not found');
+    expect(unknownTransaction('ch_1', 'mcp')).toEqual({ ...nothing, enforced: true, reason });
+    const failed = { ...nothing, enforced: false, reason: 'The payment failed.' };
+    expect(ineligible('The payment failed.', 'api')).toEqual(failed);
+  });
+
+  test('allows all that remains, without a deadline, when no policy matches', () => {
+    const expected = { eligible: true, maxAmount: 7000n, deadline: null, policyName: null, enforced: false };
+    expect(evaluatePolicies([], facts({ refunds: [refund(3000n)] }))).toMatchObject(expected);
+    expect(evaluatePolicies([], asked(7001n, { refunds: [refund(3000n)] })).eligible).toBe(false);
+  });
+
+  test.each<[Status, bigint]>([
+    ['pending', 6000n],
+    ['processing', 6000n],
+    ['completed', 6000n],
+    ['failed', 10_000n],
+    ['cancelled', 10_000n],
+  ])('after a %s refund of 40.00 of 100.00 leaves %s minor units', (status, left) => {
+    expect(evaluate({}, facts({ refunds: [refund(4000n, status)] })).maxAmount).toBe(left);
+  });
+});
+
+describe('a policy', () => {
+  const duplicate = { reason: 'duplicate_charge' } as const;
+  const vip = { metadata: { tier: 'vip', nested: {} } };
+
+  test.each<[matches: boolean, string, PolicyInput['match'], Given]>([
+    [true, 'anything', {}, {}],
+    [true, 'a processor on the list', { processors: ['Stripe'] }, {}],
+    [true, 'a currency on the list', { currencies: ['EUR', 'USD'] }, {}],
+    [true, 'a reason on the list', { reasons: ['duplicate_charge'] }, { request: duplicate }],
+    [true, 'the smallest amount', { amount: { min: 500 } }, { request: { amount: 500n } }],
+    [true, 'the largest amount', { amount: { max: 500 } }, { request: { amount: 500n } }],
+    [true, 'a request without an amount', { amount: { min: 500, max: 500 } }, {}],
+    [true, 'a request with all its metadata', { metadata: { tier: 'vip' } }, { request: vip }],
+    [false, 'a processor not on the list', { processors: ['braintree'] }, {}],
+    [false, 'a currency not on the list', { currencies: ['eur'] }, {}],
+    [false, 'a reason not on the list', { reasons: ['other'] }, { request: duplicate }],
+    [false, 'a request without a reason', { reasons: ['other'] }, {}],
+    [false, 'less than the smallest amount', { amount: { min: 500 } }, { request: { amount: 499n } }],
+    [false, 'more than the largest amount', { amount: { max: 500 } }, { request: { amount: 501n } }],
+    [false, 'another metadata value', { metadata: { tier: 'basic' } }, { request: vip }],
+    [
+      false,
+      'a metadata value of another type',
+      { metadata: { n: 1 } },
+      { request: { metadata: { n: '1' } } },
+    ],
+    [false, 'a request that lacks one key of two', { metadata: { tier: 'vip', n: 1 } }, { request: vip }],
+    [false, 'a key that is only inherited', { metadata: { toString: 'x' } }, { request: { metadata: {} } }],
+    [false, 'a request without metadata', { metadata: { tier: 'vip' } }, {}],
+  ])('matches (%s) %s', (matches, _what, match, given) => {
+    expect(evaluate({ match }, facts(given)).policyName).toBe(matches ? 'Shop' : null);
+  });
+
+  test('with the lowest priority decides, and the trace lists the steps up to the decision', () => {
+    const policies = [
+      policy({ name: 'Not checked', priority: 30, finalSale: true }),
+      policy({ name: 'Decides', priority: 20, windowDays: 30, approvalAbove: { api: 500 } }),
+      policy({ name: 'Euros', priority: 10, match: { currencies: ['eur'] } }),
+    ];
+    expect(evaluatePolicies(policies, facts()).policyName).toBe('Decides');
+    const start = [
+      'policy "Euros" with priority 10: does not match (currencies)',
+      'policy "Decides" with priority 20: matches',
+    ];
+    expect(tracePolicies(policies, asked(501n))).toEqual([
+      ...start,
+      'approval above 5.00 USD: required',
+      'not fully refunded: passed',
+      'refund window: passed',
+      'amount: passed',
+    ]);
+    expect(tracePolicies(policies, asked(500n, { now: later(deadline, 1) }))).toEqual([
+      ...start,
+      'approval above 5.00 USD: not required',
+      'not fully refunded: passed',
+      'refund window: denied',
+    ]);
+  });
+
+  test('with the first name decides between equal priorities', () => {
+    expect(evaluatePolicies([policy({ name: 'b' }), policy({ name: 'a' })], facts()).policyName).toBe('a');
+  });
+});
+
+describe('a limit', () => {
+  test.each<[bigint, number, bigint]>([
+    [10_000n, 100, 10_000n],
+    [9_999n, 50, 4_999n],
+    [101n, 33, 33n],
+    [3n, 66, 1n],
+    [1n, 99, 0n],
+    [9_007_199_254_740_993n, 99, 8_917_127_262_193_583n],
+  ])('of %s minor units at %i percent is exactly %s', (amount, maxPercent, maximum) => {
+    expect(evaluate({ maxPercent }, facts({ transaction: { amount } })).maxAmount).toBe(maximum);
+  });
+
+  const refunds = [refund(3000n)];
+  const usd = (amount: number) => ({ maxAmount: { amount, currency: 'usd' } });
+  test.each<[string, Partial<PolicyInput>, Given, bigint]>([
+    ['in percent counts earlier refunds', { maxPercent: 50 }, { refunds }, 2000n],
+    [
+      'in percent counts refunds outside',
+      { maxPercent: 50 },
+      { transaction: { refundedOutside: 4999n } },
+      1n,
+    ],
+    ['in money counts earlier refunds', usd(4000), { refunds }, 1000n],
+    ['in another currency is ignored', { maxAmount: { amount: 1, currency: 'eur' } }, {}, 10_000n],
+    ['applies when it is the lower of two', { maxPercent: 30, ...usd(2000) }, {}, 2000n],
+    ['never exceeds what remains', usd(99_999), {}, 10_000n],
+    [
+      'per day leaves its rest',
+      { velocity: { perDay: { amount: 500 } } },
+      { velocity: { refundsInLastDay: 9, amountInLastDay: 400n } },
+      100n,
+    ],
+  ])('%s', (_promise, rules, given, maximum) => {
+    expect(evaluate(rules, facts(given))).toMatchObject({ eligible: true, maxAmount: maximum });
+    expect(evaluate(rules, asked(maximum, given))).toMatchObject({ eligible: true, maxAmount: maximum });
+    const tooMuch = asked(maximum + 1n, given);
+    const verdict = evaluate(rules, tooMuch);
+    expect(verdict).toMatchObject({ eligible: false, maxAmount: maximum });
+    expect(verdict.conditions).toContainEqual(expect.stringMatching(/^Remaining amount: /));
+    expect(lastRule(rules, tooMuch)).toBe('amount: denied');
+  });
+
+  test('that is used up leaves nothing of a payment with money left', () => {
+    const verdict = evaluate({ maxPercent: 30 }, facts({ refunds }));
+    expect(verdict).toMatchObject({ eligible: false, maxAmount: 0n });
+    expect(verdict.reason).toMatch(/^Nothing is left of the 30% of this payment that the policy "Shop"/);
+    expect(verdict.conditions).toContain('Remaining amount: 70.00 USD');
+  });
+
+  test('on the number of refunds per payment ignores failed and cancelled ones', () => {
+    const rules = { velocity: { perTransaction: 2 }, windowDays: 30 };
+    const given = [refund(1n), refund(1n, 'failed'), refund(1n, 'cancelled')];
+    expect(evaluate(rules, facts({ refunds: given })).eligible).toBe(true);
+    const verdict = evaluate(rules, facts({ refunds: [...given, refund(1n, 'pending')] }));
+    expect(verdict).toMatchObject({ eligible: false, maxAmount: null, deadline: null });
+  });
+
+  test.each([
+    ['count', 4, 499n, null],
+    ['count', 5, 0n, 'allows 5 refunds in 24 hours'],
+    ['amount', 0, 500n, 'allows 5.00 USD in 24 hours'],
+    ['count and amount', 6, 501n, 'allows 5 refunds and 5.00 USD in 24 hours'],
+  ])('on the %s per day after %i refunds of %s minor units denies: %s', (_what, count, amount, reason) => {
+    const velocity = { refundsInLastDay: count, amountInLastDay: amount };
+    const rules = { velocity: { perDay: { count: 5, amount: 500 } }, windowDays: 30 };
+    const verdict = evaluate(rules, facts({ velocity }));
+    const maxAmount = reason === null ? 1n : null;
+    expect(verdict).toMatchObject({ eligible: reason === null, maxAmount, deadline });
+    if (reason !== null) expect(verdict.reason).toMatch(new RegExp(`${reason}.*Try again`));
+  });
+
+  test('of final sale denies whatever the window and the amount', () => {
+    const verdict = evaluate({ finalSale: true, windowDays: 30 }, asked(1n));
+    expect(verdict).toMatchObject({ eligible: false, maxAmount: null, deadline: null });
+    expect(verdict.conditions).toEqual(['Final sale: no refunds']);
+  });
+});
+
+describe('approval and enforcement', () => {
+  const approvalAbove = { api: 500, dashboard: null, mcp: 0 };
+  test.each([
+    ['api', 500n, false],
+    ['api', 501n, true],
+    ['api', null, false],
+    ['dashboard', 10_000n, false],
+    ['mcp', 1n, true],
+    ['mcp', null, true],
+  ] as const)('requires approval for a refund from %s of %s: %s', (initiatedBy, amount, required) => {
+    const verdict = evaluate({ approvalAbove }, facts({ request: { initiatedBy, amount } }));
+    expect(verdict).toMatchObject({ eligible: true, approvalRequired: required });
+    expect(verdict.reason.includes('approval')).toBe(required);
+  });
+
+  test('requires approval also with an advisory denial', () => {
+    const verdict = evaluate({ approvalAbove, finalSale: true }, asked(501n));
+    expect(verdict).toMatchObject({ eligible: false, enforced: false, approvalRequired: true });
+  });
+
+  test.each([
+    ['api', {}, false],
+    ['dashboard', {}, false],
+    ['api', { api: true }, true],
+    ['dashboard', { api: true }, false],
+    ['dashboard', { dashboard: true }, true],
+    ['mcp', {}, true],
+    ['mcp', { api: false, dashboard: false }, true],
+  ] as const)('from %s with %j is enforced: %s', (initiatedBy, enforce, enforced) => {
+    expect(evaluate({ enforce }, facts({ request: { initiatedBy } })).enforced).toBe(enforced);
+  });
+});
