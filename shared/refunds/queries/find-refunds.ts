@@ -98,7 +98,7 @@ export async function findOwnRefund(
   throw refundNotFound();
 }
 
-function notFound(): ServiceError {
+export function refundNotFound(): ServiceError {
   return new ServiceError('not_found', 'Refund not found.');
 }
 

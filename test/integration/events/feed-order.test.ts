@@ -5,7 +5,7 @@ import { EventFeed } from '../../../shared/events/feed.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { newId } from '../../../shared/platform/ids.ts';
 import type { TestOrganization } from '../../support/service.ts';
-import { waitForLock } from '../../support/stores/wait-for-lock.ts';
+import { waitForLock } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
