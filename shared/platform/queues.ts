@@ -239,11 +239,14 @@ function postgresConnection(databaseUrl: string | null): QueueConnection {
 
 /**
  * BullMQ caches a failed first connection to PostgreSQL for good. Clearing that lets a process that was started before its
- * database work as soon as the database is up.
+ * database work as soon as the database is up. Its LISTEN connection is made a `StrictClient`, too.
  */
 const createPatientBackend: typeof createPostgresBackend = (name, options, factoryOptions) => {
   const backend = bullmq().createPostgresBackend(name, options, factoryOptions);
-  const { connection } = backend as unknown as { connection: ReadyCache };
+  const { connection } = backend as unknown as { connection: ReadyCache & { pgModule?: object } };
+  // BullMQ listens on a client of its own and handles its errors only a moment after it has connected: a connection that
+  // PostgreSQL closes right then would end the process.
+  connection.pgModule = { Client: StrictClient };
   for (const part of [backend as unknown as ReadyCache, connection]) {
     const waitUntilReady = part.waitUntilReady.bind(part);
     part.waitUntilReady = async () => {

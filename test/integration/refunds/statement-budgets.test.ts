@@ -42,13 +42,6 @@ beforeEach(async () => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** The statements that a step sends. */
-async function statementsOf(step: () => Promise<unknown>): Promise<string[]> {
-  recording.statements.length = 0;
-  await step();
-  return recording.statements.map(({ text }) => text);
-}
-
 function expectAtMost(statements: readonly string[], budget: number): void {
   expect(statements.length, 'nothing was recorded').toBeGreaterThan(0);
   expect(statements.length, statements.join('\n---\n')).toBeLessThanOrEqual(budget);
@@ -103,7 +96,7 @@ async function accepted(processor: string): Promise<RefundRecord> {
 
 test('counts every statement on both pools, including BEGIN and COMMIT', async () => {
   const { db, reads } = service.deps;
-  const counted = await statementsOf(async () => {
+  const counted = await recording.during(async () => {
     await db.$transaction(async (tx) => await tx.$queryRaw`SELECT 1`);
     await reads.query('SELECT 2', []);
   });
@@ -114,12 +107,12 @@ describe('a request', () => {
   test('that gets a refund: 2', async () => {
     const id = await created('stripe');
     const get = async () => expect((await service.call('GET', `/v1/refunds/${id}`)).status).toBe(200);
-    expectAtMost(await statementsOf(get), 2);
+    expectAtMost(await recording.during(get), 2);
   });
 
   test('that lists refunds: 2', async () => {
     const list = async () => expect((await service.call('GET', '/v1/refunds')).status).toBe(200);
-    expectAtMost(await statementsOf(list), 2);
+    expectAtMost(await recording.during(list), 2);
   });
 
   test.each(['a page of the feed', "a refund's events"])('that reads %s: 2', async (what) => {
@@ -140,7 +133,7 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     const headers = { 'idempotency-key': `known-${transactionId}` };
     // Also when it is repeated.
     for (const _each of [1, 2]) {
-      expectAtMost(await statementsOf(() => create({ processor, transactionId }, headers)), 4);
+      expectAtMost(await recording.during(() => create({ processor, transactionId }, headers)), 4);
     }
     expect(calls).toEqual([]);
   });
@@ -148,21 +141,21 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
   test('a creation for a new payment: 4, with one read from the processor', async () => {
     const transactionId = await payment();
     const calls = watchCalls();
-    expectAtMost(await statementsOf(() => create({ processor, transactionId })), 4);
+    expectAtMost(await recording.during(() => create({ processor, transactionId })), 4);
     expect(calls).toEqual(['getTransaction']);
   });
 
   test('a submission and its outcome: 3', async () => {
     const id = await created(processor);
     const calls = watchCalls();
-    expectAtMost(await statementsOf(() => advanceRefund(service.deps, id)), 3);
+    expectAtMost(await recording.during(() => advanceRefund(service.deps, id)), 3);
     expect(calls).toEqual(['createRefund']);
     expect(await rowOf(service, id)).toMatchObject({ attemptCount: 1, attempts: [{ outcome: 'accepted' }] });
   });
 
   test('a settlement check: 2', async () => {
     const { id, externalRefundId } = await accepted(processor);
-    const look = async () => await statementsOf(() => advanceRefund(service.deps, id));
+    const look = async () => await recording.during(() => advanceRefund(service.deps, id));
     await makeDue(service, id);
     const calls = watchCalls();
     expectAtMost(await look(), 2);
@@ -181,7 +174,7 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     const calls = watchCalls();
     enqueued.length = 0;
     const tell = async () => expect((await webhooks.send(processor, webhook, address)).status).toBe(200);
-    expectAtMost(await statementsOf(tell), 2);
+    expectAtMost(await recording.during(tell), 2);
     expect([calls, enqueued]).toEqual([[], []]);
     expect((await rowOf(service, refund.id)).resyncRequestedAt).toBeNull();
     expect((await webhooks.events()).at(-1)?.refundId).toBe(refund.id);
@@ -192,7 +185,7 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     const paymentMethod = processor === 'stripe' ? 'card' : 'us_bank_account';
     const transactionId = await newPayment(service, { processor, paymentMethod });
     await webhooks.connectSandbox();
-    const statements = await statementsOf(async () => {
+    const statements = await recording.during(async () => {
       const id = await create({ processor, transactionId });
       await workUntil(id, 'external_refund_id is not null');
       const [{ external_refund_id: made }] = await refund(id);

@@ -11,6 +11,8 @@ export interface Statement {
 export interface Recording {
   /** Statements so far. */
   statements: Statement[];
+  /** The text of each statement sent while `step` runs. */
+  during(step: () => Promise<unknown>): Promise<string[]>;
   stop(): void;
 }
 
@@ -29,7 +31,12 @@ export function recordStatements(): Recording {
   const stop = () => {
     prototype.query = query as typeof prototype.query;
   };
-  return { statements, stop };
+  const during = async (step: () => Promise<unknown>) => {
+    statements.length = 0;
+    await step();
+    return statements.map(({ text }) => text);
+  };
+  return { statements, during, stop };
 }
 
 type Work = (db: ReturnType<typeof openDatabase>) => Promise<unknown>;
