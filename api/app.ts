@@ -7,6 +7,7 @@ import { Admission, limitInProgress } from './http/overload.ts';
 import { limitKeys } from './http/rate-limit.ts';
 import { RequestLog } from './http/request-log.ts';
 import { type Api, collectDescribedRoutes } from './http/route.ts';
+import { checkScopes } from './http/scopes.ts';
 import { withOtherMethodsRefused } from './http/unknown-routes.ts';
 import { listEventsRoute } from './routes/events/list.ts';
 import { refundEventsRoute } from './routes/events/refund-events.ts';
@@ -61,6 +62,7 @@ export async function buildApp(given: Omit<ApiDependencies, 'closing'>): Promise
 async function publicApi(app: Api): Promise<void> {
   await app.register(authenticate);
   await app.register(limitKeys);
+  await app.register(checkScopes);
   await app.register(createRefundRoute);
   await app.register(getRefundRoute);
   await app.register(listRefundsRoute);

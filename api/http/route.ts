@@ -54,12 +54,8 @@ export function dataResponse<Data extends z.ZodType>(description: string, data: 
   return jsonResponse(description, z.object({ data }));
 }
 
-const entries = Object.entries(errorCatalogue) as [ErrorCode, { dashboardOnly?: true }][];
-
 /** The codes that API routes send. */
-export const apiErrorCodes = entries
-  .filter(([, { dashboardOnly = false }]) => !dashboardOnly)
-  .map(([code]) => code) as [ErrorCode, ...ErrorCode[]];
+export const apiErrorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
 function exampleOf(code: ErrorCode) {
   return { error: { message: errorCatalogue[code].example, code } };
@@ -79,6 +75,7 @@ export const errorSchema = z
 const always: readonly ErrorCode[] = [
   'validation_error',
   'invalid_api_key',
+  'insufficient_scope',
   'rate_limited',
   'internal_error',
   'service_unavailable',

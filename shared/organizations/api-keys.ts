@@ -8,6 +8,20 @@ import { newId } from '../platform/ids.ts';
 import { findOrganization } from '../platform/organization.ts';
 import { type SharedStatement, shareRead } from '../platform/shared-statement.ts';
 
+/** What a key may do. Reading events needs `refunds:read`. */
+export const apiKeyScopes = [
+  'refunds:read',
+  'refunds:write',
+  'refunds:approve',
+  'policies:read',
+  'webhooks:manage',
+] as const;
+
+export type ApiKeyScope = (typeof apiKeyScopes)[number];
+
+/** A key approves refunds only when it was made for that. */
+const defaultScopes: readonly ApiKeyScope[] = apiKeyScopes.filter((scope) => scope !== 'refunds:approve');
+
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const secretLength = 32;
 const keyPattern = /^svc_(live|test)_[A-Za-z0-9]{32}$/;
@@ -47,9 +61,15 @@ export async function listApiKeys(
  */
 export async function createApiKey(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
-  request: { organizationId: string; environment: Environment; actor: string; plaintext?: string },
+  request: {
+    organizationId: string;
+    environment: Environment;
+    actor: string;
+    scopes?: readonly ApiKeyScope[];
+    plaintext?: string;
+  },
 ): Promise<{ id: string; plaintext: string }> {
-  const { organizationId, environment, actor } = request;
+  const { organizationId, environment, actor, scopes = defaultScopes } = request;
   const plaintext = request.plaintext ?? generateApiKey(environment);
   if (keyPattern.exec(plaintext)?.[1] !== environment) {
     throw new ServiceError(
@@ -64,7 +84,7 @@ export async function createApiKey(
     await findOrganization(tx, organizationId);
     const hash = hashApiKey(plaintext);
     const row = { id, organizationId, environment, hash, lastFour, createdBy: actor, createdAt: now };
-    await tx.apiKey.create({ data: row });
+    await tx.apiKey.create({ data: { ...row, scopes: [...scopes] } });
     const entry = { organizationId, actor, action: 'key.created', target: id } as const;
     await writeAudit(tx, { ...entry, detail: { environment, lastFour } }, now);
   });
@@ -108,12 +128,13 @@ function isAmong(
   return isOwn && (environment === undefined || key.environment === environment);
 }
 
-/** The database leaves revoked keys out, so that they take exactly as long as unknown ones. */
+/** The database leaves revoked and expired keys out, so that they take exactly as long as unknown ones. */
 async function readApiKeys(reads: Reads, hashes: readonly string[]): Promise<Map<string, ApiKey>> {
   const rows = await reads.query<ApiKey>(
     `SELECT id, organization_id AS "organizationId", environment, hash, last_four AS "lastFour",
-       created_by AS "createdBy", created_at AS "createdAt", last_used_at AS "lastUsedAt", revoked_at AS "revokedAt"
-     FROM api_key WHERE hash = ANY ($1) AND revoked_at IS NULL`,
+       name, scopes, agent_limits AS "agentLimits", created_by AS "createdBy", created_at AS "createdAt",
+       last_used_at AS "lastUsedAt", expires_at AS "expiresAt", stopped_at AS "stoppedAt", revoked_at AS "revokedAt"
+     FROM api_key WHERE hash = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > service_time())`,
     [hashes.map((hash) => Buffer.from(hash, 'hex'))],
   );
   return new Map(rows.map((row) => [Buffer.from(row.hash).toString('hex'), row]));

@@ -8,8 +8,6 @@ interface CatalogueEntry {
   action: string;
   /** A message as it is sent with this code. */
   example: string;
-  /** Sent by the dashboard alone, so not part of the OpenAPI document. */
-  dashboardOnly?: true;
 }
 
 /** Every error code, in the order of status. The OpenAPI document and docs/errors.md are made from it. */
@@ -48,11 +46,11 @@ export const errorCatalogue = {
   insufficient_scope: {
     status: 403,
     retryable: false,
-    dashboardOnly: true,
     meaning:
-      "The member's role does not allow the action, or the session has ended. Only the dashboard sends this: API keys have no scopes.",
-    action: 'Sign in again, or ask an owner or admin to change your role.',
-    example: 'This requires the operator role. Your role is viewer. An admin or owner of Acme can change it.',
+      "The API key lacks a scope or is stopped. In the dashboard: the member's role does not allow the action, or the session has ended.",
+    action:
+      'Use a key with the scope. In the dashboard, sign in again or ask an owner or admin to change your role.',
+    example: 'This requires the scope refunds:write, which this API key does not have. Use another key.',
   },
   not_found: {
     status: 404,

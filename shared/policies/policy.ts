@@ -1,21 +1,9 @@
 import { z } from 'zod';
+import { currencySchema, minorUnits } from '../money/amount-schemas.ts';
 import { isCurrency } from '../money/money.ts';
 import { holdsStorableTexts, isStorable, unstorableMessage } from '../platform/json.ts';
 import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
 import { holdsReservation, type RefundStatus } from '../refunds/model/states.ts';
-
-/** An amount: a safe integer in JSON, a bigint in code. */
-function minorUnits(smallest: 0 | 1) {
-  const message = `must be a whole number of minor units, ${smallest} or more (1050 is 10.50 USD)`;
-  return z.codec(
-    z.int({ error: message }).min(smallest, { error: message }),
-    z.bigint().min(BigInt(smallest), { error: message }),
-    {
-      decode: (amount) => BigInt(amount),
-      encode: (amount) => Number(amount),
-    },
-  );
-}
 
 function wholeNumber(greatest: number, of: string) {
   const message = `must be a whole number of ${of} from 1 to ${greatest}`;
@@ -43,11 +31,6 @@ function nonEmptySet<Item extends string>(isItem: (text: string) => text is Item
 function clean(item: string): string {
   return item.trim().toLowerCase();
 }
-
-const currencySchema = z
-  .string()
-  .toLowerCase()
-  .refine(isCurrency, { error: 'must be an ISO 4217 currency, for example "usd"' });
 
 function isReason(text: string): text is RefundReason {
   return (refundReasons as readonly string[]).includes(text);

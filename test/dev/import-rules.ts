@@ -53,7 +53,7 @@ const rules: readonly ImportRule[] = [
   },
   {
     from: /^shared\/(money\/|platform\/(clock|environment)\.ts|refunds\/model\/(states|backoff|reasons)\.ts)/,
-    to: /^(?!shared\/money\/|shared\/refunds\/model\/states\.ts)/,
+    to: /^(?!zod$|shared\/money\/|shared\/refunds\/model\/states\.ts)/,
     why: 'this file is a pure leaf',
   },
   { from: /^shared\/platform\/ids\.ts/, to: /^(?!typeid-js$)/, why: 'this file is a pure leaf' },

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { createApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts';
+import { apiKeyScopes, createApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { openHashLimiter } from '../../shared/people/hash-limiter.ts';
 import { createUser } from '../../shared/people/users.ts';
@@ -64,7 +64,7 @@ async function ensureKey(
   environment: Environment,
   remembered: DevFile | null,
 ): Promise<string> {
-  const request = { organizationId, environment, actor };
+  const request = { organizationId, environment, actor, scopes: apiKeyScopes };
   const plaintext = remembered?.keys[environment];
   if (plaintext === undefined) return (await createApiKey(deps, request)).plaintext;
   const known = await deps.db.apiKey.findUnique({ where: { hash: hashApiKey(plaintext) } });

@@ -57,7 +57,7 @@ export const listEventsRoute = routePlugin(
             'All events of all refunds, oldest first, without gaps or repeats: continue with `after` set to `nextAfter`. ' +
             'With `Prefer: wait=N` an empty page is sent only after N seconds; an event is sent as soon as there is one.',
           tags: ['Events'],
-          security: [{ apiKey: [] }],
+          security: [{ apiKey: ['refunds:read'] }],
           headers: waitingHeadersSchema,
           querystring: listEventsQuerySchema,
           response: {

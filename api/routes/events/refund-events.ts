@@ -17,7 +17,7 @@ export const refundEventsRoute = routePlugin(
           summary: "List a refund's events",
           description: 'All events of one refund, oldest first.',
           tags: ['Events'],
-          security: [{ apiKey: [] }],
+          security: [{ apiKey: ['refunds:read'] }],
           params: refundParamsSchema,
           response: {
             200: dataResponse('The events of the refund.', z.array(eventSchema)),

@@ -55,7 +55,7 @@ export const checkPolicyRoute = routePlugin(
           description:
             "Evaluates the organization's policies. An ineligible payment also gets a 200 response.",
           tags: ['Policies'],
-          security: [{ apiKey: [] }],
+          security: [{ apiKey: ['policies:read'] }],
           body: checkPolicySchema,
           response: {
             200: dataResponse('The result, also for an ineligible payment.', policyCheckSchema),

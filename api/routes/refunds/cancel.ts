@@ -26,7 +26,7 @@ export const cancelRefundRoute = routePlugin(
             'A refund that was not sent to the processor yet is cancelled immediately. Otherwise the processor has to ' +
             'confirm the cancellation; until then the refund stays as it is. A body is ignored.',
           tags: ['Refunds'],
-          security: [{ apiKey: [] }],
+          security: [{ apiKey: ['refunds:write'] }],
           headers: idempotentHeadersSchema,
           params: refundParamsSchema,
           response: {

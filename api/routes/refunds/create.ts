@@ -87,7 +87,7 @@ export const createRefundRoute = routePlugin(
             'Responds when the processor has accepted or rejected the refund, or after a few seconds, in which case the ' +
             'refund is recorded and processed later. A rejected refund stays on record as failed.',
           tags: ['Refunds'],
-          security: [{ apiKey: [] }],
+          security: [{ apiKey: ['refunds:write'] }],
           headers: idempotentHeadersSchema,
           body: createRefundSchema,
           response: {

@@ -19,7 +19,7 @@ export const getRefundRoute = routePlugin(
           summary: 'Get a refund',
           description: 'With `Prefer: wait=N` it responds when the status changes, or after N seconds.',
           tags: ['Refunds'],
-          security: [{ apiKey: [] }],
+          security: [{ apiKey: ['refunds:read'] }],
           headers: waitingHeadersSchema,
           params: refundParamsSchema,
           response: {

@@ -57,7 +57,7 @@ export const listRefundsRoute = routePlugin(
           summary: 'List refunds',
           description: 'Newest first. A page with fewer refunds than `limit` is the last one.',
           tags: ['Refunds'],
-          security: [{ apiKey: [] }],
+          security: [{ apiKey: ['refunds:read'] }],
           querystring: listRefundsQuerySchema,
           response: {
             200: dataResponse('One page of refunds.', z.array(refundSchema)),

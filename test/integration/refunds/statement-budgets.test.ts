@@ -119,7 +119,7 @@ describe('a request', () => {
     const id = await created('stripe');
     const url = what === 'a page of the feed' ? '/v1/events' : `/v1/refunds/${id}/events`;
     const read = async () => expect((await service.call('GET', url)).body.data.length).toBeGreaterThan(0);
-    expectAtMost(await statementsOf(read), 2);
+    expectAtMost(await recording.during(read), 2);
   });
 });
 
