@@ -160,17 +160,17 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
   });
 
   test('reports wrong credentials in every call and moves nothing', async () => {
-    const stranger = connect(variant.name, variant.wrongCredentials, sandbox.url);
+    const wrong = connect(variant.name, variant.wrongCredentials, sandbox.url);
     const id = await payment();
     const submission = submissionFor(id);
     const reference = referenceOf(submission);
     const refundId = variant.name === 'stripe' ? 're_1' : 'credit_1';
     const answers = [
-      await stranger.getTransaction(id, options),
-      await stranger.createRefund(submission, options),
-      await stranger.findRefund(reference, options),
-      await stranger.getRefund(refundId, reference, options),
-      await stranger.cancelRefund(refundId, reference, options),
+      await wrong.getTransaction(id, options),
+      await wrong.createRefund(submission, options),
+      await wrong.findRefund(reference, options),
+      await wrong.getRefund(refundId, reference, options),
+      await wrong.cancelRefund(refundId, reference, options),
     ];
     expect(answers.map(({ kind }) => kind)).toEqual(Array(5).fill('misconfigured'));
     expect(
