@@ -9,21 +9,18 @@ import {
 
 /**
  * Reconciles the accounts that are due, one after the other. Several workers may do so at the same time: the database allows
- * one run per account. An account that fails does not keep the others from being reconciled.
+ * one run per account.
  */
 export async function reconcileDueAccounts(deps: Dependencies, signal: AbortSignal): Promise<void> {
   for (const account of await findDueAccounts(deps)) {
     if (signal.aborted) return;
+    const window = await nextWindow(deps, account);
     try {
-      const window = await nextWindow(deps, account);
       const run = await reconcileAccount(deps, { account, window, actor: scheduleActor, signal });
       if (run !== null) deps.log.info({ runId: run.id, accountId: account.id }, 'reconciled');
     } catch (error) {
-      const message =
-        error instanceof RunLostError
-          ? 'another worker took over the reconciliation'
-          : 'the reconciliation of an account failed; it will run again';
-      deps.log.warn({ accountId: account.id, err: error }, message);
+      if (!(error instanceof RunLostError)) throw error;
+      deps.log.warn({ accountId: account.id, err: error }, 'another worker took over the reconciliation');
     }
   }
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/platform/ids.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
 import { readWithRetries } from '../../../shared/reconciliation/read-processor.ts';
@@ -11,7 +11,6 @@ import {
   nextWindow,
   scheduleActor,
 } from '../../../shared/reconciliation/runs.ts';
-import { reconcileDueAccounts } from '../../../worker/schedule/reconcile.ts';
 import {
   accountOf,
   completedRefund,
@@ -357,18 +356,6 @@ describe('on the schedule of several workers', () => {
       const pauses = runs.slice(1).map(({ startedAt }, index) => +startedAt - +(runs[index]?.startedAt ?? 0));
       for (const pauseMs of pauses) expect(pauseMs).toBeGreaterThanOrEqual(intervalMs);
     }
-  });
-});
-
-describe('an account whose comparison fails unexpectedly', () => {
-  const service = useService({ workers: 0, settings: { RECONCILIATION_INTERVAL_MS: day } });
-
-  test('does not keep the others from being compared', async () => {
-    const { reconciliationRun, processorAccount } = service.deps.db;
-    vi.spyOn(service.deps.connections, 'connect').mockRejectedValueOnce(new Error('broken'));
-    await reconcileDueAccounts(service.deps, new AbortController().signal);
-    const compared = await reconciliationRun.count({ where: { failure: null, finishedAt: { not: null } } });
-    expect(compared).toBe((await processorAccount.count()) - 1);
   });
 });
 
