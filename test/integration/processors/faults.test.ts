@@ -72,9 +72,9 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
       const expected = { kind: 'unavailable', rateLimited: kind === 'rate-limit' };
 
       await arm('transaction.get', kind);
-      expect(await processor.getTransaction(id, limits)).toMatchObject(expected);
+      expect(await processor.getPayment(id, limits)).toMatchObject(expected);
       await arm(isStripe ? 'refund.find' : 'refund.get', kind);
-      expect(await processor.getTransaction(id, limits)).toMatchObject(expected);
+      expect(await processor.getPayment(id, limits)).toMatchObject(expected);
       await arm(isStripe ? 'refund.find' : 'transaction.get', kind);
       expect(await processor.findRefund(reference, limits)).toMatchObject(expected);
       await arm('refund.get', kind);
@@ -111,7 +111,7 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
     const submission = submissionFor(isStripe ? 'ch_123' : 'sale123');
     const refundId = isStripe ? 're_1' : 'credit_1';
     const answers = [
-      await refused.getTransaction(submission.transactionId, options),
+      await refused.getPayment(submission.transactionId, options),
       await refused.createRefund(submission, options),
       await refused.findRefund(referenceOf(submission), options),
       await refused.getRefund(refundId, referenceOf(submission), options),
