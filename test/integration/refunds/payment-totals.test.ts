@@ -10,8 +10,9 @@ import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
-import { agentKey, decideTogether, refundRequest } from '../../support/refunds/refund-requests.ts';
+import { agentKey, holdDecisions, refundRequest } from '../../support/refunds/refund-requests.ts';
 import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 // Thresholds, limits and ranges look at what all refunds of a payment come to. Two processes create refunds here.
 const service = useService({ workers: 0 });
@@ -48,7 +49,7 @@ async function outcomeOf(asked: RefundRequest, deps: Dependencies = service.deps
 
 /** Creates refunds that all decide before any of them is recorded, half of them in another process. */
 async function allAtOnce(requests: readonly RefundRequest[]): Promise<string[]> {
-  decideTogether([service.deps, other], requests.length);
+  holdDecisions([service.deps, other], requests.length);
   const outcomes = await Promise.all(
     requests.map((asked, index) => outcomeOf(asked, index % 2 === 0 ? service.deps : other)),
   );
@@ -142,11 +143,12 @@ test('a refund in between changes the decision of one that was decided before', 
   await usePolicies({ approvalAbove: { api: 2_000 } });
   const transactionId = await payment();
   const asked = refundRequest(service, transactionId, { amount: 2_000n });
-  decideTogether([service.deps], 2);
+  const held = holdDecisions([service.deps], 2);
   const first = outcomeOf(asked);
-  // Decides and records while the first has decided; then the first goes on.
+  await waitFor('the first to have read the payment', () => held.count() === 1);
   expect(await outcomeOf(asked, other)).toBe('processing');
-  expect(await Promise.all([first, outcomeOf(asked)])).toEqual(['pending', 'pending']);
+  held.release();
+  expect(await first).toBe('pending');
 });
 
 describe('an ended refund gives its part back', () => {
@@ -185,12 +187,11 @@ describe('an ended refund gives its part back', () => {
     await usePolicies({ approvalAbove: { api: 2_000 } });
     const transactionId = await payment();
     const { refund } = await createRefund(service.deps, refundRequest(service, transactionId, asked(null)));
-    decideTogether([other], 2);
+    const held = holdDecisions([other], 2);
     const waiting = outcomeOf(refundRequest(service, transactionId, asked(null)), other);
+    await waitFor('the decision to have read the payment', () => held.count() === 1);
     expect((await service.call('POST', `/v1/refunds/${refund.id}/cancel`)).status).toBe(200);
-    await other.lookups.payment({
-      ...{ organizationId: service.organization.id, environment: 'test', processor: 'stripe', transactionId },
-    });
+    held.release();
     expect(await waiting).toBe('processing');
   });
 });

@@ -32,21 +32,31 @@ export async function agentKey(
   return { ...made, agentLimits };
 }
 
-/** Holds the first decisions until this many have read their payment, so that all of them decide on the same state. */
-export function decideTogether(processes: readonly Dependencies[], count: number): void {
-  let missing = count;
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
+/** Decisions that have read their payment and are held. */
+export interface HeldDecisions {
+  count(): number;
+  release(): void;
+}
+
+/**
+ * Holds decisions once they have read their payment, and releases all of them when a number is held, so that they decide on the
+ * same state. Later ones are not held.
+ */
+export function holdDecisions(processes: readonly Dependencies[], releasedAt: number): HeldDecisions {
+  let held = 0;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
   });
   for (const { lookups } of processes) {
     const payment = lookups.payment.bind(lookups);
     vi.spyOn(lookups, 'payment').mockImplementation(async (...given) => {
       const stored = await payment(...given);
-      missing -= 1;
-      if (missing <= 0) open();
-      await opened;
+      held += 1;
+      if (held >= releasedAt) release();
+      await released;
       return stored;
     });
   }
+  return { count: () => held, release };
 }
