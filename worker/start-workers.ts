@@ -1,5 +1,5 @@
 import type { Dependencies } from '../shared/dependencies.ts';
-import { openWorker, type QueueWorker, refundQueueName } from '../shared/platform/queues.ts';
+import { openWorker, type QueueWorker, type RefundJob, refundQueueName } from '../shared/platform/queues.ts';
 import { processorNames } from '../shared/processors/registry.ts';
 import { advanceRefund } from './advance/advance-refund.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
@@ -25,7 +25,7 @@ export function startWorkers(deps: Dependencies): QueueWorker {
       settings,
       refundQueueName(processor),
       settings.WORKER_CONCURRENCY,
-      ({ refundId }) => advanceRefund(deps, refundId),
+      ({ refundId }: RefundJob) => advanceRefund(deps, refundId),
       log,
     ),
   );
