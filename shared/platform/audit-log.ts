@@ -32,7 +32,6 @@ export type AuditAction =
   | 'sessions.revoked'
   | 'queue.retry_requested'
   | 'queue.promotion_requested'
-  | 'webhook_endpoint.disabled'
   | 'organization.created';
 
 /** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */

@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import { lookup as lookUpWithSystem, Resolver } from 'node:dns/promises';
+import dns from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Agent, buildConnector, request } from 'undici';
 import type { AttemptError } from '../../shared/events/attempt-error.ts';
@@ -25,6 +25,8 @@ export interface Transport {
 export interface TransportOptions {
   /** Allows https and public addresses alone, as in production. */
   isPublicOnly: boolean;
+  /** Whether an address may be connected to; tests replace it. */
+  isAllowed?: (ip: string) => boolean;
   /** Resolves a host name to addresses; tests replace it. */
   resolve?: (host: string) => Promise<LookupAddress[]>;
   /** For the whole attempt, in milliseconds. */
@@ -46,13 +48,14 @@ const mostBodyBytes = 4 * 1024;
  */
 export function openTransport(options: TransportOptions): Transport {
   const { isPublicOnly, timeoutMs = attemptTimeoutMs } = options;
-  const resolve = options.resolve ?? (isPublicOnly ? resolveWithDns : resolveWithSystem);
+  const { resolve = isPublicOnly ? resolveWithDns : resolveWithSystem } = options;
+  const { isAllowed = isPublicOnly ? isPublicAddress : () => true } = options;
   const agent = new Agent({
     // A connection per request: an endpoint that closes an idle connection would fail the request that is just sent on it.
     pipelining: 0,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
-    connect: guardedConnector(resolve, isPublicOnly),
+    connect: guardedConnector(resolve, isAllowed),
   });
   return {
     async post(url, headers, body) {
@@ -91,10 +94,10 @@ class BlockedAddressError extends Error {
   override readonly name = 'BlockedAddressError';
 }
 
-type Resolve = NonNullable<TransportOptions['resolve']>;
-
-function guardedConnector(resolve: Resolve, isPublicOnly: boolean): buildConnector.connector {
-  const isAllowed = (ip: string) => !isPublicOnly || isPublicAddress(ip);
+function guardedConnector(
+  resolve: NonNullable<TransportOptions['resolve']>,
+  isAllowed: NonNullable<TransportOptions['isAllowed']>,
+): buildConnector.connector {
   const connect = buildConnector({
     timeout: connectTimeoutMs,
     lookup(host, { all }, callback) {
@@ -130,7 +133,7 @@ class DnsError extends Error {
 }
 
 async function resolveWithSystem(host: string): Promise<LookupAddress[]> {
-  return await lookUpWithSystem(host, { all: true });
+  return await dns.lookup(host, { all: true });
 }
 
 /**
@@ -138,10 +141,9 @@ async function resolveWithSystem(host: string): Promise<LookupAddress[]> {
  * servers do not respond would delay all other look-ups, also those of processors.
  */
 async function resolveWithDns(host: string): Promise<LookupAddress[]> {
-  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   const [v4, v6] = await Promise.all([
-    resolver.resolve4(host).catch(() => []),
-    resolver.resolve6(host).catch(() => []),
+    dns.resolve4(host).catch(() => []),
+    dns.resolve6(host).catch(() => []),
   ]);
   return [...v4.map((address) => ({ address, family: 4 })), ...v6.map((address) => ({ address, family: 6 }))];
 }

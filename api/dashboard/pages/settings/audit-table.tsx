@@ -34,7 +34,6 @@ const labels: Readonly<Record<AuditAction, string>> = {
   'sessions.revoked': 'Signed out all other sessions',
   'queue.retry_requested': 'Retried queue jobs',
   'queue.promotion_requested': 'Promoted queue jobs',
-  'webhook_endpoint.disabled': 'Disabled webhook endpoint',
   'organization.created': 'Created organization',
 };
 
