@@ -1,33 +1,39 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyRequest, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../../shared/platform/errors.ts';
 
 /**
- * Refuses a key without the scopes that a route names in its schema: `security: [{ apiKey: ['refunds:read'] }]`.
+ * Refuses a stopped key, and a key without the scopes that a route names in its schema:
+ * `security: [{ apiKey: ['refunds:read'] }]`. A route that names none cannot be registered.
  * @throws ServiceError insufficient_scope
  */
 export const checkScopes = fp(
   async (app) => {
-    app.addHook('onRequest', async (request) => {
-      const { stoppedAt, scopes } = request.apiKey;
-      if (stoppedAt !== null) {
+    app.addHook('onRoute', (route) => {
+      const required = scopesOf(route);
+      const check = async ({ apiKey }: FastifyRequest) => {
+        if (apiKey.stoppedAt !== null) {
+          throw new ServiceError(
+            'insufficient_scope',
+            'This API key is stopped. An admin of the organization can resume it.',
+          );
+        }
+        const missing = required.filter((scope) => !apiKey.scopes.includes(scope));
+        if (missing.length === 0) return;
         throw new ServiceError(
           'insufficient_scope',
-          'This API key is stopped. An admin of the organization can resume it.',
+          `This requires the scope ${missing.join(' and ')}, which this API key does not have. Use another key.`,
         );
-      }
-      const missing = scopesOf(request).filter((scope) => !scopes.includes(scope));
-      if (missing.length === 0) return;
-      throw new ServiceError(
-        'insufficient_scope',
-        `This requires the scope ${missing.join(' and ')}, which this API key does not have. Use another key.`,
-      );
+      };
+      // A hook of the route runs after the rate limit, which is one as well.
+      route.onRequest = [route.onRequest ?? [], check].flat();
     });
   },
   { name: 'check-scopes', dependencies: ['authenticate', 'limit-keys'] },
 );
 
-function scopesOf(request: FastifyRequest): readonly string[] {
-  const [requirement] = request.routeOptions.schema?.security ?? [];
-  return requirement?.apiKey ?? [];
+function scopesOf({ method, url, schema }: RouteOptions): readonly string[] {
+  const scopes = schema?.security?.[0]?.apiKey;
+  if (scopes !== undefined) return scopes;
+  throw new Error(`${method} ${url} does not name the scopes that it requires`);
 }
