@@ -18,6 +18,7 @@ import { cancelRefundRoute } from './routes/refunds/cancel.ts';
 import { createRefundRoute } from './routes/refunds/create.ts';
 import { getRefundRoute } from './routes/refunds/get.ts';
 import { listRefundsRoute } from './routes/refunds/list.ts';
+import { webhookEndpointRoutes } from './routes/webhook-endpoints/webhook-endpoint-routes.ts';
 
 /** The HTTP application in two parts. It does not listen yet. */
 export interface App {
@@ -70,4 +71,5 @@ async function publicApi(app: Api): Promise<void> {
   await app.register(refundEventsRoute);
   await app.register(listEventsRoute);
   await app.register(checkPolicyRoute);
+  await app.register(webhookEndpointRoutes);
 }
