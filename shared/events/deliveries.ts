@@ -1,6 +1,5 @@
 import {
   type Database,
-  Prisma,
   serviceTime,
   type WebhookAttempt,
   type WebhookDelivery,
@@ -99,8 +98,8 @@ export async function sendTestEvent(
 }
 
 /**
- * Makes a delivery due now, in place of its next attempt; also one that has ended. While an attempt is under way nothing changes:
- * that attempt is made now.
+ * Makes a delivery due now, in place of its next attempt; also one that has ended. While an attempt is under way, the delivery is
+ * due again as soon as that one fails.
  * @throws ServiceError not_found for the endpoint or the delivery; validation_error when the endpoint is disabled.
  */
 export async function retryDelivery(
@@ -112,11 +111,11 @@ export async function retryDelivery(
     await holdEnabledEndpoint(tx, request, endpointId);
     const now = await serviceTime(tx);
     const where = { id: deliveryId, endpointId };
-    const known = isId('del', deliveryId) ? await tx.webhookDelivery.findUnique({ where }) : null;
-    if (known === null) throw new ServiceError('not_found', 'Webhook delivery not found.');
-    await tx.$executeRaw`
-      UPDATE webhook_delivery AS delivery SET status = 'pending', next_attempt_at = ${now}
-      WHERE id = ${deliveryId} AND NOT ${isUnderWay}`;
+    const due = { status: 'pending', nextAttemptAt: now } as const;
+    const { count } = isId('del', deliveryId)
+      ? await tx.webhookDelivery.updateMany({ where, data: due })
+      : { count: 0 };
+    if (count === 0) throw new ServiceError('not_found', 'Webhook delivery not found.');
     await auditEndpoint(tx, 'webhook_endpoint.delivery_retried', request, now, { delivery: deliveryId });
     return await tx.webhookDelivery.findUniqueOrThrow({ where, include: withAttempts });
   });
@@ -156,7 +155,7 @@ export async function replayDeliveries(
         SELECT delivery.id, delivery.created_at
         FROM endpoint JOIN webhook_delivery AS delivery ON delivery.endpoint_id = endpoint.id
         WHERE (delivery.created_at, delivery.id) > (${after.createdAt}, ${after.id}) AND delivery.created_at <= ${until}
-          AND delivery.status = ${status}::webhook_delivery_status AND NOT ${isUnderWay}
+          AND delivery.status = ${status}::webhook_delivery_status
         ORDER BY delivery.created_at, delivery.id LIMIT ${batchSize} FOR UPDATE OF delivery),
       replayed AS (
         UPDATE webhook_delivery AS delivery SET status = 'pending', next_attempt_at = service_time()
@@ -182,8 +181,3 @@ export async function endPendingDeliveries(db: Database, endpointId: string): Pr
     if (ended === 0) return;
   }
 }
-
-/** Whether a worker makes an attempt of a `delivery` at the moment: until then it is not due. */
-const isUnderWay = Prisma.sql`(delivery.status = 'pending' AND delivery.next_attempt_at > service_time() AND (
-  SELECT attempt.duration_ms IS NULL FROM webhook_attempt AS attempt WHERE attempt.delivery_id = delivery.id
-  ORDER BY attempt.number DESC LIMIT 1) IS TRUE)`;

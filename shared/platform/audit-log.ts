@@ -21,6 +21,7 @@ export type AuditAction =
   | 'webhook_endpoint.created'
   | 'webhook_endpoint.changed'
   | 'webhook_endpoint.secret_rotated'
+  | 'webhook_endpoint.disabled'
   | 'webhook_endpoint.deleted'
   | 'webhook_endpoint.tested'
   | 'webhook_endpoint.delivery_retried'

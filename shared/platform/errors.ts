@@ -55,7 +55,8 @@ export const errorCatalogue = {
   not_found: {
     status: 404,
     retryable: false,
-    meaning: 'The refund, processor account or route does not exist, or the key has no access to it.',
+    meaning:
+      'The refund, webhook endpoint, delivery, processor account or route does not exist, or the key has no access to it.',
     action: 'Check the ID, and that the key belongs to the same organization and environment.',
     example: 'Refund not found.',
   },

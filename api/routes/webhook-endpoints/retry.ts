@@ -18,7 +18,7 @@ export const retryDeliveryRoute = routePlugin(
           summary: 'Retry a delivery',
           description:
             'Attempts the delivery now, in place of the scheduled attempt; also one that succeeded or failed. While an attempt is ' +
-            'under way, nothing changes. A disabled endpoint is refused. A body is ignored.',
+            'under way, the next one follows as soon as it fails. A disabled endpoint is refused. A body is ignored.',
           tags: ['Webhooks'],
           security: [{ apiKey: ['webhooks:manage'] }],
           params: deliveryParamsSchema,

@@ -23,6 +23,7 @@ const labels: Readonly<Record<AuditAction, string>> = {
   'webhook_endpoint.created': 'Created webhook endpoint',
   'webhook_endpoint.changed': 'Changed webhook endpoint',
   'webhook_endpoint.secret_rotated': 'Rotated secret of webhook endpoint',
+  'webhook_endpoint.disabled': 'Disabled webhook endpoint',
   'webhook_endpoint.deleted': 'Deleted webhook endpoint',
   'webhook_endpoint.tested': 'Sent test event to webhook endpoint',
   'webhook_endpoint.delivery_retried': 'Retried delivery of webhook endpoint',
