@@ -32,6 +32,11 @@ export const rotateSecretRoute = routePlugin(
     app.post(
       '/v1/webhook-endpoints/:id/rotate-secret',
       {
+        preValidation(request, _reply, done) {
+          // Without a body everything has its default.
+          request.body ??= {} as typeof request.body;
+          done();
+        },
         schema: {
           operationId: 'rotateWebhookSecret',
           summary: 'Rotate the secret of a webhook endpoint',
@@ -41,7 +46,7 @@ export const rotateSecretRoute = routePlugin(
           tags: ['Webhooks'],
           security: [{ apiKey: ['webhooks:manage'] }],
           params: endpointParamsSchema,
-          body: rotateSecretSchema.prefault({}),
+          body: rotateSecretSchema,
           response: {
             200: dataResponse('The endpoint with its new secret.', endpointWithSecretSchema),
             ...errorResponses('not_found', 'payload_too_large', 'unsupported_media_type'),
