@@ -1,7 +1,12 @@
 import { z } from 'zod';
+import { attemptErrors } from '../../../shared/events/attempt-error.ts';
 import { deliveryStatuses, testEventType } from '../../../shared/events/deliveries.ts';
 import { publicEventTypes } from '../../../shared/events/event.ts';
 import { endpointParamsSchema } from './endpoint-schema.ts';
+
+const errorList = Object.entries(attemptErrors)
+  .map(([code, meaning]) => `\`${code}\`: ${meaning}`)
+  .join(' ');
 
 export const exampleDelivery = {
   id: 'del_01kahw4f2vexrvhq3s8m7k1dpb',
@@ -14,7 +19,7 @@ export const exampleDelivery = {
       startedAt: '2026-11-20T09:30:02.150Z',
       durationMs: 84,
       responseStatus: 500,
-      error: 'The endpoint replied 500.',
+      error: 'unsuccessful_status',
       responseBody: 'Internal Server Error',
     },
   ],
@@ -27,7 +32,10 @@ const attemptSchema = z.object({
     .nullable()
     .meta({ description: 'Null while it is under way, and when its worker was stopped.' }),
   responseStatus: z.int().nullable().meta({ description: 'The HTTP status; null without a response.' }),
-  error: z.string().nullable().meta({ description: 'Why it failed, for people; null when it did not.' }),
+  error: z
+    .string()
+    .nullable()
+    .meta({ description: `Why it failed; null when it did not. More codes may follow. ${errorList}` }),
   responseBody: z.string().nullable().meta({ description: 'The beginning of the response.' }),
 });
 

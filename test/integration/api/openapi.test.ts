@@ -7,7 +7,7 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { ApiAnswer } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
-import { newEndpoint, storeDelivery } from '../../support/webhooks/endpoints.ts';
+import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 
 const service = useService();
 /** A response of an operation. */

@@ -9,7 +9,7 @@ import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
-import { newEndpoint } from '../../support/webhooks/endpoints.ts';
+import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
 
 /**
  * Who may use a route.

@@ -4,7 +4,7 @@ import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
-import { newEndpoint } from '../../support/webhooks/endpoints.ts';
+import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
 
 const service = useService();
 const signedIn = async (organizationId?: string) =>

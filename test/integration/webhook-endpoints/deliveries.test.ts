@@ -3,7 +3,7 @@ import { newId } from '../../../shared/platform/ids.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
-import { newEndpoint, refusalOf, storeDelivery } from '../../support/webhooks/endpoints.ts';
+import { newEndpoint, refusalOf, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 
 // No worker: deliveries stay as they are.
 const service = useService({ workers: 0 });

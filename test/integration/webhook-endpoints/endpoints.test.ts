@@ -6,7 +6,7 @@ import { auditOf } from '../../support/audit-log.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
-import { newEndpoint, refusalOf, storeDelivery } from '../../support/webhooks/endpoints.ts';
+import { newEndpoint, refusalOf, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 
 const service = useService({ workers: 0 });
 let owner: TestOrganization;

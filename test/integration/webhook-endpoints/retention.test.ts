@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../../shared/platform/ids.ts';
 import { expireWebhooks } from '../../../worker/schedule/retention.ts';
 import { useService } from '../../support/use-service.ts';
-import { newEndpoint, storeDelivery } from '../../support/webhooks/endpoints.ts';
+import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 
 const service = useService({ workers: 0, settings: { WEBHOOK_RETENTION_DAYS: 10 } });
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);

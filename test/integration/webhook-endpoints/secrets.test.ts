@@ -9,7 +9,7 @@ import { reencryptAccountCredentials } from '../../../shared/processors/accounts
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCli } from '../../support/processes/admin-cli.ts';
 import { useService } from '../../support/use-service.ts';
-import { newEndpoint, refusalOf } from '../../support/webhooks/endpoints.ts';
+import { newEndpoint, refusalOf } from '../../support/webhooks/api-endpoints.ts';
 
 const service = useService({ workers: 0 });
 
