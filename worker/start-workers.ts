@@ -17,6 +17,7 @@ import {
   expireProcessorEvents,
   expireReconciliations,
   expireSessions,
+  expireWebhooks,
 } from './schedule/retention.ts';
 import { startSchedule, type Task } from './schedule/schedule.ts';
 import { sweep, sweepDeliveries } from './schedule/sweep.ts';
@@ -64,7 +65,13 @@ export function startWorkers(deps: Dependencies): QueueWorker {
 /** The sweep has a task per processor, so that a queue that hangs delays only its own refunds. */
 export function scheduledTasks(deps: Dependencies): Task[] {
   const { SWEEP_INTERVAL_MS, RECONCILIATION_INTERVAL_MS } = deps.settings;
-  const retention = { expireProcessorEvents, expireInvitations, expireSessions, expireReconciliations };
+  const retention = {
+    expireProcessorEvents,
+    expireInvitations,
+    expireSessions,
+    expireReconciliations,
+    expireWebhooks,
+  };
   const reconciliation: Task = {
     name: 'reconcileDueAccounts',
     intervalMs: Math.min(longestReconciliationCheckMs, RECONCILIATION_INTERVAL_MS / 10),

@@ -8,11 +8,27 @@ export function newEndpointSecret(): string {
 }
 
 /**
- * Encrypts a secret of an endpoint, for `encryptedSecret` or `encryptedPreviousSecret`. One key id serves both columns, so a
- * rotation also seals the previous secret again.
+ * Encrypts secrets of an endpoint: one for `encryptedSecret`, or several, separated by spaces, for `encryptedPreviousSecret`. One
+ * key id serves both columns, so a rotation also seals the previous secrets again.
  */
 export function sealEndpointSecret(secrets: SecretBox, endpointId: string, secret: string): Sealed {
   return secrets.seal(secret, contextOf(endpointId));
+}
+
+/** The columns of an endpoint whose secrets are the given ones, the newest first. All but the first one expire. */
+export function secretColumns(
+  secrets: SecretBox,
+  endpointId: string,
+  [secret, ...previous]: readonly [string, ...string[]],
+  previousSecretExpiresAt: Date | null,
+): Omit<SealedSecrets, 'id'> {
+  const { bytes, keyId } = sealEndpointSecret(secrets, endpointId, secret);
+  const columns = { encryptedSecret: bytes, encryptionKeyId: keyId };
+  if (previous.length === 0) {
+    return { ...columns, encryptedPreviousSecret: null, previousSecretExpiresAt: null };
+  }
+  const { bytes: encryptedPreviousSecret } = sealEndpointSecret(secrets, endpointId, previous.join(' '));
+  return { ...columns, encryptedPreviousSecret, previousSecretExpiresAt };
 }
 
 /** The columns that the secrets of an endpoint are read from. */
@@ -22,23 +38,20 @@ export type SealedSecrets = Pick<
 >;
 
 /**
- * The secrets that an endpoint's deliveries are signed with, the newest first: after a rotation also the previous one, until it
- * expires.
+ * The secrets that an endpoint's deliveries are signed with, the newest first: after a rotation also the previous ones, until
+ * they expire.
  * @throws SecretUnreadableError for an unknown encryption key, or when the bytes were sealed for another endpoint.
  */
-export function openEndpointSecrets(secrets: SecretBox, endpoint: SealedSecrets, now: Date): string[] {
-  const {
-    id,
-    encryptedSecret,
-    encryptedPreviousSecret,
-    previousSecretExpiresAt,
-    encryptionKeyId: keyId,
-  } = endpoint;
+export function openEndpointSecrets(
+  secrets: SecretBox,
+  endpoint: SealedSecrets,
+  now: Date,
+): [string, ...string[]] {
+  const { id, encryptedSecret, encryptedPreviousSecret, previousSecretExpiresAt, encryptionKeyId } = endpoint;
+  const open = (bytes: Uint8Array) => secrets.open({ keyId: encryptionKeyId, bytes }, contextOf(id));
   const isOverlapping = previousSecretExpiresAt !== null && previousSecretExpiresAt > now;
-  const sealed = [encryptedSecret, ...(isOverlapping ? [encryptedPreviousSecret] : [])];
-  return sealed
-    .filter((bytes) => bytes !== null)
-    .map((bytes) => secrets.open({ keyId, bytes }, contextOf(id)));
+  if (!isOverlapping || encryptedPreviousSecret === null) return [open(encryptedSecret)];
+  return [open(encryptedSecret), ...open(encryptedPreviousSecret).split(' ')];
 }
 
 function contextOf(endpointId: string): string {
