@@ -34,11 +34,7 @@ export class Events {
     let after = start;
     try {
       for (;;) {
-        const filters = {
-          ...(after === undefined ? {} : { after }),
-          ...(type === undefined ? {} : { type }),
-        };
-        const page = await this.list({ ...filters, limit: 100, wait, signal });
+        const page = await this.list({ after, type, limit: 100, wait, signal });
         for (const event of page.data) {
           if (signal?.aborted) return;
           yield event;

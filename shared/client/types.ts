@@ -1,11 +1,18 @@
 import type { components, operations } from './openapi.ts';
 
+/** Optional properties may also be undefined, under `exactOptionalPropertyTypes` too: they are left out of the request. */
+type Loose<Content> = {
+  [Name in keyof Content]: Record<never, never> extends Pick<Content, Name>
+    ? Content[Name] | undefined
+    : Content[Name];
+};
+
 type Schemas = components['schemas'];
 
 export type Refund = Schemas['Refund'];
-export type CreateRefund = Schemas['CreateRefund'];
+export type CreateRefund = Loose<Schemas['CreateRefund']>;
 export type PolicyCheck = Schemas['PolicyCheck'];
-export type CheckPolicy = Schemas['CheckPolicy'];
+export type CheckPolicy = Loose<Schemas['CheckPolicy']>;
 export type RefundEvent = Schemas['Event'];
 
 /** The webhook that a test of an endpoint sends. */
@@ -23,7 +30,7 @@ export interface WebhookTest {
 export type Operation = keyof operations;
 
 /** The query parameters of an operation. */
-type QueryOf<Name extends Operation> = NonNullable<operations[Name]['parameters']['query']>;
+type QueryOf<Name extends Operation> = Loose<NonNullable<operations[Name]['parameters']['query']>>;
 
 /** The body of an operation's successful response. */
 export type ResponseOf<Name extends Operation> = operations[Name] extends {
