@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listDeliveries } from '../../../shared/events/deliveries.ts';
+import { wholeNumber } from '../../http/query-parameters.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
-import { wholeNumber } from '../refunds/list.ts';
 import { objectError } from '../refunds/refund-schema.ts';
 import { deliverySchema, deliveryStatusSchema } from './delivery-schema.ts';
 import { endpointParamsSchema } from './endpoint-schema.ts';
