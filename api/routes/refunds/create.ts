@@ -23,7 +23,7 @@ import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { checkMetadata } from './metadata-schema.ts';
 import { amountSchema, objectError, refundSchema, required, transactionIdSchema } from './refund-schema.ts';
 
-const createRefundSchema = z
+export const createRefundSchema = z
   .strictObject(
     {
       transactionId: transactionIdSchema,
@@ -134,10 +134,10 @@ export const createRefundRoute = routePlugin(
 );
 
 /** Idempotency keys are bound to this and the body. */
-const operation = 'POST /v1/refunds';
+export const operation = 'POST /v1/refunds';
 
 /** Waits for the processor's decision. An outcome that is still unknown is no error. */
-async function answerFor(
+export async function answerFor(
   deps: ApiDependencies,
   created: Refund,
   waitMs: number,

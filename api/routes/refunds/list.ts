@@ -28,7 +28,7 @@ export const wholeNumber = (description: string, least: number, greatest: number
       pattern: undefined,
     });
 
-const listRefundsQuerySchema = z.object({
+export const listRefundsQuerySchema = z.object({
   status: z
     .enum(refundStatuses, { error: `must be one of: ${refundStatuses.join(', ')}` })
     .optional()
