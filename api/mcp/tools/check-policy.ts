@@ -11,16 +11,17 @@ export const checkPolicyTool = defineTool({
     "Tells whether a payment may be refunded under the organization's policies, how much at most and until when. Use it " +
     'before you promise a refund to a customer; it changes nothing. Leave out `amount` to learn the most that can be ' +
     'refunded. `amount` and `maxAmount` are in minor units (1050 is 10.50 USD). `eligible: false` is an answer, not an ' +
-    'error: `reason` and `conditions` say why. The limits of your API key are not part of the policy: create_refund with ' +
-    '`dryRun: true` checks everything.',
+    'error: `reason` and `conditions` say why. The limits of your API key count as well.',
   scope: 'policies:read',
   annotations: { readOnlyHint: true, openWorldHint: true },
   input: z.strictObject(checkPolicySchema.shape, { error: objectError }),
   outputs: [z.object({ policy: policyCheckSchema })],
-  async run(deps, { organizationId, environment }, { transactionId, amount }) {
+  async run(deps, apiKey, { transactionId, amount }) {
+    const { organizationId, environment } = apiKey;
     const { verdict } = await examinePayment(deps, {
       organizationId,
       environment,
+      apiKey,
       transactionId,
       request: {
         amount: amount === undefined ? null : BigInt(amount),

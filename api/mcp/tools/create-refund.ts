@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { ServiceError } from '../../../shared/platform/errors.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
-import { fingerprintOf, idempotencyKeySchema } from '../../http/request-headers.ts';
-import { answerFor, createRefundSchema, operation } from '../../routes/refunds/create.ts';
+import { dryRunRefund } from '../../../shared/refunds/lifecycle/dry-run.ts';
+import { idempotencyKeySchema } from '../../http/request-headers.ts';
+import { answerFor, createRefundSchema, fingerprintOfCreation, requestedBy } from '../../routes/refunds/create.ts';
+import { dryRunSchema } from '../../routes/refunds/dry-run-schema.ts';
 import { refundSchema } from '../../routes/refunds/refund-schema.ts';
 import { deriveIdempotencyKey } from '../derived-key.ts';
 import { defineTool } from '../tool.ts';
@@ -39,29 +42,15 @@ export const createRefundTool = defineTool({
         .boolean()
         .meta({ description: 'True when an earlier call created the refund: nothing new has happened.' }),
     }),
+    dryRunSchema,
   ],
-  async run(deps, apiKey, { idempotencyKey, ...body }) {
-    const { id: apiKeyId, organizationId, environment } = apiKey;
-    const { amount, currency, metadata = null, processor, ...rest } = body;
-    const fingerprint = fingerprintOf(operation, body);
-    const key = idempotencyKey ?? (await deriveIdempotencyKey(deps.reads, apiKey, fingerprint));
-    const { refund, isReplayed } = await createRefund(deps, {
-      ...rest,
-      organizationId,
-      environment,
-      apiKeyId,
-      initiatedBy: 'mcp',
-      actor: `key:${apiKeyId}`,
-      amount: BigInt(amount),
-      currency: currency.toLowerCase(),
-      processor,
-      metadata,
-      idempotency: { key, fingerprint },
-    });
-    return {
-      refund: await answerFor(deps, refund, deps.settings.CREATE_WAIT_MS, isReplayed),
-      idempotencyKey: key,
-      replayed: isReplayed,
-    };
+  async run(deps, apiKey, { idempotencyKey, dryRun = false, ...content }) {
+    const key = idempotencyKey ?? (await deriveIdempotencyKey(deps.reads, apiKey, fingerprintOfCreation(content)));
+    const asked = requestedBy(apiKey, 'mcp', content, key);
+    if (dryRun) return await dryRunRefund(deps, asked);
+    const created = await createRefund(deps, asked);
+    const answer = await answerFor(deps, created, deps.settings.CREATE_WAIT_MS);
+    if (answer instanceof ServiceError) throw answer;
+    return { refund: answer, idempotencyKey: key, replayed: created.isReplayed };
   },
 });
