@@ -10,15 +10,21 @@ import { type Api, collectDescribedRoutes } from './http/route.ts';
 import { checkScopes } from './http/scopes.ts';
 import { withOtherMethodsRefused } from './http/unknown-routes.ts';
 import { mcpRoute } from './mcp/route.ts';
+import { changeAgentKeyRoute } from './routes/agent-keys/change.ts';
+import { createAgentKeyRoute } from './routes/agent-keys/create.ts';
+import { listAgentKeysRoute } from './routes/agent-keys/list.ts';
+import { revokeAgentKeyRoute } from './routes/agent-keys/revoke.ts';
 import { listEventsRoute } from './routes/events/list.ts';
 import { refundEventsRoute } from './routes/events/refund-events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { checkPolicyRoute } from './routes/policies/check.ts';
 import { processorWebhookRoutes } from './routes/processor-webhooks.ts';
+import { approveRefundRoute } from './routes/refunds/approve.ts';
 import { cancelRefundRoute } from './routes/refunds/cancel.ts';
 import { createRefundRoute } from './routes/refunds/create.ts';
 import { getRefundRoute } from './routes/refunds/get.ts';
 import { listRefundsRoute } from './routes/refunds/list.ts';
+import { rejectRefundRoute } from './routes/refunds/reject.ts';
 
 /** The HTTP application in two parts. It does not listen yet. */
 export interface App {
@@ -70,7 +76,13 @@ async function publicApi(app: Api): Promise<void> {
   await app.register(getRefundRoute);
   await app.register(listRefundsRoute);
   await app.register(cancelRefundRoute);
+  await app.register(approveRefundRoute);
+  await app.register(rejectRefundRoute);
   await app.register(refundEventsRoute);
   await app.register(listEventsRoute);
   await app.register(checkPolicyRoute);
+  await app.register(createAgentKeyRoute);
+  await app.register(listAgentKeysRoute);
+  await app.register(changeAgentKeyRoute);
+  await app.register(revokeAgentKeyRoute);
 }

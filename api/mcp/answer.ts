@@ -3,7 +3,7 @@ import type { ApiKey } from '../../shared/platform/database.ts';
 import type { Logger } from '../../shared/platform/log.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, toServiceError } from '../http/error-handler.ts';
-import { requireScopes } from '../http/require-scopes.ts';
+import { requireScopes } from '../http/scopes.ts';
 import { inputSchemaOf, outputSchemaOf, readArguments } from './schemas.ts';
 import type { Tool } from './tool.ts';
 import { cancelRefundTool } from './tools/cancel-refund.ts';

@@ -15,6 +15,10 @@ export type AuditAction =
   | 'refunds.exported'
   | 'policies.set'
   | 'key.created'
+  | 'key.renamed'
+  | 'key.limits_set'
+  | 'key.stopped'
+  | 'key.resumed'
   | 'key.revoked'
   | 'account.set'
   | 'account.tested'
@@ -37,7 +41,7 @@ export type AuditAction =
 /** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */
 export interface AuditEntry {
   organizationId: string;
-  /** Who did it: `cli:<user of the machine>`, `user:<id>`. */
+  /** Who did it: `cli:<user of the machine>`, `user:<id>`, `key:<id>`. */
   actor: string;
   action: AuditAction;
   /** The id of what was changed. */

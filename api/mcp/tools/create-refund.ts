@@ -3,7 +3,12 @@ import { ServiceError } from '../../../shared/platform/errors.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { dryRunRefund } from '../../../shared/refunds/lifecycle/dry-run.ts';
 import { idempotencyKeySchema } from '../../http/request-headers.ts';
-import { answerFor, createRefundSchema, fingerprintOfCreation, requestedBy } from '../../routes/refunds/create.ts';
+import {
+  answerFor,
+  createRefundSchema,
+  fingerprintOfCreation,
+  requestedBy,
+} from '../../routes/refunds/create.ts';
 import { dryRunSchema } from '../../routes/refunds/dry-run-schema.ts';
 import { refundSchema } from '../../routes/refunds/refund-schema.ts';
 import { deriveIdempotencyKey } from '../derived-key.ts';
@@ -45,7 +50,8 @@ export const createRefundTool = defineTool({
     dryRunSchema,
   ],
   async run(deps, apiKey, { idempotencyKey, dryRun = false, ...content }) {
-    const key = idempotencyKey ?? (await deriveIdempotencyKey(deps.reads, apiKey, fingerprintOfCreation(content)));
+    const key =
+      idempotencyKey ?? (await deriveIdempotencyKey(deps.reads, apiKey, fingerprintOfCreation(content)));
     const asked = requestedBy(apiKey, 'mcp', content, key);
     if (dryRun) return await dryRunRefund(deps, asked);
     const created = await createRefund(deps, asked);

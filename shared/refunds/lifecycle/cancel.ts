@@ -27,7 +27,7 @@ export function mayBeCancelled(refund: RefundWithWork): boolean {
   const { status, work, externalRefundId, processor } = refund;
   if (status === 'pending') return true;
   if (status !== 'processing' || work?.cancelRequestedAt != null) return false;
-  return externalRefundId === null || processorKind(processor).mayTakeBack({ ...refund, externalRefundId });
+  return externalRefundId === null || processorKind(processor).mayCancel({ ...refund, externalRefundId });
 }
 
 type CancelDependencies = Pick<RefundDependencies, 'statements' | 'queues'>;

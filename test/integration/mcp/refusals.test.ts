@@ -60,7 +60,9 @@ describe('a key', () => {
     await service.deps.db.apiKey.update({ where: { id: agent.keyId }, data: { stoppedAt: new Date() } });
     const refused = await agent.call(tool, callsOf(refundId)[tool]);
     expect(refused).toMatchObject({ isError: true, content: { code: 'insufficient_scope' } });
-    expect(refused.content.message).toBe('This API key is stopped. An admin of the organization can resume it.');
+    expect(refused.content.message).toBe(
+      'This API key is stopped. An admin of the organization can resume it.',
+    );
     expect(await countRefunds()).toBe(0);
   });
 
@@ -87,7 +89,9 @@ describe('a policy', () => {
   test('refuses a refund, and says what it allows', async () => {
     const { id: organizationId } = await service.addOrganization('Strict');
     const file = {
-      policies: [{ name: 'Small', priority: 1, maxAmount: { amount: 500, currency: 'usd' }, enforced: { mcp: false } }],
+      policies: [
+        { name: 'Small', priority: 1, maxAmount: { amount: 500, currency: 'usd' }, enforced: { mcp: false } },
+      ],
     };
     await setPolicies(service.deps, { organizationId, file, actor: 'test' });
     const agent = await agents.connect({ organizationId });
@@ -107,7 +111,11 @@ describe('refunds of others', () => {
       ['test', other.keys.test.plaintext],
       ['live', service.organization.keys.live.plaintext],
     ] as const) {
-      const body = { transactionId: await newPayment(service, { environment }), amount: 500, reason: 'other' };
+      const body = {
+        transactionId: await newPayment(service, { environment }),
+        amount: 500,
+        reason: 'other',
+      };
       foreign.push((await service.call('POST', '/v1/refunds', { body, key })).body.data.id);
     }
   });
@@ -130,11 +138,17 @@ describe('refunds of others', () => {
   });
 });
 
-const amountMessage = 'amount: must be a positive whole number in the smallest currency unit (1050 is 10.50 USD)';
+const amountMessage =
+  'amount: must be a positive whole number in the smallest currency unit (1050 is 10.50 USD)';
 
 describe('invalid arguments are refused with every problem', () => {
   test.each<[string, string, Record<string, unknown>, RegExp | string]>([
-    ['nothing', 'create_refund', {}, /^transactionId: is required; amount: is required; reason: is required$/],
+    [
+      'nothing',
+      'create_refund',
+      {},
+      /^transactionId: is required; amount: is required; reason: is required$/,
+    ],
     ['text for an amount', 'create_refund', { amount: '1000' }, amountMessage],
     ['a fraction', 'create_refund', { amount: 10.5 }, amountMessage],
     ['a negative amount', 'create_refund', { amount: -1 }, amountMessage],
@@ -143,9 +157,19 @@ describe('invalid arguments are refused with every problem', () => {
     ['an unknown reason', 'create_refund', { reason: 'because' }, /^reason: must be one of: product_not_rec/],
     ['a list', 'create_refund', { transactionId: ['ch_1'] }, 'transactionId: must be a string'],
     ['a long id', 'create_refund', { transactionId: 'x'.repeat(300) }, /at most 255 characters$/],
-    ['a long key', 'create_refund', { idempotencyKey: 'x'.repeat(256) }, /^idempotencyKey: must be 1 to 255 visible/],
+    [
+      'a long key',
+      'create_refund',
+      { idempotencyKey: 'x'.repeat(256) },
+      /^idempotencyKey: must be 1 to 255 visible/,
+    ],
     ['an empty key', 'create_refund', { idempotencyKey: '' }, /^idempotencyKey: must be 1 to 255 visible/],
-    ['much metadata', 'create_refund', { metadata: { a: 'x'.repeat(20_000) } }, /^metadata: must have at most 16384 b/],
+    [
+      'much metadata',
+      'create_refund',
+      { metadata: { a: 'x'.repeat(20_000) } },
+      /^metadata: must have at most 16384 b/,
+    ],
     ['text for metadata', 'create_refund', { metadata: 'ticket' }, 'metadata: must be an object'],
     ['an unknown argument', 'create_refund', { currencyCode: 'usd' }, 'unknown field "currencyCode"'],
     ['an unknown currency', 'create_refund', { currency: 'abc' }, 'currency: must be an ISO 4217 currency'],

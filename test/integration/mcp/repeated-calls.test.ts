@@ -52,7 +52,13 @@ describe('the same call', () => {
   test('written differently is one refund', async () => {
     const { transactionId, amount, reason } = args;
     const first = await create({ metadata: { a: 1, b: { c: 2, d: 3 } } });
-    const reordered = { reason, metadata: { b: { d: 3, c: 2 }, a: 1 }, currency: 'usd', amount, transactionId };
+    const reordered = {
+      reason,
+      metadata: { b: { d: 3, c: 2 }, a: 1 },
+      currency: 'usd',
+      amount,
+      transactionId,
+    };
     const { content } = await agent.call('create_refund', reordered);
     expect(content).toMatchObject({ replayed: true, refund: { id: first.id } });
   });
@@ -110,7 +116,11 @@ describe('the same call', () => {
 
 test('an idempotency key cannot be used for another refund', async () => {
   await create({ idempotencyKey: 'mine' });
-  const { isError, content } = await agent.call('create_refund', { ...args, amount: 5, idempotencyKey: 'mine' });
+  const { isError, content } = await agent.call('create_refund', {
+    ...args,
+    amount: 5,
+    idempotencyKey: 'mine',
+  });
   expect(isError).toBe(true);
   expect(content).toEqual({
     code: 'idempotency_key_reused',

@@ -127,7 +127,8 @@ describe.each([
     const { db } = service.deps;
     const own = await findOwnRefund(db, { organizationId, environment: 'test' }, refund.id);
     expect((await approveRefund(service.deps, own, 'user:usr_a_person')).kind).toBe('done');
-    const status = async () => (await other.call('get_refund', { refundId: refund.id })).content.refund.status;
+    const status = async () =>
+      (await other.call('get_refund', { refundId: refund.id })).content.refund.status;
     await waitFor('the refund to complete', async () => (await status()) === 'completed');
     expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
     await other.close();

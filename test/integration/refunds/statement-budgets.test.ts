@@ -142,7 +142,7 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     const transactionId = await payment();
     const calls = watchCalls();
     expectAtMost(await recording.during(() => create({ processor, transactionId })), 4);
-    expect(calls).toEqual(['getTransaction']);
+    expect(calls).toEqual(['getPayment']);
   });
 
   test('a submission and its outcome: 3', async () => {

@@ -48,7 +48,11 @@ async function connect(
   return {
     client,
     async call(tool, args = {}) {
-      const { content, structuredContent, isError = false } = await client.callTool({ name: tool, arguments: args });
+      const {
+        content,
+        structuredContent,
+        isError = false,
+      } = await client.callTool({ name: tool, arguments: args });
       expect(content).toEqual([{ type: 'text', text: JSON.stringify(structuredContent) }]);
       return { isError, content: structuredContent };
     },

@@ -32,7 +32,12 @@ export function useAgents(service: TestService): Agents {
   return {
     origin: () => origin,
     async connect({ organizationId = service.organization.id, environment = 'test', ...options } = {}) {
-      const key = await createApiKey(service.deps, { organizationId, environment, actor: 'test', ...options });
+      const key = await createApiKey(service.deps, {
+        organizationId,
+        environment,
+        actor: 'test',
+        ...options,
+      });
       const agent = await connectOverHttp(origin, key.plaintext);
       open.push(agent);
       return { ...agent, keyId: key.id };

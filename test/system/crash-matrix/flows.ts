@@ -178,7 +178,7 @@ export const flows: Record<FlowName, Flow> = {
   verification: {
     answers: [...answersToReads, 'rejected'],
     processors: both,
-    call: 'getTransaction',
+    call: 'getPayment',
     payment: ({ answer }) => (answer === 'rejected' ? { id: 'missing' } : {}),
     async arrange(stage, healthy) {
       await stage.fault('transaction.get', 'error-503');

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
+import { type ApiKeySummary, agentScopes } from '../../../shared/organizations/api-keys.ts';
+import { environments } from '../../../shared/platform/environment.ts';
+import { refundReasons } from '../../../shared/refunds/model/reasons.ts';
+
+export const exampleAgentKey = {
+  id: 'key_01kahw5e2pf9c8m0r4t6v8x1zb',
+  name: 'Support agent',
+  environment: 'test',
+  lastFour: 'x7Qa',
+  scopes: [...agentScopes],
+  limits: {
+    currency: 'usd',
+    maxPerRefund: 5000,
+    maxPerDay: 50_000,
+    reasons: ['product_not_received', 'product_defective'],
+    approvalAbove: 2000,
+  },
+  status: 'active',
+  createdBy: 'key:key_01kahvzr0b7qv3s5j8n2d4f6hk',
+  createdAt: '2026-11-20T09:30:00.000Z',
+  lastUsedAt: null,
+  expiresAt: null,
+};
+
+/** The name of a key, in a body. */
+export const keyNameSchema = z
+  .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
+  .trim()
+  .min(1, { error: 'must not be empty' })
+  .meta({ description: '1 to 100 printable characters.', examples: [exampleAgentKey.name] });
+
+/** When a key expires, in a body. */
+export const expiresAtSchema = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 time with a time zone' })
+  .transform((text) => new Date(text))
+  .nullish()
+  .meta({ description: 'When the key stops working; never by default.' });
+
+/** The limits of a key, in a body. */
+export const limitsSchema = agentLimitsSchema.meta({
+  description:
+    'What an agent may refund with the key, in the smallest unit of `currency`, inclusive. `maxPerPayment` counts all refunds ' +
+    'of a payment together, `maxPerDay` those that this key requested in the last 24 hours. Above `approvalAbove`, for all ' +
+    'refunds of a payment together, a refund awaits approval. What is left out does not limit.',
+  examples: [exampleAgentKey.limits],
+});
+
+const amount = z.int().optional();
+
+/** As in the database, which has the amounts as they are in JSON. */
+const setLimitsSchema = z
+  .object({
+    currency: z.string(),
+    maxPerRefund: amount,
+    maxPerPayment: amount,
+    maxPerDay: amount,
+    reasons: z.array(z.enum(refundReasons)).optional(),
+    approvalAbove: amount,
+  })
+  .meta({
+    id: 'AgentLimits',
+    description: 'What an agent may refund, in the smallest unit of the currency.',
+  });
+
+export const agentKeySchema = z
+  .object({
+    id: z.string().meta({ description: 'Opaque, prefixed with key_.' }),
+    name: z.string(),
+    environment: z.enum(environments),
+    lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
+    scopes: z.array(z.enum(agentScopes)),
+    limits: setLimitsSchema,
+    status: z.enum(['active', 'stopped']).meta({ description: 'A stopped key gets a 403 response.' }),
+    createdBy: z.string().meta({ description: '`key:<id>` for a key that was created through the API.' }),
+    createdAt: z.string().meta({ format: 'date-time' }),
+    lastUsedAt: z.string().nullable().meta({ format: 'date-time', description: 'To the minute.' }),
+    expiresAt: z
+      .string()
+      .nullable()
+      .meta({ format: 'date-time', description: 'When the key stops working; null for never.' }),
+  })
+  .meta({ id: 'AgentKey', description: 'An API key made for agents.', examples: [exampleAgentKey] });
+
+/** A key for agents as clients see it. */
+export function toPublicAgentKey(key: ApiKeySummary): z.output<typeof agentKeySchema> {
+  const { id, name, environment, lastFour, scopes, agentLimits, createdBy } = key;
+  return {
+    id,
+    name,
+    environment,
+    lastFour,
+    scopes: agentScopes.filter((scope) => scopes.includes(scope)),
+    limits: agentLimits as z.output<typeof setLimitsSchema>,
+    status: key.stoppedAt === null ? 'active' : 'stopped',
+    createdBy,
+    createdAt: key.createdAt.toISOString(),
+    lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+  };
+}
+
+export const agentKeyParamsSchema = z.object({
+  id: z.string().meta({ description: 'The id of the key, key_...', examples: [exampleAgentKey.id] }),
+});
