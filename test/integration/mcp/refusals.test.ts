@@ -1,5 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { AgentLimits } from '../../../shared/organizations/agent-limits.ts';
 import { type ApiKeyScope, apiKeyScopes } from '../../../shared/organizations/api-keys.ts';
+import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { connectOverHttp } from '../../support/agents/agent.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
@@ -57,7 +59,7 @@ describe('a key', () => {
   test.each(tools)('that is stopped gets an error from %s at once', async (tool) => {
     const refundId = await newRefund();
     const agent = await agents.connect();
-    await service.deps.db.apiKey.update({ where: { id: agent.keyId }, data: { stoppedAt: new Date() } });
+    await changeApiKey(service.deps, { keyId: agent.keyId, actor: 'test', change: { isStopped: true } });
     const refused = await agent.call(tool, callsOf(refundId)[tool]);
     expect(refused).toMatchObject({ isError: true, content: { code: 'insufficient_scope' } });
     expect(refused.content.message).toBe(
@@ -72,7 +74,7 @@ describe('a key', () => {
   ])('that %s is refused with 401 at once', async (_what, data) => {
     const agent = await agents.connect();
     await service.deps.db.apiKey.update({ where: { id: agent.keyId }, data });
-    await expect(agent.call('create_refund', callsOf('')['create_refund'])).rejects.toMatchObject({
+    await expect(agent.call('create_refund', callsOf('').create_refund)).rejects.toMatchObject({
       status: 401,
       message: expect.stringContaining('Send a valid API key'),
     });
@@ -85,21 +87,101 @@ describe('a key', () => {
   });
 });
 
-describe('a policy', () => {
-  test('refuses a refund, and says what it allows', async () => {
+describe('guardrails', () => {
+  test('of a policy refuse a refund, and say what it allows', async () => {
     const { id: organizationId } = await service.addOrganization('Strict');
     const file = {
-      policies: [
-        { name: 'Small', priority: 1, maxAmount: { amount: 500, currency: 'usd' }, enforced: { mcp: false } },
-      ],
+      policies: [{ name: 'Small', priority: 1, maxAmount: { amount: 500, currency: 'usd' } }],
     };
     await setPolicies(service.deps, { organizationId, file, actor: 'test' });
     const agent = await agents.connect({ organizationId });
-    const { isError, content } = await agent.call('create_refund', callsOf('')['create_refund']);
+    const { isError, content } = await agent.call('create_refund', callsOf('').create_refund);
     expect([isError, content.code]).toEqual([true, 'policy_denied']);
     expect(content.message).toContain('5.00 USD');
     expect(await countRefunds()).toBe(0);
   });
+
+  const currency = 'usd';
+  test.each<[string, AgentLimits, number, RegExp]>([
+    ['per refund', { currency, maxPerRefund: 999n }, 0, /at most 9\.99 USD per refund; 9\.99 USD are left/],
+    [
+      'per payment',
+      { currency, maxPerPayment: 1_500n },
+      1,
+      /at most 15\.00 USD of a payment; 5\.00 USD are left/,
+    ],
+    ['per day', { currency, maxPerDay: 1_999n }, 1, /at most 19\.99 USD in 24 hours; 9\.99 USD are left/],
+    ['reasons', { currency, reasons: ['wrong_product'] }, 0, /for these reasons only: wrong_product/],
+    ['currency', { currency: 'eur' }, 0, /payments in EUR only/],
+  ])('of a key refuse what exceeds its limit: %s', async (_limit, agentLimits, allowed, message) => {
+    const agent = await agents.connect({ agentLimits });
+    const call = (more = {}) => agent.call('create_refund', { ...callsOf('').create_refund, ...more });
+    for (let refund = 0; refund < allowed; refund += 1) {
+      expect((await call({ metadata: { refund } })).content).toMatchObject({ replayed: false });
+    }
+    const dryRun = await call({ dryRun: true });
+    const { isError, content } = await call();
+    expect(isError).toBe(true);
+    expect(content).toEqual({ code: 'policy_denied', message: expect.stringMatching(message) });
+    expect(dryRun).toMatchObject({ isError: false, content: { wouldCreate: false, error: content } });
+    expect(await countRefunds()).toBe(allowed);
+  });
+
+  test('of a key hold back what exceeds its threshold, also in parts', async () => {
+    const agent = await agents.connect({ agentLimits: { currency, approvalAbove: 1_500n } });
+    const statuses: string[] = [];
+    for (const part of [1, 2]) {
+      const args = { ...callsOf('').create_refund, metadata: { part } };
+      const dryRun = await agent.call('create_refund', { ...args, dryRun: true });
+      const { content } = await agent.call('create_refund', args);
+      expect(dryRun.content).toMatchObject({ wouldCreate: true, status: content.refund.status, error: null });
+      statuses.push(content.refund.status);
+    }
+    expect(statuses).toEqual(['processing', 'pending']);
+  });
+
+  test('of a key are what check_policy counts with', async () => {
+    const agent = await agents.connect({ agentLimits: { currency, maxPerRefund: 999n } });
+    const { content } = await agent.call('check_policy', { transactionId, amount: 1_000 });
+    expect(content.policy).toMatchObject({ eligible: false, maxAmount: 999 });
+  });
+
+  test('are not passed by calls at once', async () => {
+    const agent = await agents.connect({ agentLimits: { currency, maxPerPayment: 2_000n } });
+    const calls = Array.from({ length: 5 }, (_, part) =>
+      agent.call('create_refund', { ...callsOf('').create_refund, metadata: { part } }),
+    );
+    const codes = (await Promise.all(calls)).map(({ content }) => content.code ?? content.refund.status);
+    expect(codes.toSorted()).toEqual([...Array(3).fill('policy_denied'), ...Array(2).fill('processing')]);
+    expect(await countRefunds()).toBe(2);
+  });
+});
+
+test('a dry run changes nothing, and answers the same again', async () => {
+  const agent = await agents.connect();
+  const args = { ...callsOf('').create_refund, dryRun: true };
+  const { isError, content } = await agent.call('create_refund', args);
+  expect(isError).toBe(false);
+  expect(content).toMatchObject({ wouldCreate: true, status: 'processing', error: null, maxAmount: 10_000 });
+  expect(content.policy.trace.length).toBeGreaterThan(0);
+  expect(await agent.call('create_refund', args)).toEqual({ isError, content });
+  expect(await countRefunds()).toBe(0);
+  // The same call for real is not a repetition of the dry run. After it, a dry run says that nothing would be created.
+  const real = await agent.call('create_refund', callsOf('').create_refund);
+  expect(real.content.replayed).toBe(false);
+  const after = await agent.call('create_refund', args);
+  expect(after.content).toMatchObject({ wouldCreate: false, status: null, error: null });
+});
+
+test('a dry run for an unknown payment answers the error of the creation', async () => {
+  const agent = await agents.connect();
+  const { isError, content } = await agent.call('create_refund', {
+    ...callsOf('').create_refund,
+    transactionId: 'ch_missing',
+    dryRun: true,
+  });
+  expect(isError).toBe(false);
+  expect(content).toMatchObject({ wouldCreate: false, error: { code: 'processor_error' }, maxAmount: 0 });
 });
 
 describe('refunds of others', () => {
@@ -152,7 +234,7 @@ describe('invalid arguments are refused with every problem', () => {
     ['text for an amount', 'create_refund', { amount: '1000' }, amountMessage],
     ['a fraction', 'create_refund', { amount: 10.5 }, amountMessage],
     ['a negative amount', 'create_refund', { amount: -1 }, amountMessage],
-    ['an unsafe amount', 'create_refund', { amount: 2 ** 60 }, amountMessage],
+    ['text for a dry run', 'create_refund', { dryRun: 'yes' }, 'dryRun: must be true or false'],
     ['null', 'create_refund', { amount: null }, amountMessage],
     ['an unknown reason', 'create_refund', { reason: 'because' }, /^reason: must be one of: product_not_rec/],
     ['a list', 'create_refund', { transactionId: ['ch_1'] }, 'transactionId: must be a string'],
@@ -195,8 +277,15 @@ describe('invalid arguments are refused with every problem', () => {
     const agent = await agents.connect();
     const metadata = { a: 'x'.repeat(70_000) };
     await expect(
-      agent.call('create_refund', { ...callsOf('')['create_refund'], metadata }),
+      agent.call('create_refund', { ...callsOf('').create_refund, metadata }),
     ).rejects.toMatchObject({ status: 413, message: expect.stringContaining('must be at most 64 KiB') });
+  });
+
+  test('an amount that cannot be stored exactly gets 400', async () => {
+    const agent = await agents.connect();
+    await expect(
+      agent.call('create_refund', { ...callsOf('').create_refund, amount: 2 ** 60 }),
+    ).rejects.toMatchObject({ status: 400, message: expect.stringContaining('cannot be stored exactly') });
   });
 
   test('a call of an unknown tool gets the names of the tools', async () => {

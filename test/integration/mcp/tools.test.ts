@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import { type Agent, connectOverHttp, connectOverStdio } from '../../support/agents/agent.ts';
@@ -112,10 +112,14 @@ describe.each([
   });
 
   test('gets a refund that awaits approval, which completes once a person approves it', async () => {
-    const { id: organizationId, keys } = await service.addOrganization('With approval');
-    const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { mcp: 2_000 } }] };
-    await setPolicies(service.deps, { organizationId, file, actor: 'test' });
-    const other = await connect(agents.origin(), keys.test.plaintext, options);
+    const { id: organizationId } = await service.addOrganization('With approval');
+    const { plaintext } = await createApiKey(service.deps, {
+      organizationId,
+      environment: 'test',
+      actor: 'test',
+      agentLimits: { currency: 'usd', approvalAbove: 2_000n },
+    });
+    const other = await connect(agents.origin(), plaintext, options);
     const transactionId = await newPayment(service);
     const args = { transactionId, amount: 2_001, reason: 'wrong_product' };
     const { refund } = (await other.call('create_refund', args)).content;

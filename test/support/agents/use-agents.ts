@@ -1,22 +1,14 @@
 import { afterEach, beforeAll } from 'vitest';
-import type { ApiKeyScope } from '../../../shared/organizations/api-keys.ts';
-import { createApiKey } from '../../../shared/organizations/api-keys.ts';
-import type { Environment } from '../../../shared/platform/environment.ts';
+import { createApiKey, type NewApiKey } from '../../../shared/organizations/api-keys.ts';
 import type { TestService } from '../service.ts';
 import { type Agent, connectOverHttp } from './agent.ts';
-
-export interface AgentKeyOptions {
-  organizationId?: string;
-  environment?: Environment;
-  scopes?: readonly ApiKeyScope[];
-}
 
 /** Connects agents to a service that listens, each with a key of its own. */
 export interface Agents {
   /** The address of the API. */
   origin(): string;
   /** Over HTTP; closed after the test. */
-  connect(options?: AgentKeyOptions): Promise<Agent & { keyId: string }>;
+  connect(key?: Partial<NewApiKey>): Promise<Agent & { keyId: string }>;
 }
 
 export function useAgents(service: TestService): Agents {
@@ -31,13 +23,9 @@ export function useAgents(service: TestService): Agents {
   });
   return {
     origin: () => origin,
-    async connect({ organizationId = service.organization.id, environment = 'test', ...options } = {}) {
-      const key = await createApiKey(service.deps, {
-        organizationId,
-        environment,
-        actor: 'test',
-        ...options,
-      });
+    async connect(options = {}) {
+      const own = { organizationId: service.organization.id, environment: 'test', actor: 'test' } as const;
+      const key = await createApiKey(service.deps, { ...own, ...options });
       const agent = await connectOverHttp(origin, key.plaintext);
       open.push(agent);
       return { ...agent, keyId: key.id };
