@@ -4,6 +4,7 @@ import type { ApiDependencies } from './http/dependencies.ts';
 import { handOverUnknown, type SecondApp } from './http/hand-over.ts';
 import { createHttpApp, jsonSecurityHeaders, requestChecks } from './http/http-app.ts';
 import { Admission, limitInProgress } from './http/overload.ts';
+import { refuseUnknownParameters } from './http/query-parameters.ts';
 import { limitKeys } from './http/rate-limit.ts';
 import { RequestLog } from './http/request-log.ts';
 import { type Api, collectDescribedRoutes } from './http/route.ts';
@@ -37,7 +38,11 @@ export interface App {
 export async function buildApp(given: Omit<ApiDependencies, 'closing'>): Promise<App> {
   const closing = new AbortController();
   const deps: ApiDependencies = { ...given, closing: closing.signal };
-  const app = createHttpApp(deps, { requestIdOf: newRequestId, logController: new RequestLog(deps.log) });
+  const app = createHttpApp(deps, {
+    requestIdOf: newRequestId,
+    logController: new RequestLog(deps.log),
+    ignoreTrailingSlash: true,
+  });
   app.addHook('preClose', async () => {
     closing.abort();
     // Requests that wait for an outcome get the refund as it is now, so that closing does not wait for them.
@@ -72,6 +77,7 @@ async function publicApi(app: Api): Promise<void> {
   // Before the scopes are checked: its tools do that themselves, and answer as the protocol demands.
   await app.register(mcpRoute);
   await app.register(checkScopes);
+  await app.register(refuseUnknownParameters);
   await app.register(createRefundRoute);
   await app.register(getRefundRoute);
   await app.register(listRefundsRoute);

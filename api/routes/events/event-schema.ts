@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { publicEventTypes } from '../../../shared/events/event.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
-import { exampleRefund, refundSchema } from '../refunds/refund-schema.ts';
+import { exampleRefund, failureSchema, refundSchema } from '../refunds/refund-schema.ts';
 
 const completedAt = '2026-11-20T09:30:02.000Z';
 
@@ -29,8 +29,7 @@ export const eventSchema = z
     previousStatus: z.enum(refundStatuses).nullable().meta({
       description: 'The status before; null for `refund.created` and where the status did not change.',
     }),
-    failure: z
-      .object({ code: z.string(), message: z.string() })
+    failure: failureSchema
       .nullable()
       .meta({ description: 'Why the refund failed; null for every other type.' }),
     data: z

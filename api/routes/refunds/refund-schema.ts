@@ -61,6 +61,12 @@ export const refundSchema = z
   })
   .meta({ id: 'Refund', description: 'A refund and its status.', examples: [exampleRefund] });
 
+/** Why a refund failed. */
+export const failureSchema = z.object({
+  code: z.string().meta({ description: 'For programs, for example card_declined.' }),
+  message: z.string().meta({ description: 'For people.' }),
+});
+
 /** The message for a required field: `is required` when it is missing, otherwise the given one. */
 export function required(message: string): (issue: { input?: unknown }) => string {
   return ({ input }) => (input === undefined ? 'is required' : message);
