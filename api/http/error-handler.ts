@@ -6,7 +6,7 @@ import { type ErrorCode, ServiceError } from '../../shared/platform/errors.ts';
 import { newRequestId } from '../../shared/platform/ids.ts';
 import { type Logger, redact, warnSparingly } from '../../shared/platform/log.ts';
 import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
-import { describeInvalidFields } from './invalid-fields.ts';
+import { describeInvalidRequest } from './invalid-fields.ts';
 import { OverloadError } from './overload.ts';
 
 /** The body of every error response. Messages may quote a client or a processor, so secrets and card numbers are masked. */
@@ -65,7 +65,7 @@ const socketMessages: Record<string, string> = {
 /** The error for a request that does not match the schemas of its route; null for any other error. */
 function invalidRequest(cause: FastifyError, request: FastifyRequest): ServiceError | null {
   if (!hasZodFastifySchemaValidationErrors(cause)) return null;
-  const message = describeInvalidFields(request, cause.validationContext);
+  const message = describeInvalidRequest(request, cause.validationContext);
   return new ServiceError('validation_error', message, { cause });
 }
 

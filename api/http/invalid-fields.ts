@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyRequest, FastifySchema } from 'fastify';
 import { z } from 'zod';
 
 /** The most fields that a message names. */
@@ -10,18 +10,28 @@ const parts = ['params', 'body', 'querystring', 'headers'] as const;
 
 type Part = (typeof parts)[number];
 
+type Values = Partial<Record<Part, unknown>>;
+
 /**
  * Every invalid field of a request: `field: problem`, separated by semicolons. The fields of the body come first, then the
  * query parameters, each in the order of the schema; unknown ones are last.
  * @param context the first invalid part of the request, as the framework names it.
  */
-export function describeInvalidFields(request: FastifyRequest, context: string | undefined): string {
-  const { schema = {} } = request.routeOptions;
+export function describeInvalidRequest(request: FastifyRequest, context: string | undefined): string {
+  const { params, body, query, headers } = request;
   const first = Math.max(0, parts.indexOf(context as Part));
+  // The parts before it are valid, and some are no longer as they were sent.
+  const unread = { params, body, querystring: query, headers };
+  const values = Object.fromEntries(parts.slice(first).map((part) => [part, unread[part]]));
+  return describeInvalidFields(request.routeOptions.schema ?? {}, values);
+}
+
+/** The same for values of some parts; empty when they are valid. */
+export function describeInvalidFields(schemas: FastifySchema, values: Values): string {
   const problems = new Map<string, string>();
-  for (const part of parts.slice(first)) {
-    const value = part === 'querystring' ? request.query : request[part];
-    for (const [field, problem] of problemsOf(part, schema[part], value)) {
+  for (const part of parts) {
+    if (!(part in values)) continue;
+    for (const [field, problem] of problemsOf(part, schemas[part], values[part])) {
       if (!problems.has(field)) problems.set(field, problem);
     }
   }

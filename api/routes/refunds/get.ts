@@ -13,7 +13,7 @@ import type { ApiDependencies } from '../../http/dependencies.ts';
 import { onlyOnce } from '../../http/query-parameters.ts';
 import { readWaitPreference, waitingHeadersSchema } from '../../http/request-headers.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
-import { failureSchema, refundParamsSchema, refundSchema } from './refund-schema.ts';
+import { exampleRefund, failureSchema, refundParamsSchema, refundSchema } from './refund-schema.ts';
 
 const includable: readonly string[] = ['failure', 'cancellable'];
 
@@ -45,7 +45,11 @@ const detailedRefundSchema = refundSchema
       .optional()
       .meta({ description: 'With `include=cancellable`: whether a cancellation sent now can succeed.' }),
   })
-  .meta({ id: 'DetailedRefund', description: 'A refund, with the fields that were asked for.' });
+  .meta({
+    id: 'DetailedRefund',
+    description: 'A refund, with the fields that were asked for.',
+    examples: [exampleRefund, { ...exampleRefund, failure: null, cancellable: false }],
+  });
 
 /** `GET /v1/refunds/:id`: a refund, with `Prefer: wait=N` once its status has changed. */
 export const getRefundRoute = routePlugin(

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { isClientSecret } from '../../../shared/processors/contract/credentials.ts';
 import { initiators, refundReasons } from '../../../shared/refunds/model/reasons.ts';
+import type { PublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 
-export const exampleRefund = {
+export const exampleRefund: PublicRefund = {
   id: 'ref_01kahw3v6me8fbw6r5k2jdz7qs',
   organizationId: 'org_01kahvzq3hfa8t8s1kxm1n0c4v',
   externalRefundId: 're_3QfX2eLkdIwHu7ix0b1Zp9aN',
