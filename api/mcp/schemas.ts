@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../../shared/platform/errors.ts';
+import { describeInvalidFields } from '../http/invalid-fields.ts';
 import type { Tool } from './tool.ts';
 
 type JsonSchema = { type: 'object' } & Record<string, unknown>;
@@ -35,16 +36,14 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
 
 /**
  * Reads the arguments of a call.
- * @throws ServiceError validation_error, which names every invalid argument.
+ * @throws ServiceError validation_error, which names every invalid argument, and all there are when one is unknown.
  */
-export function readArguments<Input extends z.ZodType>(
-  { input }: Tool<Input>,
-  given: unknown,
-): z.output<Input> {
+export function readArguments<Input extends z.ZodType>(tool: Tool<Input>, given: unknown): z.output<Input> {
+  const { input } = tool;
   const parsed = input.safeParse(given);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) =>
-    path.length === 0 ? message : `${path.join('.')}: ${message}`,
-  );
-  throw new ServiceError('validation_error', problems.join('; '));
+  const problems = describeInvalidFields({ body: input }, { body: given });
+  const hasUnknown = parsed.error.issues.some(({ code }) => code === 'unrecognized_keys');
+  const all = Object.keys(inputSchemaOf(tool).properties ?? {}).join(', ');
+  throw new ServiceError('validation_error', hasUnknown ? `${problems}. The fields are: ${all}.` : problems);
 }

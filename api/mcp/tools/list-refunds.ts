@@ -9,11 +9,15 @@ import { defineTool } from '../tool.ts';
 const filters = z.strictObject(
   {
     ...listRefundsQuerySchema.shape,
-    metadata: listRefundsQuerySchema.shape.metadata.meta({
-      description: 'Only refunds with these values, as text, in the first level of their metadata.',
-      style: undefined,
-      explode: undefined,
-    }),
+    metadata: z
+      .record(z.string(), z.string({ error: 'must be a text, number or boolean' }), {
+        error: 'must be an object',
+      })
+      .optional()
+      .meta({
+        description: 'Only refunds with these values in the first level of their metadata. Compared as text.',
+        examples: [{ ticket: 'T-1001' }],
+      }),
   },
   { error: objectError },
 );
@@ -24,7 +28,7 @@ export const listRefundsTool = defineTool({
   description:
     'Lists refunds, newest first; all filters that are given have to match. Use it to find out whether a payment was ' +
     'refunded before (`transactionId`), and what awaits approval (`status: "pending"`). A page with fewer refunds than ' +
-    '`limit` is the last one; continue with `after` set to the id of the last refund. Amounts are in minor units (1050 is ' +
+    '`limit` (25 by default) is the last one; continue with `after` set to the id of the last refund. Amounts are in minor units (1050 is ' +
     '10.50 USD).',
   scope: 'refunds:read',
   annotations: { readOnlyHint: true, openWorldHint: false },

@@ -253,12 +253,30 @@ describe('invalid arguments are refused with every problem', () => {
       /^metadata: must have at most 16384 b/,
     ],
     ['text for metadata', 'create_refund', { metadata: 'ticket' }, 'metadata: must be an object'],
-    ['an unknown argument', 'create_refund', { currencyCode: 'usd' }, 'unknown field "currencyCode"'],
+    [
+      'an unknown argument',
+      'create_refund',
+      { currencyCode: 'usd' },
+      /^currencyCode: unknown field\. The fields are: transactionId, amount, reason, currency, .*\.$/,
+    ],
     ['an unknown currency', 'create_refund', { currency: 'abc' }, 'currency: must be an ISO 4217 currency'],
     ['a number for an id', 'get_refund', { refundId: 1 }, 'refundId: must be a string'],
     ['no id', 'cancel_refund', {}, 'refundId: is required'],
     ['a long list', 'list_refunds', { limit: 101 }, 'limit: must be at most 100'],
-    ['an unknown filter', 'list_refunds', { customer: 'c' }, 'unknown field "customer"'],
+    [
+      'an unknown filter',
+      'list_refunds',
+      { customer: 'c' },
+      /^customer: unknown field\. The fields are: status, processor, /,
+    ],
+    ['a list of metadata', 'list_refunds', { metadata: ['a'] }, 'metadata: must be an object'],
+    [
+      'nested metadata',
+      'list_refunds',
+      { metadata: { a: {} } },
+      'metadata.a: must be a text, number or boolean',
+    ],
+    ['an unknown cursor', 'list_refunds', { after: unknownRefundId }, /^after: /],
     ['an amount of zero', 'check_policy', { amount: 0 }, amountMessage],
   ])('%s for %s', async (what, tool, args, message) => {
     const agent = await agents.connect();

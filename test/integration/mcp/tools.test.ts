@@ -93,12 +93,35 @@ describe.each([
   test('lists refunds by filter, as the API does', async () => {
     const transactionId = await newPayment(service);
     for (const amount of [100, 200, 300]) {
-      await agent.call('create_refund', { transactionId, amount, reason: 'other' });
+      const args = { transactionId, amount, reason: 'other', metadata: { seat: amount, paid: true } };
+      await agent.call('create_refund', args);
     }
-    const { content } = await agent.call('list_refunds', { processor: 'stripe', limit: 2, offset: 1 });
-    const { body } = await service.call('GET', '/v1/refunds?processor=stripe&limit=2&offset=1');
-    expect(content).toEqual({ refunds: body.data });
-    expect(content.refunds.map(({ amount }: { amount: number }) => amount)).toEqual([200, 100]);
+    const since = '2026-01-01T00:00:00Z';
+    const queries: [args: Record<string, unknown>, query: string, amounts: number[]][] = [
+      [{ transactionId }, `transactionId=${transactionId}`, [300, 200, 100]],
+      [{ transactionId, limit: 2, offset: 1 }, `transactionId=${transactionId}&limit=2&offset=1`, [200, 100]],
+      [
+        { transactionId, amountMin: 150, amountMax: 250, createdAfter: since, initiatedBy: 'mcp' },
+        `transactionId=${transactionId}&amountMin=150&amountMax=250&createdAfter=${since}&initiatedBy=mcp`,
+        [200],
+      ],
+      [
+        { transactionId, metadata: { seat: 300, paid: true } },
+        `transactionId=${transactionId}&metadata[seat]=300&metadata[paid]=true`,
+        [300],
+      ],
+    ];
+    for (const [args, query, amounts] of queries) {
+      const { content } = await agent.call('list_refunds', args);
+      expect(content.refunds.map(({ amount }: { amount: number }) => amount)).toEqual(amounts);
+      const { body } = await service.call('GET', `/v1/refunds?${query}`);
+      expect(content).toEqual({ refunds: body.data });
+      const after = body.data[0].id;
+      const next = await agent.call('list_refunds', { ...args, after, offset: 0 });
+      expect(next.content.refunds.map(({ amount }: { amount: number }) => amount)).toEqual(
+        [300, 200, 100].filter((amount) => amount < Number(amounts[0]) && amounts.includes(amount)),
+      );
+    }
   });
 
   test('checks the policy as the API does', async () => {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { expect } from 'vitest';
+import { expect, inject } from 'vitest';
 
 /** The result of a tool. */
 export interface ToolAnswer {
@@ -24,14 +24,14 @@ export async function connectOverHttp(origin: string, key: string, options?: Cli
   return await connect(new StreamableHTTPClientTransport(new URL('/mcp', origin), { requestInit }), options);
 }
 
-const root = resolve(import.meta.dirname, '..', '..', '..');
+/** The compiled program for stdio, as the package's bin. */
+export const stdioProgram = () => resolve(inject('compiledFolder'), 'api/mcp/stdio-main.js');
 
 /** Starts the program for stdio as a client for the desktop does. */
 export async function connectOverStdio(origin: string, key: string, options?: ClientOptions): Promise<Agent> {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: ['--import', 'tsx', resolve(root, 'api/mcp/stdio-main.ts')],
-    cwd: root,
+    args: [stdioProgram()],
     env: { REFUND_API_URL: origin, REFUND_API_KEY: key },
   });
   return await connect(transport, options);

@@ -8,7 +8,7 @@ export interface Agents {
   /** The address of the API. */
   origin(): string;
   /** Over HTTP; closed after the test. */
-  connect(key?: Partial<NewApiKey>): Promise<Agent & { keyId: string }>;
+  connect(key?: Partial<NewApiKey>): Promise<Agent & { keyId: string; plaintext: string }>;
 }
 
 export function useAgents(service: TestService): Agents {
@@ -28,7 +28,7 @@ export function useAgents(service: TestService): Agents {
       const key = await createApiKey(service.deps, { ...own, ...options });
       const agent = await connectOverHttp(origin, key.plaintext);
       open.push(agent);
-      return { ...agent, keyId: key.id };
+      return { ...agent, keyId: key.id, plaintext: key.plaintext };
     },
   };
 }
