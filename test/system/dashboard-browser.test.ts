@@ -175,7 +175,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
       const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
       const { id } = await createdRefund(service, 'braintree', { transactionId });
       const page = await pageOf(operator, `/refunds/${id}`);
-      await page.getByText('The processor accepted it').waitFor();
+      await page.getByText('Accepted by the processor').first().waitFor();
       // The text of a page that was opened before the refund was sent.
       const makeStale = () =>
         page.evaluate(() => {
