@@ -294,6 +294,8 @@ test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>(
   ['health', 200, async () => await service.call('GET', '/healthz')],
   ['readiness', 200, async () => await service.call('GET', '/readyz')],
   ['createRefund', 200, async () => await create(await payment(), { metadata: { a: [1, null] } })],
+  ['createRefund', 200, async () => await create(await payment(), { dryRun: true })],
+  ['createRefund', 200, async () => await create('ch_missing', { dryRun: true })],
   ['createRefund', 400, async () => await create(await payment(), { amount: 0 })],
   ['createRefund', 401, async () => await create('ch_1', {}, wrong)],
   ['createRefund', 403, denied],
