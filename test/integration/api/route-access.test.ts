@@ -11,14 +11,28 @@ import { useService } from '../../support/use-service.ts';
 
 /**
  * Who may use a route.
- * - `api key`: holders of a valid key. An id in the path is a refund's.
+ * - `api key`: holders of a valid key. An id in the path is a refund's unless `id` says what else it names.
  * - `anyone`: it shows no organization's data.
  * - `processor signature`: the processor of the account in the path, which signs the request.
  */
 type Access =
-  | { by: 'api key'; body?: object }
+  | { by: 'api key'; body?: object; id?: OwnedId }
   | { by: 'anyone' }
   | { by: 'processor signature'; processor: 'stripe' | 'braintree' };
+
+/** What the id in a path names, unless it is a refund. */
+interface OwnedId {
+  prefix: string;
+  make: (environment: Environment) => Promise<string>;
+}
+
+const agentKeyId: OwnedId = {
+  prefix: 'key_',
+  make: async (environment) => {
+    const request = { organizationId: own.id, environment, actor: 'test', agentLimits: { currency: 'usd' } };
+    return (await createApiKey(service.deps, request)).id;
+  },
+};
 
 /** Every route. A registered route that is not listed here fails the first test. */
 const table: Record<string, Access> = {
@@ -26,9 +40,15 @@ const table: Record<string, Access> = {
   'POST /v1/refunds': { by: 'api key', body: { transactionId: 'ch_1', amount: 1, reason: 'other' } },
   'GET /v1/refunds/:id': { by: 'api key' },
   'POST /v1/refunds/:id/cancel': { by: 'api key' },
+  'POST /v1/refunds/:id/approve': { by: 'api key' },
+  'POST /v1/refunds/:id/reject': { by: 'api key' },
   'GET /v1/refunds/:id/events': { by: 'api key' },
   'GET /v1/events': { by: 'api key' },
   'POST /v1/policies/check': { by: 'api key', body: { transactionId: 'ch_1' } },
+  'GET /v1/agent-keys': { by: 'api key' },
+  'POST /v1/agent-keys': { by: 'api key', body: { name: 'Agent', limits: { currency: 'usd' } } },
+  'PATCH /v1/agent-keys/:id': { by: 'api key', body: { status: 'stopped' }, id: agentKeyId },
+  'DELETE /v1/agent-keys/:id': { by: 'api key', id: agentKeyId },
   'POST /webhooks/stripe/:accountId': { by: 'processor signature', processor: 'stripe' },
   'POST /webhooks/braintree/:accountId': { by: 'processor signature', processor: 'braintree' },
   // Braintree sends an unsigned challenge, which is answered with a signature.
@@ -60,16 +80,17 @@ const service = useService({
 let own: TestOrganization;
 let other: TestOrganization;
 let revoked: string;
+let expired: string;
 beforeAll(async () => {
   own = service.organization;
   other = await service.addOrganization('Other');
-  const key = await createApiKey(service.deps, {
-    organizationId: own.id,
-    environment: 'test',
-    actor: 'test',
-  });
+  const request = { organizationId: own.id, environment: 'test', actor: 'test' } as const;
+  const key = await createApiKey(service.deps, request);
   await revokeApiKey(service.deps, { keyId: key.id, actor: 'test' });
   revoked = key.plaintext;
+  const late = await createApiKey(service.deps, request);
+  await service.deps.db.apiKey.update({ where: { id: late.id }, data: { expiresAt: new Date() } });
+  expired = late.plaintext;
 });
 
 interface Row {
@@ -97,7 +118,7 @@ const named = (some: readonly Row[]) => some.map((row) => [row.name, row] as con
 type Headers = Record<string, string>;
 const bearer = (key: string): Headers => ({ authorization: `Bearer ${key}` });
 
-async function ask(row: Row, headers: Headers, id = unknownRefundId, query = '') {
+async function ask(row: Row, headers: Headers, id = unknownIdFor(row), query = '') {
   const url = `${row.url.replace(/:\w+/, id)}${query}`;
   const payload = row.access.by === 'api key' ? row.access.body : undefined;
   return await service.app.inject({
@@ -106,6 +127,11 @@ async function ask(row: Row, headers: Headers, id = unknownRefundId, query = '')
     headers,
     ...(payload === undefined ? {} : { payload }),
   });
+}
+
+/** An id as those in the path are, of nothing. */
+function unknownIdFor({ access }: Row): string {
+  return unknownRefundId.replace('ref_', ('id' in access && access.id?.prefix) || 'ref_');
 }
 
 /** A response as text, without its request id and date. */
@@ -157,6 +183,7 @@ const wrongCredentials: [what: string, headers: () => Headers, query?: () => str
   ['a key that was never made', () => bearer(generateApiKey('test'))],
   ['a live key that was never made', () => bearer(generateApiKey('live'))],
   ['a revoked key', () => bearer(revoked)],
+  ['an expired key', () => bearer(expired)],
   ['a test key that calls itself live', () => bearer(key().replace('svc_test_', 'svc_live_'))],
   ['a key that lacks a letter', () => bearer(key().slice(0, -1))],
   ['a key with a letter more', () => bearer(`${key()}x`)],
@@ -194,7 +221,7 @@ describe('without a valid API key', () => {
   test.each(named(rowsBy('api key')))('%s gives the same response for every cause', async (_name, row) => {
     const first = bytesOf(await ask(row, {}));
     for (const [what, headers, query] of wrongCredentials) {
-      const answer = await ask(row, headers(), unknownRefundId, query?.());
+      const answer = await ask(row, headers(), undefined, query?.());
       expect(answer.statusCode, what).toBe(401);
       expect(answer.headers['www-authenticate'], what).toBe('Bearer');
       expect(answer.body, what).toBe(row.method === 'HEAD' ? '' : refusal);
@@ -243,13 +270,15 @@ const strangers = [
   ['of another organization', 'test', () => other.keys.test.plaintext],
   ['of the other environment', 'test', () => own.keys.live.plaintext],
   ['of the other environment of another organization', 'test', () => other.keys.live.plaintext],
-  ['of the test environment, for a live refund', 'live', () => own.keys.test.plaintext],
+  ['of the test environment, for a live one', 'live', () => own.keys.test.plaintext],
 ] as const;
 const combinations = rowsWithId.flatMap((row) =>
   strangers.map(([whose, environment, keyOf]) => [row.name, whose, { row, environment, keyOf }] as const),
 );
 
-async function refundIn(environment: Environment): Promise<string> {
+/** The id of something that a row's path can name. */
+async function existingIn({ access }: Row, environment: Environment): Promise<string> {
+  if ('id' in access && access.id !== undefined) return await access.id.make(environment);
   const transactionId = await newPayment(service, { environment });
   const { status, body } = await service.call('POST', '/v1/refunds', {
     key: own.keys[environment].plaintext,
@@ -259,21 +288,27 @@ async function refundIn(environment: Environment): Promise<string> {
   return body.data.id;
 }
 
-describe('a refund of another organization or environment', () => {
+/** All that is on record under an id. */
+async function recordOf(id: string) {
+  const { refund, apiKey } = service.deps.db;
+  return [await refund.findUnique({ where: { id } }), await apiKey.findUnique({ where: { id } })];
+}
+
+describe('what belongs to another organization or environment', () => {
   test.each(combinations)(
     'gets the response for an unknown id from %s with a key %s',
     async (_name, _whose, { row, environment, keyOf }) => {
-      const id = await refundIn(environment);
-      const before = await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
+      const id = await existingIn(row, environment);
+      const before = await recordOf(id);
       for (const more of [{}, { prefer: 'wait=20' }, { 'idempotency-key': 'one' }] as Headers[]) {
         const headers = { ...bearer(keyOf()), ...more };
         const headersOfOther =
           'idempotency-key' in more ? { ...headers, 'idempotency-key': 'another' } : headers;
         const refused = await ask(row, headers, id);
         expect(refused.statusCode).toBe(404);
-        expect(bytesOf(refused)).toBe(bytesOf(await ask(row, headersOfOther, unknownRefundId)));
+        expect(bytesOf(refused)).toBe(bytesOf(await ask(row, headersOfOther)));
       }
-      expect(await service.deps.db.refund.findUniqueOrThrow({ where: { id } })).toEqual(before);
+      expect(await recordOf(id)).toEqual(before);
     },
   );
 
@@ -297,18 +332,20 @@ describe('the statements sent to PostgreSQL reveal nothing', () => {
   });
 
   test.each(combinations)(
-    'about an existing refund: %s with a key %s',
+    'about what exists: %s with a key %s',
     async (_name, _whose, { row, environment, keyOf }) => {
-      const id = await refundIn(environment);
+      const id = await existingIn(row, environment);
       const existing = await recording.during(() => ask(row, bearer(keyOf()), id));
       expect(existing.length).toBeGreaterThan(1);
       expect(await recording.during(() => ask(row, bearer(keyOf())))).toEqual(existing);
     },
   );
 
-  test.each(named(rowsBy('api key')))('about a revoked key: %s', async (_name, row) => {
+  test.each(named(rowsBy('api key')))('about a revoked or expired key: %s', async (_name, row) => {
     const statements = await recording.during(() => ask(row, bearer(revoked)));
     expect(statements).toHaveLength(1);
-    expect(await recording.during(() => ask(row, bearer(generateApiKey('test'))))).toEqual(statements);
+    for (const key of [expired, generateApiKey('test')]) {
+      expect(await recording.during(() => ask(row, bearer(key)))).toEqual(statements);
+    }
   });
 });
