@@ -4,6 +4,7 @@ import type { ApiDependencies } from './http/dependencies.ts';
 import { handOverUnknown, type SecondApp } from './http/hand-over.ts';
 import { createHttpApp, jsonSecurityHeaders, requestChecks } from './http/http-app.ts';
 import { Admission, limitInProgress } from './http/overload.ts';
+import { refuseUnknownParameters } from './http/query-parameters.ts';
 import { limitKeys } from './http/rate-limit.ts';
 import { RequestLog } from './http/request-log.ts';
 import { type Api, collectDescribedRoutes } from './http/route.ts';
@@ -24,6 +25,7 @@ import { createRefundRoute } from './routes/refunds/create.ts';
 import { getRefundRoute } from './routes/refunds/get.ts';
 import { listRefundsRoute } from './routes/refunds/list.ts';
 import { rejectRefundRoute } from './routes/refunds/reject.ts';
+import { webhookEndpointRoutes } from './routes/webhook-endpoints/webhook-endpoint-routes.ts';
 
 /** The HTTP application in two parts. It does not listen yet. */
 export interface App {
@@ -36,7 +38,11 @@ export interface App {
 export async function buildApp(given: Omit<ApiDependencies, 'closing'>): Promise<App> {
   const closing = new AbortController();
   const deps: ApiDependencies = { ...given, closing: closing.signal };
-  const app = createHttpApp(deps, { requestIdOf: newRequestId, logController: new RequestLog(deps.log) });
+  const app = createHttpApp(deps, {
+    requestIdOf: newRequestId,
+    logController: new RequestLog(deps.log),
+    ignoreTrailingSlash: true,
+  });
   app.addHook('preClose', async () => {
     closing.abort();
     // Requests that wait for an outcome get the refund as it is now, so that closing does not wait for them.
@@ -69,6 +75,7 @@ async function publicApi(app: Api): Promise<void> {
   await app.register(authenticate);
   await app.register(limitKeys);
   await app.register(checkScopes);
+  await app.register(refuseUnknownParameters);
   await app.register(createRefundRoute);
   await app.register(getRefundRoute);
   await app.register(listRefundsRoute);
@@ -82,4 +89,5 @@ async function publicApi(app: Api): Promise<void> {
   await app.register(listAgentKeysRoute);
   await app.register(changeAgentKeyRoute);
   await app.register(revokeAgentKeyRoute);
+  await app.register(webhookEndpointRoutes);
 }

@@ -21,7 +21,7 @@ export async function buildBrowserApp(
   { requestIdOf, admission, described }: BrowserAppOptions,
 ): Promise<Api> {
   // One after the other, so that requests are answered in between.
-  const { openApi } = await import('./http/openapi.ts');
+  const { openApi } = await import('./reference/openapi.ts');
   await import('./dashboard/queues/queue-board.ts');
   const { dashboard } = await import('./dashboard/dashboard.tsx');
   const app = createHttpApp(deps, { requestIdOf, logController: new HandedOverLog() });

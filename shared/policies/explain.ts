@@ -54,7 +54,9 @@ export function policyConditions(
     lines.push(`Limit in 24 hours: ${formatAmount(perDay.amount, currency)}`);
   }
   if (approvalAbove !== null) {
-    lines.push(`Approval: required for refunds above ${formatAmount(approvalAbove, currency)}`);
+    lines.push(
+      `Approval: required when this payment's refunds exceed ${formatAmount(approvalAbove, currency)}`,
+    );
   }
   return lines;
 }

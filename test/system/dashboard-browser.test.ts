@@ -49,7 +49,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const key = service.organization.keys.test;
     const { refund } = await createRefund(service.deps, {
       ...owner,
-      apiKeyId: key.id,
+      apiKey: { id: key.id, agentLimits: null },
       initiatedBy: 'mcp',
       actor: `key:${key.id}`,
       transactionId: await newPayment(service),

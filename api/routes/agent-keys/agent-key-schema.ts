@@ -47,34 +47,37 @@ export const limitsSchema = agentLimitsSchema.meta({
   examples: [exampleAgentKey.limits],
 });
 
-const amount = z.int().optional();
+const amount = (description: string) => z.int().optional().meta({ description });
 
-/** As in the database, which has the amounts as they are in JSON. */
+/** As stored: amounts are as they are in JSON. */
 const setLimitsSchema = z
   .object({
-    currency: z.string(),
-    maxPerRefund: amount,
-    maxPerPayment: amount,
-    maxPerDay: amount,
-    reasons: z.array(z.enum(refundReasons)).optional(),
-    approvalAbove: amount,
+    currency: z
+      .string()
+      .meta({ description: 'ISO 4217, lowercase. Refunds in another currency are refused.' }),
+    maxPerRefund: amount('The most of one refund.'),
+    maxPerPayment: amount('The most of all refunds of one payment together.'),
+    maxPerDay: amount('The most that this key may request in 24 hours.'),
+    reasons: z.array(z.enum(refundReasons)).optional().meta({ description: 'The reasons that are allowed.' }),
+    approvalAbove: amount('A refund awaits approval if all refunds of its payment come to more than this.'),
   })
   .meta({
     id: 'AgentLimits',
-    description: 'What an agent may refund, in the smallest unit of the currency.',
+    description: 'What an agent may refund, in the smallest unit of the currency; inclusive.',
+    examples: [exampleAgentKey.limits],
   });
 
 export const agentKeySchema = z
   .object({
     id: z.string().meta({ description: 'Opaque, prefixed with key_.' }),
-    name: z.string(),
-    environment: z.enum(environments),
+    name: z.string().meta({ description: 'As it was given.' }),
+    environment: z.enum(environments).meta({ description: 'That of the key which created it.' }),
     lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
-    scopes: z.array(z.enum(agentScopes)),
+    scopes: z.array(z.enum(agentScopes)).meta({ description: 'What the key may do.' }),
     limits: setLimitsSchema,
     status: z.enum(['active', 'stopped']).meta({ description: 'A stopped key gets a 403 response.' }),
     createdBy: z.string().meta({ description: '`key:<id>` for a key that was created through the API.' }),
-    createdAt: z.string().meta({ format: 'date-time' }),
+    createdAt: z.string().meta({ format: 'date-time', description: 'UTC, with milliseconds.' }),
     lastUsedAt: z.string().nullable().meta({ format: 'date-time', description: 'To the minute.' }),
     expiresAt: z
       .string()

@@ -16,10 +16,14 @@ const policyCheckSchema = z
       .boolean()
       .meta({ description: 'Whether the payment, or the requested amount, may be refunded.' }),
     reason: z.string().meta({ description: 'Why, for people.' }),
-    maxAmount: z.int().nullable().meta({
-      description:
-        'The most that can be refunded now, in the smallest unit; null when the window has closed.',
-    }),
+    maxAmount: z
+      .int()
+      .nullable()
+      .meta({
+        description:
+          'The most that can be refunded now, in the smallest unit; 0 when nothing is left, null when no amount can be ' +
+          'refunded, for example because the window has closed.',
+      }),
     deadline: z.string().nullable().meta({
       format: 'date-time',
       description: 'The deadline for requesting a refund; null when there is none.',
@@ -70,6 +74,7 @@ export const checkPolicyRoute = routePlugin(
         const { verdict } = await examinePayment(deps, {
           organizationId,
           environment,
+          apiKey: request.apiKey,
           transactionId,
           request: { amount: asked, reason: null, metadata: null, initiatedBy: 'api' },
         });

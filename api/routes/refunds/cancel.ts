@@ -8,7 +8,7 @@ import {
   readWaitPreference,
 } from '../../http/request-headers.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
-import { refundParamsSchema, refundSchema } from './refund-schema.ts';
+import { exampleRefund, refundParamsSchema, refundSchema } from './refund-schema.ts';
 
 /** `POST /v1/refunds/:id/cancel`: cancels a refund. A body is ignored. */
 export const cancelRefundRoute = routePlugin(
@@ -33,6 +33,7 @@ export const cancelRefundRoute = routePlugin(
             200: dataResponse(
               'The refund is cancelled: the processor confirmed it, or never received the refund.',
               refundSchema,
+              { ...exampleRefund, status: 'cancelled', updatedAt: '2026-11-20T09:30:02.000Z' },
             ),
             ...errorResponses(
               'not_found',

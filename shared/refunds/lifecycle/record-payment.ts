@@ -78,7 +78,7 @@ export function sumOfLive(refunds: readonly ProcessorRefund[]): bigint {
  * it is stored, before that by our id, unless they await approval. Any other refund with our id was made elsewhere.
  */
 async function refundedOutside(
-  tx: DatabaseTransaction,
+  tx: Pick<DatabaseTransaction, 'refund'>,
   key: PaymentKey,
   refunds: readonly ProcessorRefund[],
 ): Promise<bigint> {
@@ -188,4 +188,25 @@ export async function recordKnown(
   const recorded = await recordPayment(db, key, facts, readAt);
   const { amount, currency, chargedAt } = facts;
   return asKnown(recorded) ?? { ...recorded, amount, currency, chargedAt };
+}
+
+/** A payment that was just read, as far as it concerns what can be refunded; stores nothing. */
+export async function knownUnrecorded(
+  { db }: { db: Database },
+  key: PaymentKey,
+  stored: Payment | null,
+  { facts, readAt }: Extract<PaymentFacts, { kind: 'read' }>,
+): Promise<KnownPayment> {
+  const { amount, currency, chargedAt, refunds } = facts;
+  const row = stored ?? { ...key, reserved: 0n, createdAt: readAt };
+  const outside = stored === null ? sumOfLive(refunds) : await refundedOutside(db, key, refunds);
+  return {
+    ...row,
+    amount,
+    currency,
+    chargedAt,
+    refundedOutside: outside,
+    fetchedAt: readAt,
+    staleSince: null,
+  };
 }

@@ -2,37 +2,28 @@ import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApiKey, generateApiKey, revokeApiKey } from '../../../shared/organizations/api-keys.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
+import { newId } from '../../../shared/platform/ids.ts';
 import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
+import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
+
+/** What an id in a path names. */
+type Resource = 'refund' | 'webhook endpoint' | 'agent key';
 
 /**
  * Who may use a route.
- * - `api key`: holders of a valid key. An id in the path is a refund's unless `id` says what else it names.
+ * - `api key`: holders of a valid key. An id in the path is a refund's unless `of` says whose.
  * - `anyone`: it shows no organization's data.
  * - `processor signature`: the processor of the account in the path, which signs the request.
  */
 type Access =
-  | { by: 'api key'; body?: object; id?: OwnedId }
+  | { by: 'api key'; body?: object; of?: Resource }
   | { by: 'anyone' }
   | { by: 'processor signature'; processor: 'stripe' | 'braintree' };
-
-/** What the id in a path names, unless it is a refund. */
-interface OwnedId {
-  prefix: string;
-  make: (environment: Environment) => Promise<string>;
-}
-
-const agentKeyId: OwnedId = {
-  prefix: 'key_',
-  make: async (environment) => {
-    const request = { organizationId: own.id, environment, actor: 'test', agentLimits: { currency: 'usd' } };
-    return (await createApiKey(service.deps, request)).id;
-  },
-};
 
 /** Every route. A registered route that is not listed here fails the first test. */
 const table: Record<string, Access> = {
@@ -47,8 +38,18 @@ const table: Record<string, Access> = {
   'POST /v1/policies/check': { by: 'api key', body: { transactionId: 'ch_1' } },
   'GET /v1/agent-keys': { by: 'api key' },
   'POST /v1/agent-keys': { by: 'api key', body: { name: 'Agent', limits: { currency: 'usd' } } },
-  'PATCH /v1/agent-keys/:id': { by: 'api key', body: { status: 'stopped' }, id: agentKeyId },
-  'DELETE /v1/agent-keys/:id': { by: 'api key', id: agentKeyId },
+  'PATCH /v1/agent-keys/:id': { by: 'api key', body: { status: 'stopped' }, of: 'agent key' },
+  'DELETE /v1/agent-keys/:id': { by: 'api key', of: 'agent key' },
+  'GET /v1/webhook-endpoints': { by: 'api key' },
+  'POST /v1/webhook-endpoints': { by: 'api key', body: { url: 'nowhere' } },
+  'GET /v1/webhook-endpoints/:id': ofEndpoint(),
+  'PATCH /v1/webhook-endpoints/:id': ofEndpoint({ description: 'theirs' }),
+  'DELETE /v1/webhook-endpoints/:id': ofEndpoint(),
+  'POST /v1/webhook-endpoints/:id/rotate-secret': ofEndpoint({ overlapSeconds: 0 }),
+  'POST /v1/webhook-endpoints/:id/test': ofEndpoint(),
+  'GET /v1/webhook-endpoints/:id/deliveries': ofEndpoint(),
+  'POST /v1/webhook-endpoints/:id/deliveries/:deliveryId/retry': ofEndpoint(),
+  'POST /v1/webhook-endpoints/:id/replay': ofEndpoint({ since: '2026-01-01T00:00:00Z' }),
   'POST /webhooks/stripe/:accountId': { by: 'processor signature', processor: 'stripe' },
   'POST /webhooks/braintree/:accountId': { by: 'processor signature', processor: 'braintree' },
   // Braintree sends an unsigned challenge, which is answered with a signature.
@@ -64,6 +65,10 @@ const table: Record<string, Access> = {
   'GET /docs/json': { by: 'anyone' },
   'GET /docs/yaml': { by: 'anyone' },
 };
+
+function ofEndpoint(body?: object): Access {
+  return { by: 'api key', of: 'webhook endpoint', ...(body === undefined ? {} : { body }) };
+}
 
 const registered = noteRegisteredRoutes();
 let recording: Recording;
@@ -118,8 +123,17 @@ const named = (some: readonly Row[]) => some.map((row) => [row.name, row] as con
 type Headers = Record<string, string>;
 const bearer = (key: string): Headers => ({ authorization: `Bearer ${key}` });
 
-async function ask(row: Row, headers: Headers, id = unknownIdFor(row), query = '') {
-  const url = `${row.url.replace(/:\w+/, id)}${query}`;
+const unknownIds: Record<Resource, string> = {
+  refund: unknownRefundId,
+  'webhook endpoint': newId('we'),
+  'agent key': newId('key'),
+};
+const unknownDeliveryId = newId('del');
+const resourceOf = ({ access }: Row) => (access.by === 'api key' ? access.of : undefined) ?? 'refund';
+const unknownId = (row: Row) => unknownIds[resourceOf(row)];
+
+async function ask(row: Row, headers: Headers, id = unknownId(row), query = '') {
+  const url = `${row.url.replace(':deliveryId', unknownDeliveryId).replace(/:\w+/, id)}${query}`;
   const payload = row.access.by === 'api key' ? row.access.body : undefined;
   return await service.app.inject({
     method: row.method,
@@ -127,11 +141,6 @@ async function ask(row: Row, headers: Headers, id = unknownIdFor(row), query = '
     headers,
     ...(payload === undefined ? {} : { payload }),
   });
-}
-
-/** An id as those in the path are, of nothing. */
-function unknownIdFor({ access }: Row): string {
-  return unknownRefundId.replace('ref_', ('id' in access && access.id?.prefix) || 'ref_');
 }
 
 /** A response as text, without its request id and date. */
@@ -221,7 +230,7 @@ describe('without a valid API key', () => {
   test.each(named(rowsBy('api key')))('%s gives the same response for every cause', async (_name, row) => {
     const first = bytesOf(await ask(row, {}));
     for (const [what, headers, query] of wrongCredentials) {
-      const answer = await ask(row, headers(), undefined, query?.());
+      const answer = await ask(row, headers(), unknownId(row), query?.());
       expect(answer.statusCode, what).toBe(401);
       expect(answer.headers['www-authenticate'], what).toBe('Bearer');
       expect(answer.body, what).toBe(row.method === 'HEAD' ? '' : refusal);
@@ -270,15 +279,13 @@ const strangers = [
   ['of another organization', 'test', () => other.keys.test.plaintext],
   ['of the other environment', 'test', () => own.keys.live.plaintext],
   ['of the other environment of another organization', 'test', () => other.keys.live.plaintext],
-  ['of the test environment, for a live one', 'live', () => own.keys.test.plaintext],
+  ['of the test environment, for a live refund', 'live', () => own.keys.test.plaintext],
 ] as const;
 const combinations = rowsWithId.flatMap((row) =>
   strangers.map(([whose, environment, keyOf]) => [row.name, whose, { row, environment, keyOf }] as const),
 );
 
-/** The id of something that a row's path can name. */
-async function existingIn({ access }: Row, environment: Environment): Promise<string> {
-  if ('id' in access && access.id !== undefined) return await access.id.make(environment);
+async function refundIn(environment: Environment): Promise<string> {
   const transactionId = await newPayment(service, { environment });
   const { status, body } = await service.call('POST', '/v1/refunds', {
     key: own.keys[environment].plaintext,
@@ -288,18 +295,48 @@ async function existingIn({ access }: Row, environment: Environment): Promise<st
   return body.data.id;
 }
 
-/** All that is on record under an id. */
-async function recordOf(id: string) {
-  const { refund, apiKey } = service.deps.db;
-  return [await refund.findUnique({ where: { id } }), await apiKey.findUnique({ where: { id } })];
+const endpointIds = new Map<Environment, string>();
+
+/** One for each environment, because their number is limited. No request of a stranger changes it. */
+async function endpointIn(environment: Environment): Promise<string> {
+  const known = endpointIds.get(environment);
+  if (known !== undefined) return known;
+  const { id } = await newEndpoint(service, { key: own.keys[environment].plaintext });
+  endpointIds.set(environment, id);
+  return id;
 }
 
-describe('what belongs to another organization or environment', () => {
+async function agentKeyIn(environment: Environment): Promise<string> {
+  const owner = { organizationId: own.id, environment, actor: 'test' };
+  return (await createApiKey(service.deps, { ...owner, agentLimits: { currency: 'usd' } })).id;
+}
+
+const makers: Record<Resource, (environment: Environment) => Promise<string>> = {
+  refund: refundIn,
+  'webhook endpoint': endpointIn,
+  'agent key': agentKeyIn,
+};
+const resourceIn = async (row: Row, environment: Environment) => await makers[resourceOf(row)](environment);
+
+async function storedResource(row: Row, id: string): Promise<unknown> {
+  const where = { id };
+  const { db } = service.deps;
+  switch (resourceOf(row)) {
+    case 'refund':
+      return await db.refund.findUniqueOrThrow({ where });
+    case 'webhook endpoint':
+      return await db.webhookEndpoint.findUniqueOrThrow({ where, include: { deliveries: true } });
+    case 'agent key':
+      return await db.apiKey.findUniqueOrThrow({ where });
+  }
+}
+
+describe('a resource of another organization or environment', () => {
   test.each(combinations)(
     'gets the response for an unknown id from %s with a key %s',
     async (_name, _whose, { row, environment, keyOf }) => {
-      const id = await existingIn(row, environment);
-      const before = await recordOf(id);
+      const id = await resourceIn(row, environment);
+      const before = await storedResource(row, id);
       for (const more of [{}, { prefer: 'wait=20' }, { 'idempotency-key': 'one' }] as Headers[]) {
         const headers = { ...bearer(keyOf()), ...more };
         const headersOfOther =
@@ -308,13 +345,13 @@ describe('what belongs to another organization or environment', () => {
         expect(refused.statusCode).toBe(404);
         expect(bytesOf(refused)).toBe(bytesOf(await ask(row, headersOfOther)));
       }
-      expect(await recordOf(id)).toEqual(before);
+      expect(await storedResource(row, id)).toEqual(before);
     },
   );
 
   const nonsense = [
     ...['ref_', 'ref_x', 'nonsense', '1', `ref_${'0'.repeat(26)}`, 'REF_01kahw3v6me8fbw6r5k2jdz7qs'],
-    'org_01kahw3v6me8fbw6r5k2jdz7qs',
+    ...['org_01kahw3v6me8fbw6r5k2jdz7qs', 'we_', 'we_x', 'del_01kahw3v6me8fbw6r5k2jdz7qs'],
   ];
   test.each(named(rowsWithId))(
     '%s gives malformed ids the response for an unknown one',
@@ -332,9 +369,9 @@ describe('the statements sent to PostgreSQL reveal nothing', () => {
   });
 
   test.each(combinations)(
-    'about what exists: %s with a key %s',
+    'about an existing refund: %s with a key %s',
     async (_name, _whose, { row, environment, keyOf }) => {
-      const id = await existingIn(row, environment);
+      const id = await resourceIn(row, environment);
       const existing = await recording.during(() => ask(row, bearer(keyOf()), id));
       expect(existing.length).toBeGreaterThan(1);
       expect(await recording.during(() => ask(row, bearer(keyOf())))).toEqual(existing);

@@ -18,6 +18,16 @@ const table: Record<string, ApiKeyScope> = {
   'POST /v1/refunds/:id/reject': 'refunds:approve',
   'GET /v1/events': 'refunds:read',
   'POST /v1/policies/check': 'policies:read',
+  'GET /v1/webhook-endpoints': 'webhooks:manage',
+  'POST /v1/webhook-endpoints': 'webhooks:manage',
+  'GET /v1/webhook-endpoints/:id': 'webhooks:manage',
+  'PATCH /v1/webhook-endpoints/:id': 'webhooks:manage',
+  'DELETE /v1/webhook-endpoints/:id': 'webhooks:manage',
+  'POST /v1/webhook-endpoints/:id/rotate-secret': 'webhooks:manage',
+  'POST /v1/webhook-endpoints/:id/test': 'webhooks:manage',
+  'GET /v1/webhook-endpoints/:id/deliveries': 'webhooks:manage',
+  'POST /v1/webhook-endpoints/:id/deliveries/:deliveryId/retry': 'webhooks:manage',
+  'POST /v1/webhook-endpoints/:id/replay': 'webhooks:manage',
   'GET /v1/agent-keys': 'keys:manage',
   'POST /v1/agent-keys': 'keys:manage',
   'PATCH /v1/agent-keys/:id': 'keys:manage',
@@ -42,7 +52,7 @@ async function ask(route: string, key: string) {
   const hasBody = method === 'POST' || method === 'PATCH';
   const request: InjectOptions = {
     method: method as 'GET',
-    url: url.replace(':id', 'unknown'),
+    url: url.replaceAll(/:\w+/g, 'unknown'),
     headers: { authorization: `Bearer ${key}` },
     ...(hasBody ? { payload: {} } : {}),
   };

@@ -59,7 +59,7 @@ async function requestedBy({ userId }: DashboardMember): Promise<Refund> {
   const { refund } = await createRefund(service.deps, {
     organizationId: service.organization.id,
     environment: 'test',
-    apiKeyId: null,
+    apiKey: null,
     initiatedBy: 'dashboard',
     actor: `user:${userId}`,
     transactionId: await newPayment(service),

@@ -36,7 +36,7 @@ async function pendingRefund(actor = `key:${service.organization.keys.test.id}`)
   const { refund } = await createRefund(service.deps, {
     organizationId: service.organization.id,
     environment: 'test',
-    apiKeyId: actor.startsWith('key:') ? actor.slice('key:'.length) : null,
+    apiKey: actor.startsWith('key:') ? { id: actor.slice('key:'.length), agentLimits: null } : null,
     initiatedBy: actor.startsWith('key:') ? 'api' : 'dashboard',
     actor,
     transactionId: await newPayment(service),

@@ -41,7 +41,7 @@ export async function request({ run, organization, transactionId }: Stage, { dep
   const asked = {
     organizationId: organization.id,
     environment: 'test' as const,
-    apiKeyId: organization.keys.test.id,
+    apiKey: { id: organization.keys.test.id, agentLimits: null },
     initiatedBy: 'api' as const,
     actor: `key:${organization.keys.test.id}`,
     transactionId,

@@ -1,7 +1,7 @@
 import { mayAct } from '../../../../shared/people/roles.ts';
 import { type ResolvedStatus, resolvedStatuses } from '../../../../shared/refunds/decisions/evidence.ts';
 import { canBeResolved } from '../../../../shared/refunds/decisions/resolve.ts';
-import { mayBeCancelled } from '../../../../shared/refunds/lifecycle/cancel.ts';
+import { canBeCancelled } from '../../../../shared/refunds/lifecycle/cancel.ts';
 import { canBeDismissed } from '../../../../shared/refunds/lifecycle/flag.ts';
 import { isFlaggedForExtra } from '../../../../shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
@@ -22,7 +22,7 @@ export function Decisions({ context, refund, unfinished, approvalRefusal }: AllD
   if (!mayAct(context.role, 'operator')) return null;
   const isFlagged = refund.work?.flaggedAt != null;
   const isPending = refund.status === 'pending';
-  const isCancellable = !isPending && mayBeCancelled(refund);
+  const isCancellable = !isPending && canBeCancelled(refund) && refund.work?.cancelRequestedAt == null;
   if (!isPending && !isCancellable && !isFlagged) return null;
   return (
     <div class="row" id="decisions">
