@@ -95,7 +95,7 @@ describe('approving with a key', () => {
   });
 
   test.each([
-    ['an unknown field', { reasons: 'x' }, 'unknown field "reasons"'],
+    ['an unknown field', { reasons: 'x' }, 'reasons: unknown field'],
     ['an empty reason', { reason: ' ' }, 'reason: must be 1 to 500 printable characters.'],
     ['a long reason', { reason: 'x'.repeat(501) }, 'reason: must be 1 to 500 printable characters.'],
     ['a number', { reason: 1 }, 'reason: must be a string'],
