@@ -10,6 +10,7 @@ import { RequestLog } from './http/request-log.ts';
 import { type Api, collectDescribedRoutes } from './http/route.ts';
 import { checkScopes } from './http/scopes.ts';
 import { withOtherMethodsRefused } from './http/unknown-routes.ts';
+import { mcpRoute } from './mcp/route.ts';
 import { changeAgentKeyRoute } from './routes/agent-keys/change.ts';
 import { createAgentKeyRoute } from './routes/agent-keys/create.ts';
 import { listAgentKeysRoute } from './routes/agent-keys/list.ts';
@@ -74,6 +75,8 @@ export async function buildApp(given: Omit<ApiDependencies, 'closing'>): Promise
 async function publicApi(app: Api): Promise<void> {
   await app.register(authenticate);
   await app.register(limitKeys);
+  // Before the scopes are checked: its tools do that themselves, and answer as the protocol demands.
+  await app.register(mcpRoute);
   await app.register(checkScopes);
   await app.register(refuseUnknownParameters);
   await app.register(createRefundRoute);

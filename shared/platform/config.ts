@@ -95,9 +95,13 @@ export type ServiceSettings = DatabaseSettings & { ENCRYPTION_KEY: string };
  * @throws ConfigError naming every invalid setting.
  */
 export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
+  return read(settingsSchema, env);
+}
+
+function read<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
   // An empty value, as in env files and compose files, counts as missing, not as zero.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const parsed = settingsSchema.safeParse(given);
+  const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map(
     (issue) => `${issue.path[0]?.toString() ?? 'environment'} ${issue.message}`,
@@ -134,6 +138,22 @@ export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): Servi
     ...(ENCRYPTION_KEY === null ? [missing.ENCRYPTION_KEY] : []),
   ];
   throw new ConfigError(lines.join('\n'));
+}
+
+const agentSettingsSchema = z.object({
+  REFUND_API_URL: z.url({
+    protocol: /^https?$/,
+    error: 'must be the address of the API, such as https://refunds.example.com',
+  }),
+  REFUND_API_KEY: z.string({ error: 'must be an API key, svc_test_... or svc_live_...' }),
+});
+
+/** The settings of the program that serves the tools for agents on stdio. It runs on the agent's machine, without a database. */
+export type AgentSettings = z.infer<typeof agentSettingsSchema>;
+
+/** @throws ConfigError with one line for each that is missing or invalid. */
+export function loadAgentSettings(env: NodeJS.ProcessEnv = process.env): AgentSettings {
+  return read(agentSettingsSchema, env);
 }
 
 const missing = {

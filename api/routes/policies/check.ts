@@ -1,16 +1,17 @@
 import { z } from 'zod';
+import type { PolicyVerdict } from '../../../shared/policies/policy.ts';
 import { examinePayment } from '../../../shared/refunds/lifecycle/check-policy.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { amountSchema, objectError, transactionIdSchema } from '../refunds/refund-schema.ts';
 
-const checkPolicySchema = z
+export const checkPolicySchema = z
   .strictObject(
     { transactionId: transactionIdSchema, amount: amountSchema.optional() },
     { error: objectError },
   )
   .meta({ id: 'CheckPolicy', examples: [{ transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500 }] });
 
-const policyCheckSchema = z
+export const policyCheckSchema = z
   .object({
     eligible: z
       .boolean()
@@ -78,17 +79,25 @@ export const checkPolicyRoute = routePlugin(
           transactionId,
           request: { amount: asked, reason: null, metadata: null, initiatedBy: 'api' },
         });
-        const { eligible, reason, maxAmount, deadline, conditions } = verdict;
-        return {
-          data: {
-            eligible,
-            reason,
-            maxAmount: maxAmount === null ? null : Number(maxAmount),
-            deadline: deadline?.toISOString() ?? null,
-            conditions,
-          },
-        };
+        return { data: toPolicyCheck(verdict) };
       },
     );
   },
 );
+
+/** A verdict as clients see it. */
+export function toPolicyCheck({
+  eligible,
+  reason,
+  maxAmount,
+  deadline,
+  conditions,
+}: PolicyVerdict): z.output<typeof policyCheckSchema> {
+  return {
+    eligible,
+    reason,
+    maxAmount: maxAmount === null ? null : Number(maxAmount),
+    deadline: deadline?.toISOString() ?? null,
+    conditions,
+  };
+}

@@ -59,11 +59,16 @@ export const cancelRefundRoute = routePlugin(
         if (verdict.isReplayed) reply.header('idempotent-replayed', 'true');
         if (applied !== null) reply.header('preference-applied', applied);
         if (verdict.kind === 'cancelled') return { data: toPublicRefund(verdict.refund) };
-        throw new ServiceError('refund_not_cancellable', messageFor(verdict));
+        throw cancellationRefused(verdict);
       },
     );
   },
 );
+
+/** 409: the refund was not cancelled, or not yet. */
+export function cancellationRefused(verdict: CancelVerdict): ServiceError {
+  return new ServiceError('refund_not_cancellable', messageFor(verdict));
+}
 
 function messageFor({ kind, refund: { status } }: CancelVerdict): string {
   if (status !== 'processing') return `The refund is ${status} and can no longer be cancelled.`;

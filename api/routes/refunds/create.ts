@@ -2,12 +2,17 @@ import { z } from 'zod';
 import { isCurrency } from '../../../shared/money/money.ts';
 import type { ApiKey, Refund } from '../../../shared/platform/database.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
-import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import { type CreatedRefund, createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
 import { dryRunRefund } from '../../../shared/refunds/lifecycle/dry-run.ts';
 import type { WatchedRefund } from '../../../shared/refunds/lifecycle/refund-watcher.ts';
-import { refundReasons } from '../../../shared/refunds/model/reasons.ts';
-import { asCreated, metadataLimits, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
+import { type InitiatedBy, refundReasons } from '../../../shared/refunds/model/reasons.ts';
+import {
+  asCreated,
+  metadataLimits,
+  type PublicRefund,
+  toPublicRefund,
+} from '../../../shared/refunds/model/refund.ts';
 import { nothingLeft } from '../../../shared/refunds/model/refusals.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import {
@@ -28,7 +33,7 @@ import {
   transactionIdSchema,
 } from './refund-schema.ts';
 
-const createRefundSchema = z
+export const createRefundSchema = z
   .strictObject(
     {
       transactionId: transactionIdSchema,
@@ -125,31 +130,34 @@ export const createRefundRoute = routePlugin(
       },
       async (request, reply) => {
         const { dryRun = false, ...content } = request.body;
-        const asked = requestedBy(request.apiKey, content, readIdempotencyKey(request));
+        const asked = requestedBy(request.apiKey, 'api', content, readIdempotencyKey(request));
         if (dryRun) return { data: await dryRunRefund(deps, asked) };
         const { CREATE_WAIT_MS, MAX_WAIT_MS } = deps.settings;
         const preference = readWaitPreference(request.headers.prefer, CREATE_WAIT_MS, MAX_WAIT_MS);
-        const { refund, isReplayed } = await createRefund(deps, asked);
-        if (isReplayed) reply.header('idempotent-replayed', 'true');
+        const created = await createRefund(deps, asked);
+        if (created.isReplayed) reply.header('idempotent-replayed', 'true');
         if (preference.applied !== null) reply.header('preference-applied', preference.applied);
-        const latest = await latestOf(deps, refund, preference.waitMs);
-        if (isRejected(latest)) {
-          reply.header('location', `/v1/refunds/${latest.id}`);
-          throw rejectionOf(latest);
+        const answer = await answerFor(deps, created, preference.waitMs);
+        if (answer instanceof ServiceError) {
+          reply.header('location', `/v1/refunds/${created.refund.id}`);
+          throw answer;
         }
-        // A repeated request gets the refund as it is now.
-        return {
-          data: isReplayed || latest.status === 'pending' ? toPublicRefund(latest) : asCreated(latest),
-        };
+        return { data: answer };
       },
     );
   },
 );
 
-/** @param content the body, to which the idempotency key is bound. */
-function requestedBy(
+type RefundContent = Omit<z.output<typeof createRefundSchema>, 'dryRun'>;
+
+/**
+ * The request of an API key.
+ * @param key the idempotency key; null without one.
+ */
+export function requestedBy(
   apiKey: ApiKey,
-  content: Omit<z.output<typeof createRefundSchema>, 'dryRun'>,
+  initiatedBy: InitiatedBy,
+  content: RefundContent,
   key: string | null,
 ): RefundRequest {
   const { amount, currency, metadata = null, processor, ...rest } = content;
@@ -159,31 +167,36 @@ function requestedBy(
     organizationId,
     environment,
     apiKey,
-    initiatedBy: 'api',
+    initiatedBy,
     actor: `key:${apiKey.id}`,
     amount: BigInt(amount),
     currency: currency.toLowerCase(),
     processor,
     metadata,
-    idempotency: key === null ? null : { key, fingerprint: fingerprintOf(operation, content) },
+    idempotency: key === null ? null : { key, fingerprint: fingerprintOfCreation(content) },
   };
 }
 
-/** Idempotency keys are bound to this and the body. */
-const operation = 'POST /v1/refunds';
-
-/** Waits for the processor's decision; the refund as it is when that is still unknown. */
-async function latestOf(deps: ApiDependencies, created: Refund, waitMs: number): Promise<LatestRefund> {
-  const waits = created.status === 'processing' && created.externalRefundId === null;
-  return (waits ? await deps.watcher.waitFor(created.id, hasVerdict, waitMs) : null) ?? created;
+/** What idempotency keys of creations are bound to. */
+export function fingerprintOfCreation(content: RefundContent): Uint8Array<ArrayBuffer> {
+  return fingerprintOf('POST /v1/refunds', content);
 }
 
-/** True for a refund that failed while it was created. */
-function isRejected({ status, externalRefundId }: LatestRefund): boolean {
-  return status === 'failed' && externalRefundId === null;
+/**
+ * Waits for the processor's decision. An outcome that is still unknown is no error.
+ * @returns the refund, or the error for one that failed while it was created.
+ */
+export async function answerFor(
+  deps: ApiDependencies,
+  { refund, isReplayed }: CreatedRefund,
+  waitMs: number,
+): Promise<PublicRefund | ServiceError> {
+  const waits = refund.status === 'processing' && refund.externalRefundId === null;
+  const latest = (waits ? await deps.watcher.waitFor(refund.id, hasVerdict, waitMs) : null) ?? refund;
+  if (latest.status === 'failed' && latest.externalRefundId === null) return rejectionOf(latest);
+  // A repeated request gets the refund as it is now.
+  return isReplayed || latest.status === 'pending' ? toPublicRefund(latest) : asCreated(latest);
 }
-
-type LatestRefund = Refund | WatchedRefund;
 
 function hasVerdict(refund: WatchedRefund): boolean {
   return refund.externalRefundId !== null || refund.status !== 'processing';

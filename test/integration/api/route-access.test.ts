@@ -35,6 +35,7 @@ const table: Record<string, Access> = {
   'POST /v1/refunds/:id/reject': { by: 'api key' },
   'GET /v1/refunds/:id/events': { by: 'api key' },
   'GET /v1/events': { by: 'api key' },
+  'POST /mcp': { by: 'api key', body: { jsonrpc: '2.0', id: 1, method: 'ping' } },
   'POST /v1/policies/check': { by: 'api key', body: { transactionId: 'ch_1' } },
   'GET /v1/agent-keys': { by: 'api key' },
   'POST /v1/agent-keys': { by: 'api key', body: { name: 'Agent', limits: { currency: 'usd' } } },
