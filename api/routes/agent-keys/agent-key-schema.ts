@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
 import { type ApiKeySummary, agentScopes } from '../../../shared/organizations/api-keys.ts';
 import { environments } from '../../../shared/platform/environment.ts';
-import { refundReasons } from '../../../shared/refunds/model/reasons.ts';
 
 export const exampleAgentKey = {
   id: 'key_01kahw5e2pf9c8m0r4t6v8x1zb',
@@ -34,47 +33,50 @@ export const keyNameSchema = z
 /** When a key expires, in a body. */
 export const expiresAtSchema = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time with a time zone' })
-  .transform((text) => new Date(text))
   .nullish()
-  .meta({ description: 'When the key stops working; never by default.' });
+  .meta({
+    description: 'When the key stops working; never by default.',
+    examples: ['2027-01-01T00:00:00.000Z'],
+  });
 
-/** The limits of a key, in a body. */
-export const limitsSchema = agentLimitsSchema.meta({
-  description:
-    'What an agent may refund with the key, in the smallest unit of `currency`, inclusive. `maxPerPayment` counts all refunds ' +
-    'of a payment together, `maxPerDay` those that this key requested in the last 24 hours. Above `approvalAbove`, for all ' +
-    'refunds of a payment together, a refund awaits approval. What is left out does not limit.',
-  examples: [exampleAgentKey.limits],
-});
+const { shape } = agentLimitsSchema;
 
-const amount = z.int().optional();
+type AmountField = 'maxPerRefund' | 'maxPerPayment' | 'maxPerDay' | 'approvalAbove';
 
-/** As in the database, which has the amounts as they are in JSON. */
-const setLimitsSchema = z
-  .object({
-    currency: z.string(),
-    maxPerRefund: amount,
-    maxPerPayment: amount,
-    maxPerDay: amount,
-    reasons: z.array(z.enum(refundReasons)).optional(),
-    approvalAbove: amount,
+/** An amount as it is in JSON. */
+const amount = (field: AmountField, description: string) =>
+  shape[field].unwrap().in.optional().meta({ description });
+
+/** The limits of a key as they are in JSON; `agentLimitsSchema` decodes them. */
+export const limitsSchema = agentLimitsSchema
+  .extend({
+    currency: shape.currency.meta({ description: 'ISO 4217. Refunds in another currency are refused.' }),
+    maxPerRefund: amount('maxPerRefund', 'The most of one refund.'),
+    maxPerPayment: amount('maxPerPayment', 'The most of all refunds of one payment together.'),
+    maxPerDay: amount('maxPerDay', 'The most that this key may request in 24 hours.'),
+    reasons: shape.reasons.meta({ description: 'The reasons that are allowed; any unless given.' }),
+    approvalAbove: amount(
+      'approvalAbove',
+      'A refund awaits approval if all refunds of its payment come to more than this.',
+    ),
   })
   .meta({
-    id: 'AgentLimits',
-    description: 'What an agent may refund, in the smallest unit of the currency.',
+    description:
+      'What an agent may refund with a key, in the smallest unit of `currency`, inclusive. What is left out does not limit.',
+    examples: [exampleAgentKey.limits],
   });
 
 export const agentKeySchema = z
   .object({
     id: z.string().meta({ description: 'Opaque, prefixed with key_.' }),
-    name: z.string(),
-    environment: z.enum(environments),
+    name: z.string().meta({ description: 'As it was given.' }),
+    environment: z.enum(environments).meta({ description: 'That of the key which created it.' }),
     lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
-    scopes: z.array(z.enum(agentScopes)),
-    limits: setLimitsSchema,
+    scopes: z.array(z.enum(agentScopes)).meta({ description: 'What the key may do.' }),
+    limits: limitsSchema,
     status: z.enum(['active', 'stopped']).meta({ description: 'A stopped key gets a 403 response.' }),
     createdBy: z.string().meta({ description: '`key:<id>` for a key that was created through the API.' }),
-    createdAt: z.string().meta({ format: 'date-time' }),
+    createdAt: z.string().meta({ format: 'date-time', description: 'UTC, with milliseconds.' }),
     lastUsedAt: z.string().nullable().meta({ format: 'date-time', description: 'To the minute.' }),
     expiresAt: z
       .string()
@@ -92,7 +94,7 @@ export function toPublicAgentKey(key: ApiKeySummary): z.output<typeof agentKeySc
     environment,
     lastFour,
     scopes: agentScopes.filter((scope) => scopes.includes(scope)),
-    limits: agentLimits as z.output<typeof setLimitsSchema>,
+    limits: agentLimits as z.output<typeof limitsSchema>,
     status: key.stoppedAt === null ? 'active' : 'stopped',
     createdBy,
     createdAt: key.createdAt.toISOString(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { findAgentKey } from '../../../shared/organizations/agent-keys.ts';
+import { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
 import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { objectError } from '../refunds/refund-schema.ts';
@@ -15,7 +16,7 @@ const changeAgentKeySchema = z
   .strictObject(
     {
       name: keyNameSchema.optional(),
-      limits: limitsSchema.optional().meta({ description: 'Replaces all limits.' }),
+      limits: limitsSchema.optional(),
       status: z
         .enum(['active', 'stopped'], { error: 'must be one of: active, stopped' })
         .optional()
@@ -36,7 +37,8 @@ export const changeAgentKeyRoute = routePlugin(
         schema: {
           operationId: 'changeAgentKey',
           summary: 'Change an agent key',
-          description: 'Takes effect with the next request of the agent. What is left out stays as it is.',
+          description:
+            'Takes effect with the next request of the agent. What is left out stays as it is; `limits` replaces all limits.',
           tags: ['Agent keys'],
           security: [{ apiKey: ['keys:manage'] }],
           params: agentKeyParamsSchema,
@@ -48,7 +50,8 @@ export const changeAgentKeyRoute = routePlugin(
         },
       },
       async (request) => {
-        const { name, limits, status } = request.body;
+        const { name, status } = request.body;
+        const limits = request.body.limits && agentLimitsSchema.decode(request.body.limits);
         const { id: keyId } = await findAgentKey(deps.db, request.apiKey, request.params.id);
         const isStopped = status === undefined ? undefined : status === 'stopped';
         const actor = `key:${request.apiKey.id}`;

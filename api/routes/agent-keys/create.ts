@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
 import { agentScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { objectError } from '../refunds/refund-schema.ts';
@@ -62,8 +63,13 @@ export const createAgentKeyRoute = routePlugin(
       },
       async (request) => {
         const { id, organizationId, environment } = request.apiKey;
-        const { name, limits, scopes = agentScopes, expiresAt = null } = request.body;
-        const asked = { name, scopes, expiresAt, agentLimits: limits };
+        const { name, limits, scopes = agentScopes, expiresAt } = request.body;
+        const asked = {
+          name,
+          scopes,
+          expiresAt: expiresAt == null ? null : new Date(expiresAt),
+          agentLimits: agentLimitsSchema.decode(limits),
+        };
         const created = await createApiKey(deps, {
           ...asked,
           organizationId,

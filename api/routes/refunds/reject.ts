@@ -15,7 +15,6 @@ const rejectRefundSchema = z
     },
     { error: objectError },
   )
-  .nullish()
   .meta({ id: 'RejectRefund', examples: [{ reason: 'The customer wants an exchange.' }] });
 
 /** `POST /v1/refunds/:id/reject`: cancels a refund that awaits approval. */
@@ -35,7 +34,7 @@ export const rejectRefundRoute = routePlugin(
           tags: ['Refunds'],
           security: [{ apiKey: ['refunds:approve'] }],
           params: refundParamsSchema,
-          body: rejectRefundSchema,
+          body: rejectRefundSchema.nullish(),
           response: {
             200: dataResponse('The refund is cancelled.', refundSchema),
             ...errorResponses(

@@ -11,14 +11,17 @@ import { type Recording, recordStatements } from '../../support/stores/statement
 import { useService } from '../../support/use-service.ts';
 import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
 
+/** What an id in a path names. */
+type Resource = 'refund' | 'webhook endpoint' | 'agent key';
+
 /**
  * Who may use a route.
- * - `api key`: holders of a valid key. An id in the path is a refund's, or a webhook endpoint's.
+ * - `api key`: holders of a valid key. An id in the path is a refund's unless `of` says whose.
  * - `anyone`: it shows no organization's data.
  * - `processor signature`: the processor of the account in the path, which signs the request.
  */
 type Access =
-  | { by: 'api key'; body?: object; of?: 'refund' | 'webhook endpoint' }
+  | { by: 'api key'; body?: object; of?: Resource }
   | { by: 'anyone' }
   | { by: 'processor signature'; processor: 'stripe' | 'braintree' };
 
@@ -28,10 +31,16 @@ const table: Record<string, Access> = {
   'POST /v1/refunds': { by: 'api key', body: { transactionId: 'ch_1', amount: 1, reason: 'other' } },
   'GET /v1/refunds/:id': { by: 'api key' },
   'POST /v1/refunds/:id/cancel': { by: 'api key' },
+  'POST /v1/refunds/:id/approve': { by: 'api key' },
+  'POST /v1/refunds/:id/reject': { by: 'api key' },
   'GET /v1/refunds/:id/events': { by: 'api key' },
   'GET /v1/events': { by: 'api key' },
   'POST /mcp': { by: 'api key', body: { jsonrpc: '2.0', id: 1, method: 'ping' } },
   'POST /v1/policies/check': { by: 'api key', body: { transactionId: 'ch_1' } },
+  'GET /v1/agent-keys': { by: 'api key' },
+  'POST /v1/agent-keys': { by: 'api key', body: { name: 'Agent', limits: { currency: 'usd' } } },
+  'PATCH /v1/agent-keys/:id': { by: 'api key', body: { status: 'stopped' }, of: 'agent key' },
+  'DELETE /v1/agent-keys/:id': { by: 'api key', of: 'agent key' },
   'GET /v1/webhook-endpoints': { by: 'api key' },
   'POST /v1/webhook-endpoints': { by: 'api key', body: { url: 'nowhere' } },
   'GET /v1/webhook-endpoints/:id': ofEndpoint(),
@@ -77,16 +86,17 @@ const service = useService({
 let own: TestOrganization;
 let other: TestOrganization;
 let revoked: string;
+let expired: string;
 beforeAll(async () => {
   own = service.organization;
   other = await service.addOrganization('Other');
-  const key = await createApiKey(service.deps, {
-    organizationId: own.id,
-    environment: 'test',
-    actor: 'test',
-  });
+  const request = { organizationId: own.id, environment: 'test', actor: 'test' } as const;
+  const key = await createApiKey(service.deps, request);
   await revokeApiKey(service.deps, { keyId: key.id, actor: 'test' });
   revoked = key.plaintext;
+  const late = await createApiKey(service.deps, request);
+  await service.deps.db.apiKey.update({ where: { id: late.id }, data: { expiresAt: new Date() } });
+  expired = late.plaintext;
 });
 
 interface Row {
@@ -114,10 +124,14 @@ const named = (some: readonly Row[]) => some.map((row) => [row.name, row] as con
 type Headers = Record<string, string>;
 const bearer = (key: string): Headers => ({ authorization: `Bearer ${key}` });
 
-const unknownEndpointId = newId('we');
+const unknownIds: Record<Resource, string> = {
+  refund: unknownRefundId,
+  'webhook endpoint': newId('we'),
+  'agent key': newId('key'),
+};
 const unknownDeliveryId = newId('del');
-const isOfEndpoint = ({ access }: Row) => access.by === 'api key' && access.of === 'webhook endpoint';
-const unknownId = (row: Row) => (isOfEndpoint(row) ? unknownEndpointId : unknownRefundId);
+const resourceOf = ({ access }: Row) => (access.by === 'api key' ? access.of : undefined) ?? 'refund';
+const unknownId = (row: Row) => unknownIds[resourceOf(row)];
 
 async function ask(row: Row, headers: Headers, id = unknownId(row), query = '') {
   const url = `${row.url.replace(':deliveryId', unknownDeliveryId).replace(/:\w+/, id)}${query}`;
@@ -179,6 +193,7 @@ const wrongCredentials: [what: string, headers: () => Headers, query?: () => str
   ['a key that was never made', () => bearer(generateApiKey('test'))],
   ['a live key that was never made', () => bearer(generateApiKey('live'))],
   ['a revoked key', () => bearer(revoked)],
+  ['an expired key', () => bearer(expired)],
   ['a test key that calls itself live', () => bearer(key().replace('svc_test_', 'svc_live_'))],
   ['a key that lacks a letter', () => bearer(key().slice(0, -1))],
   ['a key with a letter more', () => bearer(`${key()}x`)],
@@ -292,14 +307,29 @@ async function endpointIn(environment: Environment): Promise<string> {
   return id;
 }
 
-const resourceIn = async (row: Row, environment: Environment) =>
-  isOfEndpoint(row) ? await endpointIn(environment) : await refundIn(environment);
+async function agentKeyIn(environment: Environment): Promise<string> {
+  const owner = { organizationId: own.id, environment, actor: 'test' };
+  return (await createApiKey(service.deps, { ...owner, agentLimits: { currency: 'usd' } })).id;
+}
+
+const makers: Record<Resource, (environment: Environment) => Promise<string>> = {
+  refund: refundIn,
+  'webhook endpoint': endpointIn,
+  'agent key': agentKeyIn,
+};
+const resourceIn = async (row: Row, environment: Environment) => await makers[resourceOf(row)](environment);
 
 async function storedResource(row: Row, id: string): Promise<unknown> {
   const where = { id };
   const { db } = service.deps;
-  if (!isOfEndpoint(row)) return await db.refund.findUniqueOrThrow({ where });
-  return await db.webhookEndpoint.findUniqueOrThrow({ where, include: { deliveries: true } });
+  switch (resourceOf(row)) {
+    case 'refund':
+      return await db.refund.findUniqueOrThrow({ where });
+    case 'webhook endpoint':
+      return await db.webhookEndpoint.findUniqueOrThrow({ where, include: { deliveries: true } });
+    case 'agent key':
+      return await db.apiKey.findUniqueOrThrow({ where });
+  }
 }
 
 describe('a resource of another organization or environment', () => {
@@ -349,9 +379,11 @@ describe('the statements sent to PostgreSQL reveal nothing', () => {
     },
   );
 
-  test.each(named(rowsBy('api key')))('about a revoked key: %s', async (_name, row) => {
+  test.each(named(rowsBy('api key')))('about a revoked or expired key: %s', async (_name, row) => {
     const statements = await recording.during(() => ask(row, bearer(revoked)));
     expect(statements).toHaveLength(1);
-    expect(await recording.during(() => ask(row, bearer(generateApiKey('test'))))).toEqual(statements);
+    for (const key of [expired, generateApiKey('test')]) {
+      expect(await recording.during(() => ask(row, bearer(key)))).toEqual(statements);
+    }
   });
 });
