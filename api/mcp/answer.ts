@@ -5,12 +5,12 @@ import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, toServiceError } from '../http/error-handler.ts';
 import { requireScopes } from '../http/scopes.ts';
 import { inputSchemaOf, outputSchemaOf, readArguments } from './schemas.ts';
-import type { Tool } from './tool.ts';
 import { cancelRefundTool } from './tools/cancel-refund.ts';
 import { checkPolicyTool } from './tools/check-policy.ts';
 import { createRefundTool } from './tools/create-refund.ts';
 import { getRefundTool } from './tools/get-refund.ts';
 import { listRefundsTool } from './tools/list-refunds.ts';
+import type { Tool } from './tools/tool.ts';
 
 const tools = [createRefundTool, getRefundTool, cancelRefundTool, listRefundsTool, checkPolicyTool];
 const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
