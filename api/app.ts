@@ -26,6 +26,7 @@ import { createRefundRoute } from './routes/refunds/create.ts';
 import { getRefundRoute } from './routes/refunds/get.ts';
 import { listRefundsRoute } from './routes/refunds/list.ts';
 import { rejectRefundRoute } from './routes/refunds/reject.ts';
+import { webhookEndpointRoutes } from './routes/webhook-endpoints/webhook-endpoint-routes.ts';
 
 /** The HTTP application in two parts. It does not listen yet. */
 export interface App {
@@ -91,4 +92,5 @@ async function publicApi(app: Api): Promise<void> {
   await app.register(listAgentKeysRoute);
   await app.register(changeAgentKeyRoute);
   await app.register(revokeAgentKeyRoute);
+  await app.register(webhookEndpointRoutes);
 }

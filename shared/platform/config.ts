@@ -75,6 +75,7 @@ const settingsSchema = z.object({
   FLAG_UNKNOWN_AFTER_MS: milliseconds(day),
   RECONCILIATION_INTERVAL_MS: milliseconds(day),
   RECONCILIATION_LOOKBACK_MS: lookbackMs,
+  WEBHOOK_RETENTION_DAYS: count(30),
   SHUTDOWN_TIMEOUT_MS: count(25_000),
 });
 
@@ -160,5 +161,5 @@ const missing = {
   DATABASE_URL:
     'DATABASE_URL is required: the PostgreSQL database, such as postgresql://<user>:<password>@host:5432/refunds',
   ENCRYPTION_KEY:
-    'ENCRYPTION_KEY is required: 32 random bytes in base64 that encrypt processor credentials (openssl rand -base64 32)',
+    'ENCRYPTION_KEY is required: 32 random bytes in base64 that encrypt processor credentials and webhook secrets (openssl rand -base64 32)',
 };

@@ -21,6 +21,9 @@ export type {
   Role,
   Session,
   User,
+  WebhookAttempt,
+  WebhookDelivery,
+  WebhookEndpoint,
 } from '../../prisma/generated/client.ts';
 export { Prisma };
 

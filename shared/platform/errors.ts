@@ -56,7 +56,7 @@ export const errorCatalogue = {
     status: 404,
     retryable: false,
     meaning:
-      'The refund, API key, processor account or route does not exist, or the key has no access to it.',
+      'The refund, API key, webhook endpoint, delivery, processor account or route does not exist, or the key has no access to it.',
     action: 'Check the ID, and that the key belongs to the same organization and environment.',
     example: 'Refund not found.',
   },

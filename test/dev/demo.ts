@@ -1,10 +1,10 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Refund, RefundApiError, RefundClient } from '../../shared/client/index.ts';
 import { formatAmount } from '../../shared/money/money.ts';
 import { ConfigError, loadSettings } from '../../shared/platform/config.ts';
 import { openDatabase, type RefundEvent } from '../../shared/platform/database.ts';
-import type { PublicRefund } from '../../shared/refunds/model/refund.ts';
 import type { DevFile } from './data-dir.ts';
 import { StartError } from './program.ts';
 import { startStack } from './stack.ts';
@@ -29,7 +29,8 @@ const payments = [
 /** A part of each payment is refunded. */
 const refundedAmount = 1500;
 
-const completionTimeoutMs = 30_000;
+/** The longest that the API waits. */
+const completionTimeoutSeconds = 30;
 
 const say = (line: string) => console.log(line);
 /** The output of the processes, printed only when something fails. */
@@ -44,7 +45,8 @@ try {
   await main();
 } catch (error) {
   if (!signal.aborted) for (const line of log) console.error(line);
-  const expected = signal.aborted || error instanceof StartError || error instanceof ConfigError;
+  const expected =
+    signal.aborted || [StartError, ConfigError, RefundApiError].some((kind) => error instanceof kind);
   console.error(
     signal.aborted ? 'Stopped before the demo was complete.' : expected ? (error as Error).message : error,
   );
@@ -66,15 +68,14 @@ async function main(): Promise<void> {
 }
 
 async function refundOne(dev: DevFile, payment: (typeof payments)[number]): Promise<void> {
-  await request(`${dev.sandboxUrl}/_sandbox/transactions`, payment);
+  await addPayment(dev, payment);
+  const client = new RefundClient({ baseUrl: dev.apiUrl, apiKey: dev.keys.test });
   const { id: transactionId, processor, amount, currency } = payment;
-  const created = await callApi(dev, '/v1/refunds', {
-    transactionId,
-    amount: refundedAmount,
-    currency,
-    reason: 'product_defective',
-  });
-  const completed = await untilCompleted(dev, created.id);
+  const created = await client.refunds.create(
+    { transactionId, amount: refundedAmount, currency, reason: 'product_defective' },
+    { signal },
+  );
+  const completed = await untilCompleted(client, created.id);
   const money = formatAmount(BigInt(refundedAmount), currency);
   say(
     `\nRefunded ${money} of ${formatAmount(BigInt(amount), currency)} through ${processor}: ${completed.id}\n`,
@@ -83,39 +84,19 @@ async function refundOne(dev: DevFile, payment: (typeof payments)[number]): Prom
   say('');
 }
 
-async function untilCompleted(dev: DevFile, id: string): Promise<PublicRefund> {
-  const giveUpAt = performance.now() + completionTimeoutMs;
-  while (performance.now() < giveUpAt) {
-    signal.throwIfAborted();
-    // Answered when the status changes, at the latest after three seconds.
-    const refund = await callApi(dev, `/v1/refunds/${id}`, undefined, { prefer: 'wait=3' });
-    if (refund.status === 'completed') return refund;
-    if (refund.status !== 'processing') throw new StartError(`Refund ${id} is ${refund.status}.`);
-  }
-  throw new StartError(`Refund ${id} was not completed within ${completionTimeoutMs / 1000} seconds.`);
+async function addPayment({ sandboxUrl }: DevFile, payment: (typeof payments)[number]): Promise<void> {
+  const response = await fetch(`${sandboxUrl}/_sandbox/transactions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(payment),
+  });
+  if (!response.ok) throw new StartError(`The sandbox answered ${response.status}: ${await response.text()}`);
 }
 
-async function callApi(
-  dev: DevFile,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Promise<PublicRefund> {
-  const authorization = `Bearer ${dev.keys.test}`;
-  const answer = await request(`${dev.apiUrl}${path}`, body, { authorization, ...headers });
-  return (answer as { data: PublicRefund }).data;
-}
-
-/** GET without a body, POST with one. */
-async function request(url: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
-  const content = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-  const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
-  const response = await fetch(url, { ...content, headers: { ...type, ...headers } });
-  const answer = await response.json();
-  if (response.ok) return answer;
-  throw new StartError(
-    `${url} answered ${response.status}: ${(answer as { error: { message: string } }).error.message}`,
-  );
+async function untilCompleted({ refunds }: RefundClient, id: string): Promise<Refund> {
+  const refund = await refunds.get(id, { wait: completionTimeoutSeconds, signal });
+  if (refund.status === 'completed') return refund;
+  throw new StartError(`Refund ${id} is ${refund.status} after ${completionTimeoutSeconds} seconds.`);
 }
 
 /** The timeline of a refund, a line per event with the time since the first. */

@@ -62,6 +62,11 @@ const rules: readonly ImportRule[] = [
     to: /^(?!shared\/money\/|shared\/refunds\/model\/(reasons|states)\.ts|shared\/policies\/(balance|explain|policy)\.ts)/,
     why: 'policy evaluation is a pure leaf',
   },
+  {
+    from: /^shared\/client\//,
+    to: /^(?!shared\/client\/|node:)/,
+    why: 'the client imports nothing else of the service and no package',
+  },
 ];
 
 /** What is wrong with the imports of the project, a line each; none when all is well. */

@@ -40,11 +40,13 @@ export interface TestService {
   sandboxUrl: string;
   organization: TestOrganization;
   /** Sends a request with the organization's test key, unless the headers say otherwise. */
-  call(method: 'GET' | 'POST', url: string, options?: CallOptions): Promise<ApiAnswer>;
+  call(method: Method, url: string, options?: CallOptions): Promise<ApiAnswer>;
   addOrganization(name: string): Promise<TestOrganization>;
   startWorker(): QueueWorker;
   close(): Promise<void>;
 }
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 export interface CallOptions {
   body?: unknown;
@@ -169,7 +171,7 @@ export function sandboxCredentials(environment: Environment, apiBase: string) {
 
 async function callApi(
   app: Api,
-  method: 'GET' | 'POST',
+  method: Method,
   url: string,
   { body, key, headers = {} }: CallOptions,
 ): Promise<ApiAnswer> {

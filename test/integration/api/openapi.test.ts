@@ -7,6 +7,7 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { ApiAnswer } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
+import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 
 const service = useService();
 /** A response of an operation. */
@@ -33,7 +34,25 @@ describe('the OpenAPI document', () => {
 
   test('has named schemas and headers, all of them used', () => {
     const names = Object.keys(document.components.schemas).toSorted();
-    expect(names).toEqual(['CheckPolicy', 'CreateRefund', 'Error', 'Event', 'PolicyCheck', 'Refund']);
+    expect(names).toEqual([
+      ...[
+        'ChangeWebhookEndpoint',
+        'CheckPolicy',
+        'CreateRefund',
+        'CreateWebhookEndpoint',
+        'DeletedWebhookEndpoint',
+      ],
+      ...[
+        'Error',
+        'Event',
+        'PolicyCheck',
+        'Refund',
+        'ReplayWebhooks',
+        'ReplayedWebhooks',
+        'RotateWebhookSecret',
+      ],
+      ...['WebhookDelivery', 'WebhookEndpoint', 'WebhookEndpointWithSecret'],
+    ]);
     for (const kind of ['schemas', 'headers']) {
       for (const name of Object.keys(document.components[kind])) {
         expect(JSON.stringify(document)).toContain(`"#/components/${kind}/${name}"`);
@@ -46,7 +65,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.paths).toSorted()).toEqual(routes.toSorted());
     for (const path of routes) {
       for (const method of ['get', 'post', 'put', 'patch', 'delete'] as const) {
-        const url = path.replace('{id}', 'ref_1');
+        const url = path.replace('{id}', 'ref_1').replace('{deliveryId}', 'del_1');
         const { statusCode } = await service.app.inject({ method, url });
         expect([path, method, statusCode === 405]).toEqual([path, method, !(method in document.paths[path])]);
       }
@@ -120,6 +139,16 @@ describe('the OpenAPI document', () => {
       listRefundEvents: undefined,
       listEvents: undefined,
       checkPolicy: true,
+      createWebhookEndpoint: true,
+      listWebhookEndpoints: undefined,
+      getWebhookEndpoint: undefined,
+      changeWebhookEndpoint: undefined,
+      deleteWebhookEndpoint: undefined,
+      rotateWebhookSecret: undefined,
+      testWebhookEndpoint: undefined,
+      listWebhookDeliveries: undefined,
+      retryWebhookDelivery: undefined,
+      replayWebhookDeliveries: true,
     });
     for (const { path, operation } of served.operations) {
       const scope = [{ apiKey: [expect.stringMatching(/^[a-z]+:[a-z]+$/)] }];
@@ -239,6 +268,28 @@ const cancelledTwice = async () => {
   return await cancel(id);
 };
 
+const url = 'http://127.0.0.1:9/hooks';
+
+const onEndpoint = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) => {
+  const { plaintext: key } = (await service.addOrganization('Webhooks')).keys.test;
+  const { id } = await newEndpoint(service, { key });
+  return await service.call(method, `/v1/webhook-endpoints/${id}${path}`, { key, body });
+};
+
+const withDelivery = async () => {
+  const { id } = await newEndpoint(service);
+  const { id: deliveryId } = await storeDelivery(service, id);
+  const attempt = {
+    deliveryId,
+    number: 1,
+    startedAt: new Date(),
+    responseStatus: 500,
+    error: 'unsuccessful_status',
+  };
+  await service.deps.db.webhookAttempt.create({ data: attempt });
+  return await service.call('GET', `/v1/webhook-endpoints/${id}/deliveries`);
+};
+
 test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>([
   ['health', 200, async () => await service.call('GET', '/healthz')],
   ['readiness', 200, async () => await service.call('GET', '/readyz')],
@@ -290,6 +341,31 @@ test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>(
     502,
     async () => await withoutProcessors(() => check({ transactionId: 'ch_silent' }), 'error-403'),
   ],
+  ['createWebhookEndpoint', 200, async () => await post('/v1/webhook-endpoints', { url })],
+  ['createWebhookEndpoint', 400, async () => await post('/v1/webhook-endpoints', {})],
+  ['createWebhookEndpoint', 413, async () => await post('/v1/webhook-endpoints', large)],
+  ['createWebhookEndpoint', 415, async () => await post('/v1/webhook-endpoints', '<a/>', xml)],
+  ['listWebhookEndpoints', 200, async () => await service.call('GET', '/v1/webhook-endpoints')],
+  ['getWebhookEndpoint', 200, async () => await onEndpoint('GET', '')],
+  ['getWebhookEndpoint', 404, async () => await service.call('GET', '/v1/webhook-endpoints/we_1')],
+  ['changeWebhookEndpoint', 200, async () => await onEndpoint('PATCH', '', { status: 'disabled' })],
+  ['changeWebhookEndpoint', 400, async () => await onEndpoint('PATCH', '', { events: [] })],
+  ['deleteWebhookEndpoint', 200, async () => await onEndpoint('DELETE', '')],
+  ['rotateWebhookSecret', 200, async () => await onEndpoint('POST', '/rotate-secret')],
+  [
+    'rotateWebhookSecret',
+    400,
+    async () => await onEndpoint('POST', '/rotate-secret', { overlapSeconds: -1 }),
+  ],
+  ['testWebhookEndpoint', 200, async () => await onEndpoint('POST', '/test')],
+  ['listWebhookDeliveries', 200, withDelivery],
+  ['retryWebhookDelivery', 404, async () => await onEndpoint('POST', '/deliveries/del_1/retry')],
+  [
+    'replayWebhookDeliveries',
+    200,
+    async () => await onEndpoint('POST', '/replay', { since: '2026-01-01T00:00:00Z' }),
+  ],
+  ['replayWebhookDeliveries', 400, async () => await onEndpoint('POST', '/replay', {})],
   ['checkPolicy', 503, async () => await withoutProcessors(() => check({ transactionId: 'anybodys' }))],
 ])('declares the response of %s with status %d as the service sends it', async (operationId, status, ask) => {
   const answer = await ask();

@@ -2,21 +2,23 @@ import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApiKey, generateApiKey, revokeApiKey } from '../../../shared/organizations/api-keys.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
+import { newId } from '../../../shared/platform/ids.ts';
 import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
+import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
 
 /**
  * Who may use a route.
- * - `api key`: holders of a valid key. An id in the path is a refund's.
+ * - `api key`: holders of a valid key. An id in the path is a refund's, or a webhook endpoint's.
  * - `anyone`: it shows no organization's data.
  * - `processor signature`: the processor of the account in the path, which signs the request.
  */
 type Access =
-  | { by: 'api key'; body?: object }
+  | { by: 'api key'; body?: object; of?: 'refund' | 'webhook endpoint' }
   | { by: 'anyone' }
   | { by: 'processor signature'; processor: 'stripe' | 'braintree' };
 
@@ -30,6 +32,16 @@ const table: Record<string, Access> = {
   'GET /v1/events': { by: 'api key' },
   'POST /mcp': { by: 'api key', body: { jsonrpc: '2.0', id: 1, method: 'ping' } },
   'POST /v1/policies/check': { by: 'api key', body: { transactionId: 'ch_1' } },
+  'GET /v1/webhook-endpoints': { by: 'api key' },
+  'POST /v1/webhook-endpoints': { by: 'api key', body: { url: 'nowhere' } },
+  'GET /v1/webhook-endpoints/:id': ofEndpoint(),
+  'PATCH /v1/webhook-endpoints/:id': ofEndpoint({ description: 'theirs' }),
+  'DELETE /v1/webhook-endpoints/:id': ofEndpoint(),
+  'POST /v1/webhook-endpoints/:id/rotate-secret': ofEndpoint({ overlapSeconds: 0 }),
+  'POST /v1/webhook-endpoints/:id/test': ofEndpoint(),
+  'GET /v1/webhook-endpoints/:id/deliveries': ofEndpoint(),
+  'POST /v1/webhook-endpoints/:id/deliveries/:deliveryId/retry': ofEndpoint(),
+  'POST /v1/webhook-endpoints/:id/replay': ofEndpoint({ since: '2026-01-01T00:00:00Z' }),
   'POST /webhooks/stripe/:accountId': { by: 'processor signature', processor: 'stripe' },
   'POST /webhooks/braintree/:accountId': { by: 'processor signature', processor: 'braintree' },
   // Braintree sends an unsigned challenge, which is answered with a signature.
@@ -45,6 +57,10 @@ const table: Record<string, Access> = {
   'GET /docs/json': { by: 'anyone' },
   'GET /docs/yaml': { by: 'anyone' },
 };
+
+function ofEndpoint(body?: object): Access {
+  return { by: 'api key', of: 'webhook endpoint', ...(body === undefined ? {} : { body }) };
+}
 
 const registered = noteRegisteredRoutes();
 let recording: Recording;
@@ -98,8 +114,13 @@ const named = (some: readonly Row[]) => some.map((row) => [row.name, row] as con
 type Headers = Record<string, string>;
 const bearer = (key: string): Headers => ({ authorization: `Bearer ${key}` });
 
-async function ask(row: Row, headers: Headers, id = unknownRefundId, query = '') {
-  const url = `${row.url.replace(/:\w+/, id)}${query}`;
+const unknownEndpointId = newId('we');
+const unknownDeliveryId = newId('del');
+const isOfEndpoint = ({ access }: Row) => access.by === 'api key' && access.of === 'webhook endpoint';
+const unknownId = (row: Row) => (isOfEndpoint(row) ? unknownEndpointId : unknownRefundId);
+
+async function ask(row: Row, headers: Headers, id = unknownId(row), query = '') {
+  const url = `${row.url.replace(':deliveryId', unknownDeliveryId).replace(/:\w+/, id)}${query}`;
   const payload = row.access.by === 'api key' ? row.access.body : undefined;
   return await service.app.inject({
     method: row.method,
@@ -195,7 +216,7 @@ describe('without a valid API key', () => {
   test.each(named(rowsBy('api key')))('%s gives the same response for every cause', async (_name, row) => {
     const first = bytesOf(await ask(row, {}));
     for (const [what, headers, query] of wrongCredentials) {
-      const answer = await ask(row, headers(), unknownRefundId, query?.());
+      const answer = await ask(row, headers(), unknownId(row), query?.());
       expect(answer.statusCode, what).toBe(401);
       expect(answer.headers['www-authenticate'], what).toBe('Bearer');
       expect(answer.body, what).toBe(row.method === 'HEAD' ? '' : refusal);
@@ -260,27 +281,48 @@ async function refundIn(environment: Environment): Promise<string> {
   return body.data.id;
 }
 
-describe('a refund of another organization or environment', () => {
+const endpointIds = new Map<Environment, string>();
+
+/** One for each environment, because their number is limited. No request of a stranger changes it. */
+async function endpointIn(environment: Environment): Promise<string> {
+  const known = endpointIds.get(environment);
+  if (known !== undefined) return known;
+  const { id } = await newEndpoint(service, { key: own.keys[environment].plaintext });
+  endpointIds.set(environment, id);
+  return id;
+}
+
+const resourceIn = async (row: Row, environment: Environment) =>
+  isOfEndpoint(row) ? await endpointIn(environment) : await refundIn(environment);
+
+async function storedResource(row: Row, id: string): Promise<unknown> {
+  const where = { id };
+  const { db } = service.deps;
+  if (!isOfEndpoint(row)) return await db.refund.findUniqueOrThrow({ where });
+  return await db.webhookEndpoint.findUniqueOrThrow({ where, include: { deliveries: true } });
+}
+
+describe('a resource of another organization or environment', () => {
   test.each(combinations)(
     'gets the response for an unknown id from %s with a key %s',
     async (_name, _whose, { row, environment, keyOf }) => {
-      const id = await refundIn(environment);
-      const before = await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
+      const id = await resourceIn(row, environment);
+      const before = await storedResource(row, id);
       for (const more of [{}, { prefer: 'wait=20' }, { 'idempotency-key': 'one' }] as Headers[]) {
         const headers = { ...bearer(keyOf()), ...more };
         const headersOfOther =
           'idempotency-key' in more ? { ...headers, 'idempotency-key': 'another' } : headers;
         const refused = await ask(row, headers, id);
         expect(refused.statusCode).toBe(404);
-        expect(bytesOf(refused)).toBe(bytesOf(await ask(row, headersOfOther, unknownRefundId)));
+        expect(bytesOf(refused)).toBe(bytesOf(await ask(row, headersOfOther)));
       }
-      expect(await service.deps.db.refund.findUniqueOrThrow({ where: { id } })).toEqual(before);
+      expect(await storedResource(row, id)).toEqual(before);
     },
   );
 
   const nonsense = [
     ...['ref_', 'ref_x', 'nonsense', '1', `ref_${'0'.repeat(26)}`, 'REF_01kahw3v6me8fbw6r5k2jdz7qs'],
-    'org_01kahw3v6me8fbw6r5k2jdz7qs',
+    ...['org_01kahw3v6me8fbw6r5k2jdz7qs', 'we_', 'we_x', 'del_01kahw3v6me8fbw6r5k2jdz7qs'],
   ];
   test.each(named(rowsWithId))(
     '%s gives malformed ids the response for an unknown one',
@@ -300,7 +342,7 @@ describe('the statements sent to PostgreSQL reveal nothing', () => {
   test.each(combinations)(
     'about an existing refund: %s with a key %s',
     async (_name, _whose, { row, environment, keyOf }) => {
-      const id = await refundIn(environment);
+      const id = await resourceIn(row, environment);
       const existing = await recording.during(() => ask(row, bearer(keyOf()), id));
       expect(existing.length).toBeGreaterThan(1);
       expect(await recording.during(() => ask(row, bearer(keyOf())))).toEqual(existing);

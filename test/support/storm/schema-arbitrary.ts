@@ -5,6 +5,8 @@ interface JsonSchema {
   type?: string;
   enum?: unknown[];
   anyOf?: JsonSchema[];
+  items?: JsonSchema;
+  minItems?: number;
   properties?: Record<string, JsonSchema>;
   required?: string[];
   additionalProperties?: unknown;
@@ -37,6 +39,8 @@ export function arbitraryOf(schema: unknown, known: KnownValues = {}): fc.Arbitr
       return integerOf(rules);
     case 'string':
       return textOf(rules);
+    case 'array':
+      return fc.array(arbitraryOf(rules.items, known), { minLength: rules.minItems ?? 0, maxLength: 5 });
     case 'object':
       return objectOf(rules, known);
   }

@@ -20,6 +20,12 @@ test.each([
   ['shared/refunds/model/states.ts', 'shared/platform/database.ts', 'this file is a pure leaf'],
   ['shared/money/money.ts', 'fastify', 'this file is a pure leaf'],
   ['shared/policies/evaluate.ts', 'shared/platform/database.ts', 'policy evaluation is a pure leaf'],
+  [
+    'shared/client/x.ts',
+    'shared/platform/errors.ts',
+    'the client imports nothing else of the service and no package',
+  ],
+  ['shared/client/x.ts', 'openapi-fetch', 'the client imports nothing else of the service and no package'],
 ])('does not let %s import %s', (file, target, why) => {
   expect(importProblems(new Map([[file, [target]]]))).toEqual([`${file} imports ${target}: ${why}`]);
 });
@@ -41,6 +47,7 @@ test('allows what points one way', () => {
     ['shared/processors/stripe/x.ts', ['stripe', 'shared/money/money.ts']],
     ['shared/processors/registry.ts', ['shared/processors/stripe/kind.ts']],
     ['shared/platform/queues.ts', ['bullmq']],
+    ['shared/client/x.ts', ['node:crypto', 'shared/client/y.ts']],
   ]);
   expect(importProblems(imports)).toEqual([]);
 });

@@ -1,0 +1,20 @@
+// The package's `./client`. It imports nothing else of the service.
+export { RefundClient } from './client.ts';
+export { type ErrorCode, RefundApiError } from './errors.ts';
+export type { ClientOptions } from './transport.ts';
+export type {
+  CheckPolicy,
+  CreateRefund,
+  EventPage,
+  IdempotentOptions,
+  ListEvents,
+  ListRefunds,
+  PolicyCheck,
+  Refund,
+  RefundEvent,
+  RefundFilters,
+  RequestOptions,
+  WaitOptions,
+  WebhookTest,
+} from './types.ts';
+export { verifyWebhook, type WebhookHeaders, WebhookVerificationError } from './verify-webhook.ts';

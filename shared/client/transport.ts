@@ -1,0 +1,142 @@
+import { noAnswerError, readAnswer } from './answers.ts';
+import { pause, withDeadline } from './deadline.ts';
+import { RefundApiError } from './errors.ts';
+import type { DataOf, Operation, ResponseOf } from './types.ts';
+
+export interface ClientOptions {
+  /** Where the service is, such as `https://refunds.example.com`. */
+  baseUrl: string;
+  /** `svc_live_...` moves money, `svc_test_...` does not. */
+  apiKey: string;
+  /** Default: the global `fetch`. */
+  fetch?: typeof fetch | undefined;
+  /** How long an attempt may take, besides the time that a call asks the service to wait. Default: 30,000. */
+  timeoutMs?: number | undefined;
+  /** How often a request is repeated before its error is thrown. Default: 3. */
+  maxRetries?: number | undefined;
+}
+
+export interface ApiRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** With its ids, such as `/v1/refunds/ref_...`. */
+  path: string;
+  query?: object;
+  body?: unknown;
+  idempotencyKey?: string;
+  /** For a POST without idempotency key that changes nothing. */
+  isRead?: boolean;
+  /** Seconds. */
+  wait?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+const firstBackoffMs = 500;
+const longestBackoffMs = 8_000;
+
+/** A longer `Retry-After` is left to the caller. */
+const longestRetryAfterMs = 60_000;
+
+/** Sends requests, and repeats those that cannot be carried out twice. */
+export class Transport {
+  readonly #baseUrl: string;
+  readonly #apiKey: string;
+  readonly #fetch: typeof fetch;
+  readonly #timeoutMs: number;
+  readonly #maxRetries: number;
+
+  /** @throws TypeError for a `baseUrl` or `apiKey` that cannot be right. */
+  constructor({ baseUrl, apiKey, fetch: given, timeoutMs = 30_000, maxRetries = 3 }: ClientOptions) {
+    if (!URL.canParse(baseUrl)) throw new TypeError('baseUrl: pass the address of the service, https://...');
+    // Checked here, because fetch would quote an invalid header with the key in its error.
+    if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
+      throw new TypeError('apiKey: pass an API key of the service, svc_test_... or svc_live_...');
+    }
+    this.#baseUrl = baseUrl.replace(/\/+$/, '');
+    this.#apiKey = apiKey;
+    this.#fetch = given ?? globalThis.fetch;
+    this.#timeoutMs = timeoutMs;
+    this.#maxRetries = maxRetries;
+  }
+
+  /** As `send`. @returns the `data` of the response. */
+  async data<Name extends Operation>(request: ApiRequest): Promise<DataOf<Name>> {
+    const body = (await this.send<Name>(request)) as { data: DataOf<Name> };
+    return body.data;
+  }
+
+  /**
+   * @returns the body of the response.
+   * @throws RefundApiError after the last retry; the signal's reason when it is aborted.
+   */
+  async send<Name extends Operation>(request: ApiRequest): Promise<ResponseOf<Name>> {
+    for (let retries = 0; ; retries += 1) {
+      request.signal?.throwIfAborted();
+      try {
+        return (await this.#sendOnce(request)) as ResponseOf<Name>;
+      } catch (error) {
+        if (!(error instanceof RefundApiError) || retries >= this.#maxRetries) throw error;
+        if (!mayRepeat(request, error) || (error.retryAfterMs ?? 0) > longestRetryAfterMs) throw error;
+        const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** retries);
+        await pause((error.retryAfterMs ?? 0) + Math.random() * backoffMs, request.signal);
+      }
+    }
+  }
+
+  async #sendOnce(request: ApiRequest): Promise<unknown> {
+    const { method, path, query, body, wait = 0, signal } = request;
+    const init = {
+      method,
+      headers: this.#headersOf(request),
+      body: body === undefined ? null : JSON.stringify(body),
+      // A redirected POST would become a GET.
+      redirect: 'manual' as const,
+    };
+    const send = this.#fetch;
+    try {
+      return await withDeadline(this.#timeoutMs + wait * 1000, signal, async (deadline) => {
+        const response = await send(`${this.#baseUrl}${path}${queryOf(query)}`, {
+          ...init,
+          signal: deadline,
+        });
+        return readAnswer(response, await response.text());
+      });
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      throw error instanceof RefundApiError ? error : noAnswerError(this.#baseUrl, error);
+    }
+  }
+
+  #headersOf({ body, idempotencyKey, wait }: ApiRequest): Headers {
+    const headers = new Headers({ authorization: `Bearer ${this.#apiKey}` });
+    if (body !== undefined) headers.set('content-type', 'application/json');
+    if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
+    if (wait !== undefined) headers.set('prefer', wait > 0 ? `wait=${Math.ceil(wait)}` : 'respond-async');
+    return headers;
+  }
+}
+
+/** A request that may have been carried out is repeated only if that changes nothing more. */
+function mayRepeat(
+  { method, idempotencyKey, isRead }: ApiRequest,
+  { retryable, code }: RefundApiError,
+): boolean {
+  if (!retryable) return false;
+  const wasRefused = code === 'rate_limited' || code === 'service_unavailable';
+  return wasRefused || method !== 'POST' || idempotencyKey !== undefined || isRead === true;
+}
+
+/** Lists are joined by commas, the entries of an object are `name[key]=value`. */
+function queryOf(query: object = {}): string {
+  const parameters = Object.entries(query).flatMap(([name, value]): [string, string][] => {
+    if (value === undefined || value === null) return [];
+    if (typeof value !== 'object' || Array.isArray(value)) return [[name, String(value)]];
+    return Object.entries(value).map(([key, part]) => [`${name}[${key}]`, String(part)]);
+  });
+  return parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`;
+}
+
+/** An id as a part of a path. @throws TypeError for one that would make it another path. */
+export function segment(id: string): string {
+  if (/^\.{0,2}$/.test(id)) throw new TypeError(`id: ${JSON.stringify(id)} is not an id`);
+  return encodeURIComponent(id);
+}

@@ -1,0 +1,63 @@
+import type { components, operations } from './openapi.ts';
+
+/** Optional properties may also be undefined, under `exactOptionalPropertyTypes` too: they are left out of the request. */
+type Loose<Content> = {
+  [Name in keyof Content]: Record<never, never> extends Pick<Content, Name>
+    ? Content[Name] | undefined
+    : Content[Name];
+};
+
+type Schemas = components['schemas'];
+
+export type Refund = Schemas['Refund'];
+export type CreateRefund = Loose<Schemas['CreateRefund']>;
+export type PolicyCheck = Schemas['PolicyCheck'];
+export type CheckPolicy = Loose<Schemas['CheckPolicy']>;
+export type RefundEvent = Schemas['Event'];
+
+/** The webhook that a test of an endpoint sends. */
+export interface WebhookTest {
+  id: string;
+  type: 'webhook.test';
+  createdAt: string;
+  refundId: null;
+  seq: null;
+  previousStatus: null;
+  failure: null;
+  data: Record<string, never>;
+}
+
+export type Operation = keyof operations;
+
+/** The query parameters of an operation. */
+type QueryOf<Name extends Operation> = Loose<NonNullable<operations[Name]['parameters']['query']>>;
+
+/** The body of an operation's successful response. */
+export type ResponseOf<Name extends Operation> = operations[Name] extends {
+  responses: { 200: { content: { 'application/json': infer Body } } };
+}
+  ? Body
+  : never;
+
+/** What such a body has in `data`. */
+export type DataOf<Name extends Operation> = ResponseOf<Name> extends { data: infer Data } ? Data : never;
+
+export type RefundFilters = Omit<QueryOf<'listRefunds'>, 'offset' | 'limit'>;
+export type ListRefunds = QueryOf<'listRefunds'> & RequestOptions;
+export type ListEvents = QueryOf<'listEvents'> & WaitOptions;
+export type EventPage = ResponseOf<'listEvents'>;
+
+export interface RequestOptions {
+  /** Ends the request, and its retries, when it is aborted. The call then throws the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface WaitOptions extends RequestOptions {
+  /** Seconds that the service may wait before it answers (`Prefer: wait=N`); 0 does not wait. */
+  wait?: number | undefined;
+}
+
+export interface IdempotentOptions extends WaitOptions {
+  /** 1 to 255 visible ASCII characters. Default: a new one for each call, kept over the call's own retries. */
+  idempotencyKey?: string | undefined;
+}

@@ -1,0 +1,72 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { RefundEvent, WebhookTest } from './types.ts';
+
+/** A webhook that this service did not sign, or not within the last five minutes. */
+export class WebhookVerificationError extends Error {
+  override readonly name = 'WebhookVerificationError';
+}
+
+/** A `Headers` object, or the headers of a request of node:http. */
+export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const toleranceSeconds = 5 * 60;
+
+/**
+ * Verifies a webhook by Standard Webhooks (standardwebhooks.com).
+ * @param rawBody the body as it was received, before it is parsed.
+ * @param secret of the webhook endpoint, `whsec_...`.
+ * @returns the event. Its `id` is the same whenever it is delivered again.
+ * @throws WebhookVerificationError if it must not be trusted. Answer 400.
+ */
+export function verifyWebhook(
+  rawBody: string | Uint8Array,
+  headers: WebhookHeaders,
+  secret: string,
+): RefundEvent | WebhookTest {
+  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => {
+    const value = readHeader(headers, name);
+    if (value) return value;
+    throw new WebhookVerificationError(`The header ${name} is missing.`);
+  }) as [string, string, string];
+  checkAge(timestamp);
+  const expected = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(rawBody).digest();
+  if (!signatures.split(' ').some((signature) => isSignature(signature, expected))) {
+    throw new WebhookVerificationError(
+      'No signature matches. Check the secret, and that the body is verified as it was received.',
+    );
+  }
+  return JSON.parse(typeof rawBody === 'string' ? rawBody : new TextDecoder().decode(rawBody));
+}
+
+function readHeader(headers: WebhookHeaders, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  const found = Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
+  return typeof found === 'string' ? found : found?.[0];
+}
+
+function checkAge(timestamp: string): void {
+  if (!/^\d{1,12}$/.test(timestamp)) {
+    throw new WebhookVerificationError('The header webhook-timestamp is not a time in seconds.');
+  }
+  const ageSeconds = Math.floor(Date.now() / 1000) - Number(timestamp);
+  if (Math.abs(ageSeconds) > toleranceSeconds) {
+    throw new WebhookVerificationError(
+      ageSeconds > 0
+        ? 'The webhook was signed more than five minutes ago.'
+        : 'The webhook was signed more than five minutes in the future. Check the clock of this machine.',
+    );
+  }
+}
+
+function keyOf(secret: string): Uint8Array {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  if (key.length === 0) throw new TypeError('secret: pass the secret of the webhook endpoint, whsec_...');
+  return key;
+}
+
+/** @param signature one of the header's, such as `v1,<base64>`. */
+function isSignature(signature: string, expected: Uint8Array): boolean {
+  if (!signature.startsWith('v1,')) return false;
+  const given = Buffer.from(signature.slice('v1,'.length), 'base64');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

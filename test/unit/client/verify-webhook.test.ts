@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { verifyWebhook, WebhookVerificationError } from '../../../shared/client/index.ts';
+
+const now = new Date('2026-11-20T09:30:00.000Z');
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const newSecret = () => `whsec_${randomBytes(24).toString('base64')}`;
+const secret = newSecret();
+const event = { id: 'evt_1', type: 'refund.completed', data: { refund: { metadata: { note: 'Grüße ✓' } } } };
+const body = JSON.stringify(event);
+const secondsOf = (time: Date) => String(Math.floor(time.getTime() / 1000));
+const later = (seconds: number) => new Date(now.getTime() + seconds * 1000);
+
+/** The headers of a webhook as the public package signs it. */
+function sign({ by = [secret], at = now, content = body } = {}): Record<string, string> {
+  return {
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': secondsOf(at),
+    'webhook-signature': by.map((each) => new Webhook(each).sign('evt_1', at, content)).join(' '),
+  };
+}
+
+test.each<[string, string | Uint8Array, () => Parameters<typeof verifyWebhook>[1]]>([
+  ['text', body, () => sign()],
+  ['bytes', Buffer.from(body), () => sign()],
+  ['a Headers object', body, () => new Headers(sign())],
+  ['repeated headers', body, () => mapValues(sign(), (value) => [value])],
+  ['headers in capitals', body, () => mapKeys(sign(), (name) => name.toUpperCase())],
+  ['two signatures of which the first is right', body, () => sign({ by: [secret, newSecret()] })],
+  ['two signatures of which the second is right', body, () => sign({ by: [newSecret(), secret] })],
+  [
+    'a signature of another version first',
+    body,
+    () => changedSignature((value) => `v1a,c2lnbmF0dXJl ${value}`),
+  ],
+  ['a signature five minutes old', body, () => sign({ at: later(-300) })],
+  ['a signature five minutes ahead', body, () => sign({ at: later(300) })],
+])('accepts %s', (_what, rawBody, headers) => {
+  expect(verifyWebhook(rawBody, headers(), secret)).toEqual(event);
+});
+
+test.each<[string, string | Uint8Array, () => Record<string, string>, RegExp]>([
+  ['a tampered body', body.replace('completed', 'cancelled'), () => sign(), /No signature/],
+  ['a body that was parsed and written again', JSON.stringify(event, null, 1), () => sign(), /No signature/],
+  ['another id', body, () => ({ ...sign(), 'webhook-id': 'evt_2' }), /No signature/],
+  ['another time', body, () => ({ ...sign(), 'webhook-timestamp': secondsOf(later(1)) }), /No signature/],
+  ['the signature of another secret', body, () => sign({ by: [newSecret()] }), /No signature/],
+  ['a cut signature', body, () => changedSignature((value) => value.slice(0, -9)), /No signature/],
+  ['a version without a signature', body, () => ({ ...sign(), 'webhook-signature': 'v1,' }), /No signature/],
+  [
+    'only another version',
+    body,
+    () => changedSignature((value) => value.replace('v1,', 'v1a,')),
+    /No signature/,
+  ],
+  [
+    'a signature older than five minutes',
+    body,
+    () => sign({ at: later(-301) }),
+    /more than five minutes ago/,
+  ],
+  ['a signature from the future', body, () => sign({ at: later(301) }), /in the future/],
+  ['a time that is no number', body, () => ({ ...sign(), 'webhook-timestamp': '1e9' }), /not a time/],
+  ['a missing id', body, () => without(sign(), 'webhook-id'), /header webhook-id is missing/],
+  ['a missing signature', body, () => without(sign(), 'webhook-signature'), /signature is missing/],
+  ['no headers', body, () => ({}), /is missing/],
+])('refuses %s', (_what, rawBody, headers, message) => {
+  const verify = () => verifyWebhook(rawBody, headers(), secret);
+  expect(verify).toThrow(WebhookVerificationError);
+  expect(verify).toThrow(message);
+  // The public package refuses the same.
+  expect(() => new Webhook(secret).verify(Buffer.from(rawBody), headers())).toThrow();
+});
+
+test('refuses to verify without a secret', () => {
+  for (const empty of ['', 'whsec_']) expect(() => verifyWebhook(body, sign(), empty)).toThrow('secret:');
+});
+
+test('agrees with the public package on random content', () => {
+  for (let round = 0; round < 200; round += 1) {
+    const [each, content] = [newSecret(), JSON.stringify({ text: randomBytes(round).toString('latin1') })];
+    const headers = sign({ by: [each], content });
+    expect(verifyWebhook(content, headers, each)).toEqual(new Webhook(each).verify(content, headers));
+  }
+});
+
+const mapValues = <To>(headers: Record<string, string>, map: (value: string) => To) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, map(value)]));
+const mapKeys = (headers: Record<string, string>, map: (name: string) => string) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [map(name), value]));
+const without = (headers: Record<string, string>, removed: string) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name !== removed));
+const changedSignature = (change: (value: string) => string) => {
+  const headers = sign();
+  return { ...headers, 'webhook-signature': change(headers['webhook-signature'] ?? '') };
+};
