@@ -10,12 +10,13 @@ const favicon = readFileSync(join(import.meta.dirname, '..', 'dashboard', 'asset
 
 /** Wide content scrolls within its own box, and on phones the columns of a table are stacked. */
 const css = `
-.swagger-ui .opblock-body pre, .swagger-ui .markdown pre { overflow-x: auto; }
-.swagger-ui .markdown table { display: block; overflow-x: auto; }
-.swagger-ui .markdown table td { overflow-wrap: anywhere; }
+.swagger-ui .opblock-body pre, .swagger-ui .renderedMarkdown pre { overflow-x: auto; }
+.swagger-ui .renderedMarkdown table { display: block; overflow-x: auto; }
 .swagger-ui .info .title small { vertical-align: middle; }
 @media (max-width: 720px) {
   .swagger-ui .wrapper { padding: 0 12px; }
+  .swagger-ui .renderedMarkdown table :is(th, td) { padding: 4px; overflow-wrap: anywhere; }
+  .swagger-ui .renderedMarkdown table code { padding: 0; }
   .swagger-ui .info { margin: 24px 0; }
   .swagger-ui .info .title { font-size: 28px; }
   .swagger-ui .scheme-container { padding: 16px 0; }
