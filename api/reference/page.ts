@@ -49,8 +49,9 @@ export async function referencePage(app: FastifyInstance): Promise<void> {
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
-    // Without the bar that carries the logo of the framework.
+    // Without the bar that carries a logo, which would be the framework's by default.
     uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true },
+    logo: { type: 'image/svg+xml', content: favicon },
     theme: {
       title: 'Refund service API',
       css: [{ filename: 'reference.css', content: css }],

@@ -122,7 +122,6 @@ const unknown: Case[] = [
   ['another case', get('/V1/Refunds')],
   ['doubled slashes', get('//v1//refunds')],
   ['a matrix parameter', get('/v1/refunds;a=b')],
-  ['an asterisk', asked('OPTIONS', '*')],
   ['a method that only WebDAV knows', asked('PROPFIND', '/v1/refunds')],
   ['QUERY on an unknown route', asked('QUERY', '/v1/nothing')],
   [
@@ -139,6 +138,7 @@ const otherMethods: Case[] = [
   ...['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'].map(
     (method): Case => [`${method} on the refunds`, asked(method, '/v1/refunds')],
   ),
+  ['OPTIONS on an asterisk', asked('OPTIONS', '*')],
   ['GET on a cancellation', get('/v1/refunds/ref_1/cancel')],
   ['POST on a refund, overridden', asked('POST', '/v1/refunds/ref_1', 'X-HTTP-Method-Override: GET')],
   ['GET on the policy check', get('/v1/policies/check')],

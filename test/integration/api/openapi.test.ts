@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { publicEventTypes } from '../../../shared/events/event.ts';
@@ -252,7 +253,8 @@ describe('the documentation page', () => {
     expect(page.body).toContain('/theme/favicon.svg');
     const { body } = await service.app.inject('/docs/static/swagger-initializer.js');
     expect(body).toContain('"layout":"BaseLayout"');
-    expect(body).not.toContain('data:image');
+    // The default is the logo of the framework.
+    expect(body).toContain(`base64,${readFileSync('api/dashboard/assets/favicon.svg', 'base64')}'`);
   });
 
   test('shows this document', async () => {
