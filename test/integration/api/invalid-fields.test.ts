@@ -73,44 +73,28 @@ describe('an invalid request names every invalid field in one line', () => {
   });
 });
 
-const routes: ['GET' | 'POST', string][] = [
-  ['GET', '/v1/refunds'],
-  ['POST', '/v1/refunds'],
-  ['GET', '/v1/refunds/ref_1'],
-  ['POST', '/v1/refunds/ref_1/cancel'],
-  ['GET', '/v1/refunds/ref_1/events'],
-  ['GET', '/v1/events'],
-  ['POST', '/v1/policies/check'],
-];
-
-test.each(routes)('%s %s refuses a query parameter that it does not have', async (method, url) => {
-  const body = { transactionId: 'ch_1', amount: 1, reason: 'other' };
-  for (const name of ['sort', '__proto__', 'constructor', 'limit[]']) {
-    expect(await messageOf(method, `${url}?${name}=1`, method === 'POST' ? body : undefined)).toBe(
-      `${name}: unknown parameter`,
-    );
-  }
-});
-
-test('every operation of the document is refused an unknown query parameter', async () => {
-  const { paths } = (await service.app.inject('/openapi.json')).json();
-  for (const [path, operations] of Object.entries<object>(paths)) {
-    if (!path.startsWith('/v1/')) continue;
-    for (const method of Object.keys(operations)) {
-      const { statusCode, body } = await service.app.inject({
-        method: method.toUpperCase() as 'GET',
-        url: `${path.replaceAll(/\{\w+\}/g, 'some_id')}?never=1`,
-        headers: { authorization: `Bearer ${service.organization.keys.test.plaintext}` },
-        ...(method === 'get' || method === 'delete' ? {} : { payload: {} }),
-      });
-      // A key of this service may lack the scope, which is checked before.
-      if (statusCode === 403) continue;
-      expect([path, method, statusCode, body]).toEqual([
-        path,
-        method,
-        400,
-        expect.stringContaining('never: unknown'),
-      ]);
+test.each(['sort', '__proto__', 'constructor', 'limit[]'])(
+  'no operation takes the query parameter %s',
+  async (name) => {
+    const { paths } = (await service.app.inject('/openapi.json')).json();
+    for (const [path, operations] of Object.entries<object>(paths)) {
+      if (!path.startsWith('/v1/')) continue;
+      for (const method of Object.keys(operations)) {
+        const { statusCode, body } = await service.app.inject({
+          method: method.toUpperCase() as 'GET',
+          url: `${path.replaceAll(/\{\w+\}/g, 'some_id')}?${name}=1`,
+          headers: { authorization: `Bearer ${service.organization.keys.test.plaintext}` },
+          ...(method === 'get' || method === 'delete' ? {} : { payload: {} }),
+        });
+        // A key of this service may lack the scope, which is checked before.
+        if (statusCode === 403) continue;
+        expect([path, method, statusCode, body]).toEqual([
+          path,
+          method,
+          400,
+          expect.stringContaining(`${name}: unknown parameter`),
+        ]);
+      }
     }
-  }
-});
+  },
+);
