@@ -15,8 +15,9 @@ const css = `
 .swagger-ui .info .title small { vertical-align: middle; }
 @media (max-width: 720px) {
   .swagger-ui .wrapper { padding: 0 12px; }
-  .swagger-ui .renderedMarkdown table :is(th, td) { padding: 4px; overflow-wrap: anywhere; }
-  .swagger-ui .renderedMarkdown table code { padding: 0; }
+  .swagger-ui .renderedMarkdown table :is(tbody, tr, td) { display: block; padding: 2px 0; }
+  .swagger-ui .renderedMarkdown table thead { display: none; }
+  .swagger-ui .renderedMarkdown table tr { padding-bottom: 16px; }
   .swagger-ui .info { margin: 24px 0; }
   .swagger-ui .info .title { font-size: 28px; }
   .swagger-ui .scheme-container { padding: 16px 0; }
