@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { apiKeyScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { type ExposedService, useExposedService } from '../http/exposed-service.ts';
 import { readDocument, type ServedDocument } from '../http/openapi-document.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
@@ -9,13 +10,12 @@ import { type StormReport, storm } from './storm.ts';
 export interface Storm {
   exposed: ExposedService;
   served: ServedDocument;
+  /** The ids of the operations without those that create or cancel refunds. */
+  operations: { reading: readonly string[]; others: readonly string[] };
   /** Sends the requests to one operation of the document. */
   strike(operationId: string): Promise<StormReport>;
   close(): Promise<void>;
 }
-
-/** Operations that change refunds. */
-export const changingOperations: readonly string[] = ['createRefund', 'cancelRefund'];
 
 /** Gives a test file the service behind a socket, payments to refund and refunds to ask for. */
 export function useStorm(): Storm {
@@ -43,7 +43,11 @@ async function prepare(exposed: ExposedService): Promise<Storm> {
     ...Array.from({ length: 20 }, () => newPayment(service, { processor: 'braintree' })),
   ]);
   const refundIds = [unknownRefundId];
-  const keys = [service.organization.keys.test, others.keys.test].map(({ plaintext }) => plaintext);
+  const { id: organizationId } = service.organization;
+  const allowed = { organizationId, environment: 'test', actor: 'test', scopes: apiKeyScopes } as const;
+  const keys = [await createApiKey(service.deps, allowed), others.keys.test].map(
+    ({ plaintext }) => plaintext,
+  );
   for (const [index, key] of keys.entries()) {
     for (const transactionId of payments.slice(index * 10, index * 10 + 10)) {
       const body = { transactionId, amount: 1, reason: 'other' };
@@ -80,5 +84,20 @@ async function prepare(exposed: ExposedService): Promise<Storm> {
       },
     });
   };
-  return { exposed, served, strike, close: async () => exposed.service.app.server.closeAllConnections() };
+  const ids = served.operations.map(({ method, operation }) => [method, operation.operationId] as const);
+  const isReading = ([method, id]: (typeof ids)[number]) => method === 'get' || id === 'checkPolicy';
+  const operations = {
+    reading: ids.filter(isReading).map(([, id]) => id),
+    others: ids
+      .filter((each) => !isReading(each))
+      .map(([, id]) => id)
+      .filter((id) => id !== 'createRefund' && id !== 'cancelRefund'),
+  };
+  return {
+    exposed,
+    served,
+    operations,
+    strike,
+    close: async () => exposed.service.app.server.closeAllConnections(),
+  };
 }
