@@ -25,6 +25,7 @@ interface OpenApiDocument {
 
 interface Operation {
   parameters?: { name: string; in: string; schema?: { style?: string; explode?: boolean } & object }[];
+  requestBody?: { required: boolean; content: Record<string, { schema: { anyOf?: { type?: string }[] } }> };
   responses?: Record<string, { headers?: Record<string, { $ref: string }> }>;
 }
 
@@ -196,7 +197,11 @@ function finishDocument(document: OpenApiDocument): OpenApiDocument {
   return renameInputs(document);
 }
 
-function finishOperation({ parameters = [], responses = {} }: Operation): void {
+function finishOperation({ parameters = [], requestBody, responses = {} }: Operation): void {
+  // The generator requires every body that has a schema.
+  const alternatives = requestBody?.content['application/json']?.schema.anyOf ?? [];
+  if (requestBody !== undefined && alternatives.some(({ type }) => type === 'null'))
+    requestBody.required = false;
   for (const parameter of parameters) {
     // The generator leaves these in the schema, where they mean nothing.
     const { style, explode, ...schema } = parameter.schema ?? {};

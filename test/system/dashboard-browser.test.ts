@@ -180,12 +180,15 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
       const makeStale = () =>
         page.evaluate(() => {
           const words = document.querySelector('#cancel p');
-          if (words !== null) words.textContent = 'If the refund has not been sent, it is cancelled immediately.';
+          if (words !== null)
+            words.textContent = 'If the refund has not been sent, it is cancelled immediately.';
         });
       const words = page.locator('#cancel p');
       const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
       await makeStale();
-      await words.filter({ hasText: 'Braintree has already received the refund' }).waitFor({ state: 'attached' });
+      await words
+        .filter({ hasText: 'Braintree has already received the refund' })
+        .waitFor({ state: 'attached' });
       await press(page, 'Cancel refund');
       await makeStale();
       await refreshed();
