@@ -21,10 +21,19 @@ export function answerErrors(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const answer = toServiceError(invalidRequest(error, request) ?? error);
     if (answer instanceof OverloadError) warnOfOverload(answer);
-    else if (answer.code === 'processor_error') request.log.info({ reason: answer.message }, answer.code);
-    else if (answer.status >= 500) request.log.error({ err: error }, answer.code);
+    else logFailure(request.log, answer, error);
     return sendError(reply, answer);
   });
+}
+
+/** Logs an error that is not the client's fault. */
+export function logFailure(
+  log: Pick<Logger, 'info' | 'error'>,
+  { code, status, message }: ServiceError,
+  cause: unknown,
+): void {
+  if (code === 'processor_error') log.info({ reason: message }, code);
+  else if (status >= 500) log.error({ err: cause }, code);
 }
 
 function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {

@@ -2,15 +2,15 @@ import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@mod
 import type { ApiKey } from '../../shared/platform/database.ts';
 import type { Logger } from '../../shared/platform/log.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
-import { errorBody, toServiceError } from '../http/error-handler.ts';
+import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
 import { requireScopes } from '../http/scopes.ts';
 import { inputSchemaOf, outputSchemaOf, readArguments } from './schemas.ts';
-import type { Tool } from './tool.ts';
 import { cancelRefundTool } from './tools/cancel-refund.ts';
 import { checkPolicyTool } from './tools/check-policy.ts';
 import { createRefundTool } from './tools/create-refund.ts';
 import { getRefundTool } from './tools/get-refund.ts';
 import { listRefundsTool } from './tools/list-refunds.ts';
+import type { Tool } from './tools/tool.ts';
 
 const tools = [createRefundTool, getRefundTool, cancelRefundTool, listRefundsTool, checkPolicyTool];
 const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
@@ -77,7 +77,7 @@ async function callTool(deps: ApiDependencies, { key, log }: Caller, tool: Tool,
     return resultOf(await tool.run(deps, key, readArguments(tool, given)));
   } catch (cause) {
     const refusal = toServiceError(cause);
-    if (refusal.status >= 500) log.error({ err: cause, tool: tool.name }, refusal.code);
+    logFailure(log, refusal, cause);
     const { code, message } = errorBody(refusal).error;
     return { ...resultOf({ code, message }), isError: true };
   }

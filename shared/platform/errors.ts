@@ -39,8 +39,10 @@ export const errorCatalogue = {
   policy_denied: {
     status: 403,
     retryable: false,
-    meaning: 'A refund policy that the organization enforces does not allow this refund.',
-    action: 'Call `POST /v1/policies/check` to see what is allowed, or change the policy.',
+    meaning:
+      'A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund.',
+    action:
+      'The message says what would be accepted. Call `POST /v1/policies/check` to see what is allowed, or change the policy or the limits.',
     example: 'The refund window of 30 days under the policy "Returns" closed on 2026-11-19T09:30:00.000Z.',
   },
   insufficient_scope: {

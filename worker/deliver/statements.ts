@@ -45,7 +45,7 @@ export interface DeliveryStatements {
 }
 
 /** Longer than an attempt, and the statements before and after it, can last. */
-export const leaseMs = attemptTimeoutMs + 15_000;
+const leaseMs = attemptTimeoutMs + 15_000;
 
 export function openDeliveryStatements(
   deps: Pick<PlatformDependencies, 'db' | 'queues' | 'log'>,

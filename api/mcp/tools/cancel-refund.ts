@@ -1,8 +1,8 @@
 import { cancelAndWait } from '../../../shared/refunds/lifecycle/cancel.ts';
 import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { cancellationRefused } from '../../routes/refunds/cancel.ts';
-import { defineTool } from '../tool.ts';
 import { refundIdInput, refundOutput } from './refund-fields.ts';
+import { defineTool } from './tool.ts';
 
 export const cancelRefundTool = defineTool({
   name: 'cancel_refund',

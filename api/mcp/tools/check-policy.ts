@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { examinePayment } from '../../../shared/refunds/lifecycle/check-policy.ts';
 import { checkPolicySchema, policyCheckSchema, toPolicyCheck } from '../../routes/policies/check.ts';
 import { objectError } from '../../routes/refunds/refund-schema.ts';
-import { defineTool } from '../tool.ts';
+import { defineTool } from './tool.ts';
 
 export const checkPolicyTool = defineTool({
   name: 'check_policy',

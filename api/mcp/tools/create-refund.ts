@@ -11,8 +11,8 @@ import {
 } from '../../routes/refunds/create.ts';
 import { dryRunSchema } from '../../routes/refunds/dry-run-schema.ts';
 import { refundSchema } from '../../routes/refunds/refund-schema.ts';
-import { deriveIdempotencyKey } from '../derived-key.ts';
-import { defineTool } from '../tool.ts';
+import { deriveIdempotencyKey } from './derived-key.ts';
+import { defineTool } from './tool.ts';
 
 export const createRefundTool = defineTool({
   name: 'create_refund',

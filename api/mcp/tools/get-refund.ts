@@ -1,7 +1,7 @@
 import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { readRefund } from '../../../shared/refunds/queries/find-refunds.ts';
-import { defineTool } from '../tool.ts';
 import { refundIdInput, refundOutput } from './refund-fields.ts';
+import { defineTool } from './tool.ts';
 
 export const getRefundTool = defineTool({
   name: 'get_refund',

@@ -3,7 +3,7 @@ import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { listRefunds } from '../../../shared/refunds/queries/find-refunds.ts';
 import { listRefundsQuerySchema } from '../../routes/refunds/list.ts';
 import { objectError, refundSchema } from '../../routes/refunds/refund-schema.ts';
-import { defineTool } from '../tool.ts';
+import { defineTool } from './tool.ts';
 
 /** The filters of the API. In a query string everything is text, and metadata is written in another way. */
 const filters = z.strictObject(

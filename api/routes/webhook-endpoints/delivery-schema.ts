@@ -8,7 +8,7 @@ const errorList = Object.entries(attemptErrors)
   .map(([code, meaning]) => `\`${code}\`: ${meaning}`)
   .join(' ');
 
-export const exampleDelivery = {
+const exampleDelivery = {
   id: 'del_01kahw4f2vexrvhq3s8m7k1dpb',
   eventId: 'evt_01kahw3xs5fv2rj0c8m4t9p6ye',
   type: 'refund.completed',

@@ -9,6 +9,7 @@ import { readFacts } from '../../payments/read-payment.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { evaluatePolicies, ineligible, unknownTransaction } from '../../policies/evaluate.ts';
+import { allowedReason } from '../../policies/explain.ts';
 import type { PolicyVerdict } from '../../policies/policy.ts';
 import { type PolicyRequest, readPolicyFacts } from '../../policies/policy-facts.ts';
 import { chooseAccount } from '../../processors/accounts/choose-account.ts';
@@ -67,7 +68,11 @@ export async function examinePayment(
       const facts = await readPolicyFacts(deps.db, { policies, payment, request, now: stored.now }, true);
       const verdict = evaluatePolicies(policies, facts);
       const agent = askAgentLimits(limits, { ...stored, request, payment, verdict });
-      return { payment, unrefundable: null, verdict: withAgentLimits(verdict, limits, agent) };
+      return {
+        payment,
+        unrefundable: null,
+        verdict: withAgentLimits(verdict, limits, agent, request.amount),
+      };
     }
     case 'not-found':
       return unknown;
@@ -93,14 +98,17 @@ function withAgentLimits(
   verdict: PolicyVerdict,
   limits: AgentLimits | null,
   agent: AgentVerdict | null,
+  amount: bigint | null,
 ): PolicyVerdict {
   if (limits === null || agent === null) return verdict;
+  const approvalRequired = verdict.approvalRequired || agent.approvalRequired;
+  const allowed = () => allowedReason(amount, agent.left, limits, verdict.deadline, approvalRequired);
   return {
     ...verdict,
     eligible: verdict.eligible && agent.denial === null,
-    reason: verdict.eligible ? (agent.denial ?? verdict.reason) : verdict.reason,
+    reason: verdict.eligible ? (agent.denial ?? allowed()) : verdict.reason,
     maxAmount: verdict.maxAmount === null ? null : agent.left,
     conditions: [...verdict.conditions, ...agentConditions(limits)],
-    approvalRequired: verdict.approvalRequired || agent.approvalRequired,
+    approvalRequired,
   };
 }

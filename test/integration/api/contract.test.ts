@@ -207,7 +207,11 @@ const rows: Row[] = [
     'the processor rejects the refund, with its reason',
     '502 processor_error',
     async () => await create({ transactionId: await payment({ id: 'ch_declined1' }), ...valid }),
-    messageMatches(/issuer declined the refund/),
+    async (answer) => {
+      messageMatches(/issuer declined the refund/)(answer);
+      const { body } = await service.call('GET', String(answer.headers.location));
+      expect(body.data).toMatchObject({ transactionId: 'ch_declined1', status: 'failed' });
+    },
   ],
   ...unrefundable.map(([status, reason]): Row => {
     const id = `ch_create${status}`;
@@ -218,6 +222,7 @@ const rows: Row[] = [
       async () => await create({ transactionId: await payment({ id, status }), ...valid }),
       async (answer) => {
         messageMatches(reason)(answer);
+        expect(answer.headers.location).toBeUndefined();
         const where = { transactionId: id };
         expect(await service.deps.db.refund.count({ where })).toBe(0);
         expect(await service.deps.db.payment.count({ where })).toBe(0);

@@ -364,6 +364,20 @@ describe('requests outside of the protocol', () => {
     expect(await answer.text()).not.toMatch(/node_modules|\.ts\b|at /);
   });
 
+  test('a subscription is refused, because the tools never change', async () => {
+    const about = 'io.modelcontextprotocol';
+    const _meta = {
+      [`${about}/protocolVersion`]: '2026-07-28',
+      [`${about}/clientInfo`]: { name: 'test', version: '1.0.0' },
+      [`${about}/clientCapabilities`]: {},
+    };
+    const params = { _meta, notifications: { toolsListChanged: true } };
+    const listen = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params };
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': listen.method };
+    const answer = await post(listen, headers);
+    expect(await answer.text()).toContain('Subscription limit reached');
+  });
+
   test('an error inside of a tool shows nothing of its cause', async () => {
     const agent = await agents.connect();
     const { refundReads } = service.deps;

@@ -295,6 +295,22 @@ describe('an agent key', () => {
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
   });
 
+  test('is told by a check what it can still refund, and that it requires approval', async () => {
+    await usePolicies({});
+    const key = await agentKey(service, { maxPerPayment: 5_000, approvalAbove: 0 });
+    const transactionId = await payment();
+    await create(key, transactionId, { amount: 3_800 });
+    const { body } = await service.call('POST', '/v1/policies/check', {
+      key: key.plaintext,
+      body: { transactionId },
+    });
+    expect(body.data).toMatchObject({
+      ...{ eligible: true, maxAmount: 1_200 },
+      reason: expect.stringMatching(/at most 12\.00 USD.* It will require approval\.$/),
+      conditions: expect.arrayContaining(['Limit of this key per payment: 50.00 USD']),
+    });
+  });
+
   test('has a limit per day of its own', async () => {
     await usePolicies({});
     const [one, two] = [

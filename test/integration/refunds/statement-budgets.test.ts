@@ -4,6 +4,7 @@ import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
+import { agentKey } from '../../support/refunds/refund-requests.ts';
 import { query } from '../../support/stores/database-client.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
@@ -136,6 +137,17 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
       expectAtMost(await recording.during(() => create({ processor, transactionId }, headers)), 4);
     }
     expect(calls).toEqual([]);
+  });
+
+  test('a creation with a key for agents, whatever limits it: 4', async () => {
+    const transactionId = await payment();
+    const key = await agentKey(service, {
+      ...{ maxPerRefund: 2_000, maxPerPayment: 9_000, maxPerDay: 9_000, reasons: ['other'] },
+      approvalAbove: 9_000,
+    });
+    await service.deps.db.apiKey.updateMany({ data: { lastUsedAt: new Date(Date.now() + hour) } });
+    const headers = { authorization: `Bearer ${key.plaintext}` };
+    expectAtMost(await recording.during(() => create({ processor, transactionId }, headers)), 4);
   });
 
   test('a creation for a new payment: 4, with one read from the processor', async () => {

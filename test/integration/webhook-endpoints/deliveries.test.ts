@@ -114,11 +114,11 @@ describe('the list of deliveries', () => {
     ['limit=0', 'limit: must be at least 1'],
     ['limit=101', 'limit: must be at most 100'],
     ['offset=-1', 'offset: must be a whole number'],
-    ['type=refund.failed', 'unknown'],
+    ['type=refund.failed', /unknown (field|parameter)/],
   ])('refuses the query %s', async (query, message) => {
     const [status, code, actual] = refusalOf(await call('GET', `/deliveries?${query}`));
     expect([status, code]).toEqual([400, 'validation_error']);
-    expect(actual).toContain(message);
+    expect(actual).toMatch(message);
   });
 });
 
@@ -280,10 +280,13 @@ describe('a replay', () => {
     [{ since: '2026-02-30T00:00:00Z' }, 'since: must be a time in ISO 8601'],
     [{ since: 1 }, 'since: must be a time in ISO 8601'],
     [{ since: '2026-11-20T09:30:00Z', status: 'all' }, 'status: must be one of: pending, succeeded, failed'],
-    [{ since: '2026-11-20T09:30:00Z', until: '2026-11-21T09:30:00Z' }, 'body: unknown field "until"'],
+    [
+      { since: '2026-11-20T09:30:00Z', until: '2026-11-21T09:30:00Z' },
+      /unknown field.*until|until.*unknown field/,
+    ],
   ])('refuses %j', async (body, message) => {
     const [status, code, actual] = refusalOf(await call('POST', '/replay', body));
     expect([status, code]).toEqual([400, 'validation_error']);
-    expect(actual).toContain(message);
+    expect(actual).toMatch(message);
   });
 });

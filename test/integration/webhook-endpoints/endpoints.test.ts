@@ -78,13 +78,13 @@ describe('creating an endpoint', () => {
     [{ description: 'x'.repeat(501) }, 'description: must have at most 500 characters'],
     [{ description: 'a\0b' }, 'description: must not hold a NUL character'],
     [{ description: 1 }, 'description: must be a string or null'],
-    [{ secret: 'whsec_mine' }, 'body: unknown field "secret"'],
-    [{ status: 'disabled' }, 'body: unknown field "status"'],
+    [{ secret: 'whsec_mine' }, /unknown field.*secret|secret.*unknown field/],
+    [{ status: 'disabled' }, /unknown field.*status|status.*unknown field/],
   ])('refuses %j', async (body, message) => {
     const url = Object.keys(body).length === 0 ? {} : { url: 'https://example.com/' };
     const [status, code, actual] = refusalOf(await call('POST', '', { ...url, ...body }));
     expect([status, code]).toEqual([400, 'validation_error']);
-    expect(actual).toContain(message);
+    expect(actual).toMatch(message);
     expect((await call('GET', '')).body.data).toEqual([]);
   });
 
@@ -155,13 +155,13 @@ describe('changing an endpoint', () => {
     [{ events: [] }, 'events: must have at least one type'],
     [{ url: 'nowhere' }, 'url: must be a complete URL'],
     [{ url: null }, 'url: must be a string'],
-    [{ disabledReason: null }, 'body: unknown field "disabledReason"'],
+    [{ disabledReason: null }, /unknown field.*disabledReason|disabledReason.*unknown field/],
     [[], 'body: must be a JSON object'],
   ])('refuses %j', async (change, message) => {
     const { secret: _, ...before } = await create();
     const [status, code, actual] = refusalOf(await call('PATCH', `/${before.id}`, change));
     expect([status, code]).toEqual([400, 'validation_error']);
-    expect(actual).toContain(message);
+    expect(actual).toMatch(message);
     expect((await call('GET', `/${before.id}`)).body.data).toEqual(before);
   });
 

@@ -39,7 +39,7 @@ const ownerOf = ({ organization }: Pick<TestService, 'organization'>): Owner => 
   environment: 'test',
 });
 
-/** Records refunds, each with its first event, and returns their ids. */
+/** Records refunds, each with its first event, and returns their ids. No worker ever works on them. */
 export async function recordRefunds(
   service: Pick<TestService, 'deps' | 'organization'>,
   count: number,
@@ -62,7 +62,11 @@ export async function recordRefunds(
     event_id: newId('evt'),
     payment: { amount: 100, currency: 'usd', charged_at: now, fetched_at: now },
   }));
-  await service.deps.db.$queryRaw`SELECT outcome FROM create_refunds(${JSON.stringify(items)}::jsonb)`;
+  const { db } = service.deps;
+  await db.$transaction([
+    db.$queryRaw`SELECT outcome FROM create_refunds(${JSON.stringify(items)}::jsonb)`,
+    db.refundWork.updateMany({ where: { refundId: { in: ids } }, data: { dueAt: new Date('2100-01-01') } }),
+  ]);
   return ids;
 }
 

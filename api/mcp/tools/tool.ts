@@ -1,8 +1,8 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
-import type { ApiKeyScope } from '../../shared/organizations/api-keys.ts';
-import type { ApiKey } from '../../shared/platform/database.ts';
-import type { ApiDependencies } from '../http/dependencies.ts';
+import type { ApiKeyScope } from '../../../shared/organizations/api-keys.ts';
+import type { ApiKey } from '../../../shared/platform/database.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
 
 /** A tool for agents. Its texts are what the agent chooses by. */
 export interface Tool<Input extends z.ZodType = z.ZodType> {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ApiKey, Reads } from '../../shared/platform/database.ts';
+import type { ApiKey, Reads } from '../../../shared/platform/database.ts';
 
 /**
  * The idempotency key of a call that gives none: the same for equal arguments of the same API key, until the refund is 24 hours
