@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { expectInvariants } from '../support/refunds/invariants.ts';
-import { changingOperations, useStorm } from '../support/storm/use-storm.ts';
+import { changingOperations, useStorm, webhookOperations } from '../support/storm/use-storm.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
@@ -59,4 +59,10 @@ test('any request to another operation gets a documented answer and changes noth
   }
   const after = await storm.exposed.rowCounts();
   expect({ ...after, payment: before.payment }).toEqual(before);
+});
+
+test.each(webhookOperations)('any request to %s gets a documented answer', async (operationId) => {
+  const { outcomes } = await storm.strike(operationId);
+  for (const outcome of ['200', '400 validation_error'])
+    expect(outcomes[outcome], outcome).toBeGreaterThan(0);
 });
