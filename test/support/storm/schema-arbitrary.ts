@@ -5,6 +5,8 @@ interface JsonSchema {
   type?: string;
   enum?: unknown[];
   anyOf?: JsonSchema[];
+  items?: JsonSchema;
+  minItems?: number;
   properties?: Record<string, JsonSchema>;
   required?: string[];
   additionalProperties?: unknown;
@@ -15,7 +17,6 @@ interface JsonSchema {
   exclusiveMinimum?: number;
   maximum?: number;
   format?: string;
-  items?: JsonSchema;
 }
 
 /** Values that are there already, by the name of the field that takes them: ids that lead somewhere. */
@@ -40,7 +41,10 @@ export function arbitraryOf(schema: unknown, known: KnownValues = {}): fc.Arbitr
     case 'string':
       return textOf(rules);
     case 'array':
-      return fc.array(arbitraryOf(rules.items ?? {}, known), { minLength: 1, maxLength: 3 });
+      return fc.array(arbitraryOf(rules.items ?? {}, known), {
+        minLength: rules.minItems ?? 0,
+        maxLength: 5,
+      });
     case 'object':
       return objectOf(rules, known);
   }
