@@ -1,5 +1,5 @@
 import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
-import type { DatabaseTransaction, Prisma, WebhookEndpoint } from '../platform/database.ts';
+import { type DatabaseTransaction, Prisma, type WebhookEndpoint } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
@@ -69,12 +69,7 @@ export async function lockEndpoint(
   owner: RefundOwner,
   id: string,
 ): Promise<WebhookEndpoint> {
-  const { organizationId, environment } = owner;
-  await tx.$queryRaw`
-    SELECT 1 FROM webhook_endpoint
-    WHERE id = ${id} AND organization_id = ${organizationId} AND environment = ${environment}::environment
-    FOR NO KEY UPDATE`;
-  return await findEndpoint(tx, owner, id);
+  return await lockAndFind(tx, owner, id, Prisma.sql`FOR NO KEY UPDATE`);
 }
 
 /**
@@ -87,14 +82,25 @@ export async function holdEnabledEndpoint(
   owner: RefundOwner,
   id: string,
 ): Promise<WebhookEndpoint> {
-  const { organizationId, environment } = owner;
-  await tx.$queryRaw`
-    SELECT 1 FROM webhook_endpoint
-    WHERE id = ${id} AND organization_id = ${organizationId} AND environment = ${environment}::environment
-    FOR SHARE`;
-  const endpoint = await findEndpoint(tx, owner, id);
+  const endpoint = await lockAndFind(tx, owner, id, Prisma.sql`FOR SHARE`);
   if (endpoint.status === 'enabled') return endpoint;
   throw new ServiceError('validation_error', 'The webhook endpoint is disabled. Enable it first.');
+}
+
+async function lockAndFind(
+  tx: DatabaseTransaction,
+  owner: RefundOwner,
+  id: string,
+  lock: Prisma.Sql,
+): Promise<WebhookEndpoint> {
+  const { organizationId, environment } = owner;
+  // Other text may not even be a valid value for the database.
+  if (isId('we', id)) {
+    await tx.$queryRaw`
+      SELECT 1 FROM webhook_endpoint
+      WHERE id = ${id} AND organization_id = ${organizationId} AND environment = ${environment}::environment ${lock}`;
+  }
+  return await findEndpoint(tx, owner, id);
 }
 
 /** Writes down what was done to an endpoint, in the database transaction that does it. */

@@ -356,7 +356,7 @@ describe('a resource of another organization or environment', () => {
 
   const nonsense = [
     ...['ref_', 'ref_x', 'nonsense', '1', `ref_${'0'.repeat(26)}`, 'REF_01kahw3v6me8fbw6r5k2jdz7qs'],
-    ...['org_01kahw3v6me8fbw6r5k2jdz7qs', 'we_', 'we_x', 'del_01kahw3v6me8fbw6r5k2jdz7qs'],
+    ...['org_01kahw3v6me8fbw6r5k2jdz7qs', 'we_', 'we_x', 'we_%00', 'del_01kahw3v6me8fbw6r5k2jdz7qs'],
   ];
   test.each(named(rowsWithId))(
     '%s gives malformed ids the response for an unknown one',

@@ -152,7 +152,7 @@ describe('a retry', () => {
   test('of a delivery that does not exist, or is of another endpoint, is not found', async () => {
     const { id: other } = await newEndpoint(service);
     const elsewhere = await storeDelivery(service, other);
-    for (const each of [elsewhere.id, newId('del'), 'del_', 'nothing', newId('we')]) {
+    for (const each of [elsewhere.id, newId('del'), 'del_', 'del_%00', 'nothing', newId('we')]) {
       const answer = refusalOf(await call('POST', `/deliveries/${each}/retry`));
       expect(answer).toEqual([404, 'not_found', 'Webhook delivery not found.']);
     }
