@@ -9,6 +9,7 @@ CREATE OR REPLACE FUNCTION claim_deliveries(delivery_ids text[], lease_ms int)
 RETURNS TABLE (delivery webhook_delivery, attempt_number int, endpoint webhook_endpoint, event refund_event, refund refund)
 LANGUAGE plpgsql
 -- Read rows by key, also while the planner has no statistics yet.
+SET plan_cache_mode = force_custom_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
 DECLARE

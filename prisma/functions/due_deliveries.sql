@@ -4,7 +4,8 @@
 CREATE OR REPLACE FUNCTION due_deliveries(endpoint_ids text[]) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
 -- Read rows by key, also while the planner has no statistics yet.
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET enable_sort = off
+SET plan_cache_mode = force_custom_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 DECLARE
   moment timestamptz := service_time();

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { newEndpointSecret, sealEndpointSecret } from '../../../shared/events/endpoint-secrets.ts';
 import { newId } from '../../../shared/platform/ids.ts';
-import type { Delivering } from '../../../worker/deliver/deliver-webhook.ts';
 import { openDelivering } from '../../../worker/deliver/deliver-webhook.ts';
 import { recordStatements } from '../../support/stores/statements.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -153,7 +152,7 @@ describe('a receiver that', () => {
     const { deliveries, now } = await register(respond);
     await recordRefunds(service, 1);
     await stage.create();
-    await stage.work();
+    await stage.work(stage.impatient);
     const { attempts, ...delivery } = await onlyOne(deliveries());
     expect(attempts).toMatchObject([
       { number: 1, responseStatus: status, error, startedAt: stage.time.now() },
@@ -317,7 +316,6 @@ describe('the events of one refund', () => {
   ])(
     'are sent in order: the next one as soon as the first attempt of the one before $outcome',
     async ({ answer }) => {
-      const worker = patientWorker();
       const held = holdFirst();
       const { receiver } = await register(held.respond);
       const [first = '', other = ''] = await recordRefunds(service, 2);
@@ -325,10 +323,10 @@ describe('the events of one refund', () => {
       await stage.create();
       // Also when a job for a later event comes too early.
       for (const { id } of await service.deps.db.webhookDelivery.findMany()) stage.wakeUps.add(id);
-      const working = stage.work(worker);
+      const working = stage.work();
       await waitFor('both refunds to be sent', () => receiver.received.length === 2);
       await stage.sweep();
-      await stage.work(worker);
+      await stage.work();
       const sent = () => receiver.received.map(({ event }) => [event.refundId, event.type]);
       expect(sent().toSorted()).toEqual(
         [
@@ -340,47 +338,38 @@ describe('the events of one refund', () => {
       await working;
       expect(sent()).toHaveLength(3);
       expect(sent().at(-1)).toEqual([first, 'refund.cancelled']);
-      await worker.close();
     },
   );
 });
 
-/** A worker with the usual timeout. */
-function patientWorker(): Delivering {
-  return openDelivering(service.deps);
-}
-
 describe('an endpoint that hangs', () => {
   test('has at most 20 attempts under way, and each that ends lets the next one start', async () => {
-    const worker = patientWorker();
     const answers: (() => void)[] = [];
     const { receiver } = await register((response) => answers.push(() => responses.accept(response)));
     await recordRefunds(service, 30);
     await stage.create();
     for (const { id } of await service.deps.db.webhookDelivery.findMany()) stage.wakeUps.add(id);
-    const working = stage.work(worker);
+    const working = stage.work();
     await waitFor('the attempts to start', () => receiver.received.length === 20);
     await stage.sweep();
     expect(stage.wakeUps.size).toBe(0);
     for (const answer of answers.splice(0, 3)) answer();
     const more: Promise<void>[] = [];
     await waitFor('three more', () => {
-      more.push(stage.work(worker));
+      more.push(stage.work());
       return receiver.received.length === 23;
     });
     await waitFor('the rest', () => {
       for (const answer of answers.splice(0)) answer();
-      more.push(stage.work(worker));
+      more.push(stage.work());
       return receiver.received.length === 30;
     });
     for (const answer of answers.splice(0)) answer();
     await Promise.all([working, ...more]);
     expect(new Set(receiver.received.map(({ event }) => event.id)).size).toBe(30);
-    await worker.close();
   });
 
   test('has at most 5 attempts under way once it fails', async () => {
-    const worker = patientWorker();
     const { receiver, endpoint } = await register(responses.hang);
     await service.deps.db.webhookEndpoint.update({
       where: { id: endpoint.id },
@@ -388,14 +377,13 @@ describe('an endpoint that hangs', () => {
     });
     await recordRefunds(service, 10);
     await stage.create();
-    const working = stage.work(worker);
+    const working = stage.work();
     await waitFor('the attempts to start', () => receiver.received.length === 5);
     await stage.sweep();
     expect(stage.wakeUps.size).toBe(0);
     receiver.respond = responses.accept;
     await receiver.close();
     await working;
-    await worker.close();
   });
 });
 
@@ -421,12 +409,11 @@ describe('a clock that jumps', () => {
   ])(
     '$what during an attempt leaves one delivery, that is due five seconds after the attempt',
     async ({ ms }) => {
-      const worker = patientWorker();
       const held = holdFirst();
       const { receiver, deliveries } = await register(held.respond);
       await recordRefunds(service, 1);
       await stage.create();
-      const working = stage.work(worker);
+      const working = stage.work();
       await waitFor('the attempt', () => receiver.received.length === 1);
       await stage.advance(ms);
       held.end(responses.fail);
@@ -436,19 +423,17 @@ describe('a clock that jumps', () => {
       const pauseMs = (nextAttemptAt?.getTime() ?? 0) - stage.time.now().getTime();
       expect(pauseMs).toBeGreaterThanOrEqual(5_000);
       expect(pauseMs).toBeLessThanOrEqual(5_501);
-      await worker.close();
       await stage.advance(Math.max(0, -ms));
     },
   );
 });
 
 test('a worker whose lease was lost changes nothing but its own attempt, and both sent the same id', async () => {
-  const slow = patientWorker();
   const held = holdFirst();
   const { receiver, deliveries } = await register(held.respond);
   await recordRefunds(service, 1);
   await stage.create();
-  const working = stage.work(slow);
+  const working = stage.work();
   await waitFor('the attempt', () => receiver.received.length === 1);
   await stage.advance(31_000);
   await stage.sweep();
@@ -465,24 +450,21 @@ test('a worker whose lease was lost changes nothing but its own attempt, and bot
     ],
   });
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-  await slow.close();
 });
 
 test('an attempt that is requested while another one fails is made at once', async () => {
-  const worker = patientWorker();
   const held = holdFirst();
   const { receiver, deliveries } = await register(held.respond);
   await recordRefunds(service, 1);
   await stage.create();
-  const working = stage.work(worker);
+  const working = stage.work();
   await waitFor('the attempt', () => receiver.received.length === 1);
   const { id } = await onlyOne(deliveries());
   await service.deps.db.webhookDelivery.update({ where: { id }, data: { nextAttemptAt: stage.time.now() } });
-  await worker.deliver(id);
+  await stage.worker.deliver(id);
   expect(receiver.received).toHaveLength(1);
   held.end(responses.fail);
   await working;
   expect(receiver.received).toHaveLength(2);
   expect(await readDelivery(service, id)).toMatchObject({ status: 'succeeded' });
-  await worker.close();
 });

@@ -54,7 +54,7 @@ describe('outside of production', () => {
     { what: 'a byte at a time', respond: responses.trickle, reply: { status: 200, error: 'timeout' } },
   ])('reports a receiver that answers with $what', async ({ respond, reply }) => {
     const receiver = await newReceiver(respond);
-    expect(await post(open({ timeoutMs: 300 }), receiver.url)).toMatchObject(reply);
+    expect(await post(open({ timeoutMs: 1_500 }), receiver.url)).toMatchObject(reply);
     expect(receiver.received).toHaveLength(1);
   });
 

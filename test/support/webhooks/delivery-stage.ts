@@ -14,8 +14,9 @@ export interface DeliveryStage {
   time: HeldTime;
   /** The deliveries that were enqueued and not worked on yet. */
   wakeUps: Set<string>;
-  /** A worker that gives up on a response after 300 ms. */
   worker: Delivering;
+  /** A worker that gives up on a response after 1.5 s. */
+  impatient: Delivering;
   /** Makes the deliveries of new events. */
   create(): Promise<void>;
   /** Enqueues what is due. */
@@ -31,7 +32,12 @@ export function useDeliveryStage(): DeliveryStage {
   const service = useService({ workers: 0, overrides: { clock: time } });
   const worker = madeBeforeTests(
     'The worker',
-    async () => openDelivering(service.deps, openTransport({ isPublicOnly: false, timeoutMs: 300 })),
+    async () => openDelivering(service.deps),
+    (opened) => opened.close(),
+  );
+  const impatient = madeBeforeTests(
+    'The impatient worker',
+    async () => openDelivering(service.deps, openTransport({ isPublicOnly: false, timeoutMs: 1_500 })),
     (opened) => opened.close(),
   );
   const wakeUps = new Set<string>();
@@ -54,6 +60,7 @@ export function useDeliveryStage(): DeliveryStage {
     time,
     wakeUps,
     worker,
+    impatient,
     create: () => createDeliveries(service.deps, new AbortController().signal),
     sweep: () => sweepDeliveries(service.deps),
     async work(by = worker) {
