@@ -25,7 +25,7 @@ describe.skipIf(inject('chromiumPath') === null)('the API reference in a browser
     async (path) => {
       const { page, complaints, urls } = await open(path);
       expect(await page.title()).toBe('Refund service API');
-      expect(await page.locator('h1').first().innerText()).toContain('Refund service');
+      expect(await page.locator('h1').first().textContent()).toContain('Refund service');
       expect(await page.locator('.topbar, img').count()).toBe(0);
       expect(await page.evaluate(() => innerWidth)).toBe(375);
       expect(await overflowOf(page)).toBe(0);
