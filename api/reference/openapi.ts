@@ -116,16 +116,20 @@ const transformWithExamples: typeof jsonSchemaTransform = (input) => {
     const content = described[status]?.content?.['application/json'];
     if (!response.content || !content) continue;
     const { schema, examples = namedExamples(schema) } = content;
-    response.content['application/json'].examples = withOwnMessages(examples, input.schema);
+    response.content['application/json'].examples = withOwnMessages(examples, input);
   }
   return transformed;
 };
 
 /** The examples of errors whose messages depend on the route, with the messages of this route. */
-function withOwnMessages(examples: NamedExamples, schemas: FastifySchema): NamedExamples {
+function withOwnMessages(
+  examples: NamedExamples,
+  { schema = {}, url }: { schema?: FastifySchema; url: string },
+): NamedExamples {
   const messages: Partial<Record<ErrorCode, string>> = {
-    validation_error: exampleOfInvalid(schemas),
-    insufficient_scope: errorCatalogue.insufficient_scope.example.replace('refunds:write', scopesOf(schemas)),
+    validation_error: exampleOfInvalid(schema),
+    insufficient_scope: errorCatalogue.insufficient_scope.example.replace('refunds:write', scopesOf(schema)),
+    not_found: `${resourceAt(url)} not found.`,
   };
   return Object.fromEntries(
     Object.entries(examples).map(([code, example]) => {
@@ -133,6 +137,12 @@ function withOwnMessages(examples: NamedExamples, schemas: FastifySchema): Named
       return [code, message === undefined ? example : { value: errorExample(code as ErrorCode, message) }];
     }),
   );
+}
+
+const resources = { '/v1/agent-keys': 'API key', '/v1/webhook-endpoints': 'Webhook endpoint' };
+
+function resourceAt(url: string): string {
+  return Object.entries(resources).find(([prefix]) => url.startsWith(prefix))?.[1] ?? 'Refund';
 }
 
 function scopesOf({ security }: FastifySchema): string {

@@ -1,5 +1,11 @@
+import type { z } from 'zod';
 import { publicEventTypes } from '../../shared/events/event.ts';
-import { examplesOfEvents, exampleTestEvent } from '../routes/events/event-schema.ts';
+import {
+  eventSchema,
+  examplesOfEvents,
+  exampleTestEvent,
+  testEventSchema,
+} from '../routes/events/event-schema.ts';
 
 const signatureHeaders = [
   {
@@ -36,18 +42,23 @@ const responses = {
 export function describeWebhooks(): Record<string, unknown> {
   const refundEvents = publicEventTypes.map((type) => [
     type,
-    describe(type, examplesOfEvents[type], 'Event', 'Sent to endpoints that chose this type or all types.'),
+    describe(
+      type,
+      examplesOfEvents[type],
+      eventSchema,
+      'Sent to endpoints that chose this type or all types.',
+    ),
   ]);
   const test = describe(
     'webhook.test',
     exampleTestEvent,
-    'TestEvent',
+    testEventSchema,
     'Sent on request, to see whether an endpoint works. It is not in the feed.',
   );
   return { ...Object.fromEntries(refundEvents), 'webhook.test': test };
 }
 
-function describe(type: string, example: unknown, schema: string, description: string): unknown {
+function describe(type: string, example: unknown, schema: z.ZodType, description: string): unknown {
   return {
     post: {
       operationId: `on${type.replace(/(?:^|[._])([a-z])/g, (_match, letter: string) => letter.toUpperCase())}`,
@@ -61,7 +72,7 @@ function describe(type: string, example: unknown, schema: string, description: s
         description: 'The event. Verify the signature over the bytes as they arrived.',
         content: {
           'application/json': {
-            schema: { $ref: `#/components/schemas/${schema}` },
+            schema: { $ref: `#/components/schemas/${schema.meta()?.id}` },
             examples: { example: { value: example } },
           },
         },

@@ -253,6 +253,7 @@ describe('a cursor', () => {
         new URLSearchParams({ ...query, limit: String(limit), ...(after === undefined ? {} : { after }) }),
       );
       seen.push(...page);
+      expect(seen.length, 'pages repeat').toBeLessThanOrEqual(ours.length);
       after = page.at(-1)?.id;
       if (page.length < limit) return seen;
     }
@@ -335,6 +336,7 @@ describe('a cursor', () => {
       const { body } = await get(`limit=2${after}`, key);
       if (body.data.length === 0) break;
       seen.push(...body.data.map(({ id }: PublicRefund) => id));
+      expect(new Set(seen).size, 'pages repeat').toBe(seen.length);
       after = `&after=${seen.at(-1)}`;
       await create();
     }
