@@ -4,20 +4,29 @@ import type { ApiDependencies } from './http/dependencies.ts';
 import { handOverUnknown, type SecondApp } from './http/hand-over.ts';
 import { createHttpApp, jsonSecurityHeaders, requestChecks } from './http/http-app.ts';
 import { Admission, limitInProgress } from './http/overload.ts';
+import { refuseUnknownParameters } from './http/query-parameters.ts';
 import { limitKeys } from './http/rate-limit.ts';
 import { RequestLog } from './http/request-log.ts';
 import { type Api, collectDescribedRoutes } from './http/route.ts';
 import { checkScopes } from './http/scopes.ts';
 import { withOtherMethodsRefused } from './http/unknown-routes.ts';
+import { mcpRoute } from './mcp/route.ts';
+import { changeAgentKeyRoute } from './routes/agent-keys/change.ts';
+import { createAgentKeyRoute } from './routes/agent-keys/create.ts';
+import { listAgentKeysRoute } from './routes/agent-keys/list.ts';
+import { revokeAgentKeyRoute } from './routes/agent-keys/revoke.ts';
 import { listEventsRoute } from './routes/events/list.ts';
 import { refundEventsRoute } from './routes/events/refund-events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { checkPolicyRoute } from './routes/policies/check.ts';
 import { processorWebhookRoutes } from './routes/processor-webhooks.ts';
+import { approveRefundRoute } from './routes/refunds/approve.ts';
 import { cancelRefundRoute } from './routes/refunds/cancel.ts';
 import { createRefundRoute } from './routes/refunds/create.ts';
 import { getRefundRoute } from './routes/refunds/get.ts';
 import { listRefundsRoute } from './routes/refunds/list.ts';
+import { rejectRefundRoute } from './routes/refunds/reject.ts';
+import { webhookEndpointRoutes } from './routes/webhook-endpoints/webhook-endpoint-routes.ts';
 
 /** The HTTP application in two parts. It does not listen yet. */
 export interface App {
@@ -30,7 +39,11 @@ export interface App {
 export async function buildApp(given: Omit<ApiDependencies, 'closing'>): Promise<App> {
   const closing = new AbortController();
   const deps: ApiDependencies = { ...given, closing: closing.signal };
-  const app = createHttpApp(deps, { requestIdOf: newRequestId, logController: new RequestLog(deps.log) });
+  const app = createHttpApp(deps, {
+    requestIdOf: newRequestId,
+    logController: new RequestLog(deps.log),
+    ignoreTrailingSlash: true,
+  });
   app.addHook('preClose', async () => {
     closing.abort();
     // Requests that wait for an outcome get the refund as it is now, so that closing does not wait for them.
@@ -62,12 +75,22 @@ export async function buildApp(given: Omit<ApiDependencies, 'closing'>): Promise
 async function publicApi(app: Api): Promise<void> {
   await app.register(authenticate);
   await app.register(limitKeys);
+  // Before the scopes are checked: its tools do that themselves, and answer as the protocol demands.
+  await app.register(mcpRoute);
   await app.register(checkScopes);
+  await app.register(refuseUnknownParameters);
   await app.register(createRefundRoute);
   await app.register(getRefundRoute);
   await app.register(listRefundsRoute);
   await app.register(cancelRefundRoute);
+  await app.register(approveRefundRoute);
+  await app.register(rejectRefundRoute);
   await app.register(refundEventsRoute);
   await app.register(listEventsRoute);
   await app.register(checkPolicyRoute);
+  await app.register(createAgentKeyRoute);
+  await app.register(listAgentKeysRoute);
+  await app.register(changeAgentKeyRoute);
+  await app.register(revokeAgentKeyRoute);
+  await app.register(webhookEndpointRoutes);
 }

@@ -1,21 +1,37 @@
 import type { Dependencies } from '../shared/dependencies.ts';
-import { openWorker, type QueueWorker, refundQueueName } from '../shared/platform/queues.ts';
+import {
+  type DeliveryJob,
+  deliveryQueueName,
+  openWorker,
+  type QueueWorker,
+  type RefundJob,
+  refundQueueName,
+} from '../shared/platform/queues.ts';
 import { processorNames } from '../shared/processors/registry.ts';
 import { advanceRefund } from './advance/advance-refund.ts';
+import { createDeliveries } from './deliver/create-deliveries.ts';
+import { openDelivering } from './deliver/deliver-webhook.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
 import {
   expireInvitations,
   expireProcessorEvents,
   expireReconciliations,
   expireSessions,
+  expireWebhooks,
 } from './schedule/retention.ts';
 import { startSchedule, type Task } from './schedule/schedule.ts';
-import { sweep } from './schedule/sweep.ts';
+import { sweep, sweepDeliveries } from './schedule/sweep.ts';
 
 const hourMs = 60 * 60 * 1000;
 
 /** How often due accounts are looked for, at most; more often where the interval is short. */
 const longestReconciliationCheckMs = 60_000;
+
+/** Webhook attempts of a process at once. Each waits for an endpoint most of the time, and a hanging one for long. */
+const deliveryConcurrency = 500;
+
+/** How often new events are looked for while there are none. */
+const deliveryCreationMs = 200;
 
 /** Starts a worker on every queue, and the schedule. Any number of processes may do so; the database keeps them apart. */
 export function startWorkers(deps: Dependencies): QueueWorker {
@@ -25,14 +41,23 @@ export function startWorkers(deps: Dependencies): QueueWorker {
       settings,
       refundQueueName(processor),
       settings.WORKER_CONCURRENCY,
-      ({ refundId }) => advanceRefund(deps, refundId),
+      ({ refundId }: RefundJob) => advanceRefund(deps, refundId),
       log,
     ),
+  );
+  const delivering = openDelivering(deps);
+  const deliveryWorker = openWorker(
+    settings,
+    deliveryQueueName,
+    deliveryConcurrency,
+    ({ deliveryId }: DeliveryJob) => delivering.deliver(deliveryId),
+    log,
   );
   const schedule = startSchedule(deps, scheduledTasks(deps));
   return {
     async close() {
-      await Promise.all([schedule, ...workers].map((part) => part.close()));
+      await Promise.all([schedule, deliveryWorker, ...workers].map((part) => part.close()));
+      await delivering.close();
     },
   };
 }
@@ -40,7 +65,13 @@ export function startWorkers(deps: Dependencies): QueueWorker {
 /** The sweep has a task per processor, so that a queue that hangs delays only its own refunds. */
 export function scheduledTasks(deps: Dependencies): Task[] {
   const { SWEEP_INTERVAL_MS, RECONCILIATION_INTERVAL_MS } = deps.settings;
-  const retention = { expireProcessorEvents, expireInvitations, expireSessions, expireReconciliations };
+  const retention = {
+    expireProcessorEvents,
+    expireInvitations,
+    expireSessions,
+    expireReconciliations,
+    expireWebhooks,
+  };
   const reconciliation: Task = {
     name: 'reconcileDueAccounts',
     intervalMs: Math.min(longestReconciliationCheckMs, RECONCILIATION_INTERVAL_MS / 10),
@@ -52,6 +83,12 @@ export function scheduledTasks(deps: Dependencies): Task[] {
       intervalMs: SWEEP_INTERVAL_MS,
       run: () => sweep(deps, processor),
     })),
+    { name: 'sweep deliveries', intervalMs: SWEEP_INTERVAL_MS, run: () => sweepDeliveries(deps) },
+    {
+      name: 'createDeliveries',
+      intervalMs: deliveryCreationMs,
+      run: (closing) => createDeliveries(deps, closing),
+    },
     ...(RECONCILIATION_INTERVAL_MS === 0 ? [] : [reconciliation]),
     ...Object.entries(retention).map(([name, expire]) => ({
       name,

@@ -3,6 +3,7 @@ import { ConfigError } from '../../shared/platform/config.ts';
 import { isDatabaseUnavailable } from '../../shared/platform/database.ts';
 import { ServiceError } from '../../shared/platform/errors.ts';
 import { redact } from '../../shared/platform/log.ts';
+import { SecretUnreadableError } from '../../shared/platform/secrets.ts';
 import { InvalidCredentialsError } from '../../shared/processors/contract/processor.ts';
 import { addAccountCommands } from './commands/account.ts';
 import { addKeyCommands } from './commands/key.ts';
@@ -10,6 +11,7 @@ import { addOrganizationCommands } from './commands/organization.ts';
 import { addPolicyCommands } from './commands/policy.ts';
 import { addReconciliationCommands } from './commands/reconciliation.ts';
 import { addRefundCommands } from './commands/refund.ts';
+import { addSecretsCommands } from './commands/secrets.ts';
 import { addUserCommands } from './commands/user.ts';
 import { examples } from './console/options.ts';
 import { explain } from './console/output.ts';
@@ -36,6 +38,7 @@ function buildProgram(): Command {
   addPolicyCommands(program);
   addRefundCommands(program);
   addReconciliationCommands(program);
+  addSecretsCommands(program);
   addUserCommands(program);
   return program;
 }
@@ -44,6 +47,7 @@ function buildProgram(): Command {
 function describe(error: unknown): string {
   if (error instanceof ConfigError || error instanceof ServiceError) return error.message;
   if (error instanceof CommandError || error instanceof InvalidCredentialsError) return error.message;
+  if (error instanceof SecretUnreadableError) return error.message;
   const message = error instanceof Error ? error.message : String(error);
   if (/does not exist in the current database|relation "\w+" does not exist/.test(message)) {
     return 'The database schema is missing or out of date. Run: npm run db:migrate';

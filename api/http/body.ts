@@ -113,6 +113,26 @@ export const ignoredBody = fp(
   { name: 'ignored-body' },
 );
 
+/** Parses JSON as `jsonBody` does, and also counts an empty body of any other media type as none. */
+export const optionalJsonBody = fp(
+  async (app) => {
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+      const isEmpty = body.toString().trim() === '';
+      done(
+        isEmpty ? null : new ServiceError('unsupported_media_type', 'Send the body as application/json.'),
+        undefined,
+      );
+    });
+    // Fastify refuses a malformed media type before it looks for a parser.
+    app.addHook('onRequest', ({ headers }, _reply, done) => {
+      const isEmpty = headers['transfer-encoding'] === undefined && !Number(headers['content-length'] ?? 0);
+      if (isEmpty) delete headers['content-type'];
+      done();
+    });
+  },
+  { name: 'optional-json-body' },
+);
+
 /** Accepts bodies of one media type as raw bytes, because a signature covers those. */
 export const rawBody = fp<{ mediaType: string; limitKiB: number }>(
   async (app, { mediaType, limitKiB }) => {

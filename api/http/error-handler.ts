@@ -6,6 +6,7 @@ import { type ErrorCode, ServiceError } from '../../shared/platform/errors.ts';
 import { newRequestId } from '../../shared/platform/ids.ts';
 import { type Logger, redact, warnSparingly } from '../../shared/platform/log.ts';
 import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
+import { describeInvalidRequest } from './invalid-fields.ts';
 import { OverloadError } from './overload.ts';
 
 /** The body of every error response. Messages may quote a client or a processor, so secrets and card numbers are masked. */
@@ -18,12 +19,21 @@ export function answerErrors(app: FastifyInstance, log: Logger): void {
   // A line for each refused request would add work under load.
   const warnOfOverload = warnSparingly(log, 'overloaded; requests are refused');
   app.setErrorHandler<FastifyError>((error, request, reply) => {
-    const answer = toServiceError(error);
+    const answer = toServiceError(invalidRequest(error, request) ?? error);
     if (answer instanceof OverloadError) warnOfOverload(answer);
-    else if (answer.code === 'processor_error') request.log.info({ reason: answer.message }, answer.code);
-    else if (answer.status >= 500) request.log.error({ err: error }, answer.code);
+    else logFailure(request.log, answer, error);
     return sendError(reply, answer);
   });
+}
+
+/** Logs an error that is not the client's fault. */
+export function logFailure(
+  log: Pick<Logger, 'info' | 'error'>,
+  { code, status, message }: ServiceError,
+  cause: unknown,
+): void {
+  if (code === 'processor_error') log.info({ reason: message }, code);
+  else if (status >= 500) log.error({ err: cause }, code);
 }
 
 function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
@@ -61,14 +71,16 @@ const socketMessages: Record<string, string> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
 };
 
+/** The error for a request that does not match the schemas of its route; null for any other error. */
+function invalidRequest(cause: FastifyError, request: FastifyRequest): ServiceError | null {
+  if (!hasZodFastifySchemaValidationErrors(cause)) return null;
+  const message = describeInvalidRequest(request, cause.validationContext);
+  return new ServiceError('validation_error', message, { cause });
+}
+
 /** Maps any error to one of the catalogue. */
 export function toServiceError(cause: unknown): ServiceError {
   if (cause instanceof ServiceError) return cause;
-  if (hasZodFastifySchemaValidationErrors(cause)) {
-    const [first] = cause.validation;
-    const field = first?.instancePath.split('/').filter(Boolean).join('.') || cause.validationContext;
-    return new ServiceError('validation_error', `${field}: ${first?.message ?? 'invalid'}`, { cause });
-  }
   const refusal = frameworkRefusal(cause);
   if (refusal !== null) return refusal;
   if (isDatabaseUnavailable(cause)) {

@@ -16,6 +16,8 @@ export interface HttpAppOptions {
   /** The id of a request, for the `x-request-id` header and the log. */
   requestIdOf: (request: IncomingMessage) => string;
   logController: LogController;
+  /** True when a path with a trailing slash is the same route. False by default. */
+  ignoreTrailingSlash?: boolean;
 }
 
 /**
@@ -30,7 +32,10 @@ const zodSchemas = {
 };
 
 /** Creates an application with the settings, request ids and error responses of this service, and no routes. */
-export function createHttpApp(deps: ApiDependencies, { requestIdOf, ...options }: HttpAppOptions): Api {
+export function createHttpApp(
+  deps: ApiDependencies,
+  { requestIdOf, ignoreTrailingSlash = false, ...options }: HttpAppOptions,
+): Api {
   const { MAX_WAIT_MS, TRUSTED_PROXIES } = deps.settings;
   const app: Api = Fastify({
     ...options,
@@ -46,7 +51,7 @@ export function createHttpApp(deps: ApiDependencies, { requestIdOf, ...options }
     frameworkErrors: answerFrameworkError as never,
     clientErrorHandler: answerClientError,
     // Longer than any URL, so that an id of any length gets the same answer as other unknown ids.
-    routerOptions: { maxParamLength: 16 * 1024 },
+    routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash },
     http: { requireHostHeader: false },
     schemaController: zodSchemas,
   }).withTypeProvider();

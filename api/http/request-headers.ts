@@ -4,6 +4,13 @@ import { z } from 'zod';
 import { ServiceError } from '../../shared/platform/errors.ts';
 import { canonicalJson } from '../../shared/platform/json.ts';
 
+const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
+
+/** An idempotency key outside of the header. */
+export const idempotencyKeySchema = z
+  .string({ error: 'must be a string' })
+  .regex(idempotencyKeyPattern, { error: 'must be 1 to 255 visible ASCII characters' });
+
 /** For the OpenAPI document. The functions below read the values, so that no header can cause a 500. */
 export const idempotentHeadersSchema = z.object({
   'idempotency-key': z
@@ -28,7 +35,7 @@ export const waitingHeadersSchema = idempotentHeadersSchema.pick({ prefer: true 
 export function readIdempotencyKey({ headers }: FastifyRequest): string | null {
   const header = headers['idempotency-key'];
   if (header === undefined) return null;
-  if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header;
+  if (typeof header === 'string' && idempotencyKeyPattern.test(header)) return header;
   throw new ServiceError('validation_error', 'Idempotency-Key: use 1 to 255 visible ASCII characters.');
 }
 

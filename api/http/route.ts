@@ -42,23 +42,33 @@ export interface JsonResponse<Schema extends z.ZodType> {
   content: { 'application/json': { schema: Schema; examples?: Record<string, { value: unknown }> } };
 }
 
+/** @param examples by name; made from those of the schema by default. */
 export function jsonResponse<Schema extends z.ZodType>(
   description: string,
   schema: Schema,
+  examples?: Record<string, { value: z.output<Schema> }>,
 ): JsonResponse<Schema> {
-  return { description, content: { 'application/json': { schema } } };
+  const content = { schema, ...(examples === undefined ? {} : { examples }) };
+  return { description, content: { 'application/json': content } };
 }
 
 /** A success response: the result is in `data`. */
-export function dataResponse<Data extends z.ZodType>(description: string, data: Data) {
-  return jsonResponse(description, z.object({ data }));
+export function dataResponse<Data extends z.ZodType>(
+  description: string,
+  data: Data,
+  example?: z.output<Data>,
+) {
+  const schema = z.object({ data });
+  const examples = example === undefined ? undefined : { example: { value: { data: example } } };
+  return jsonResponse(description, schema, examples as Parameters<typeof jsonResponse<typeof schema>>[2]);
 }
 
 /** The codes that API routes send. */
 export const apiErrorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-function exampleOf(code: ErrorCode) {
-  return { error: { message: errorCatalogue[code].example, code } };
+/** An error response as an example, with the message of the catalogue or a given one. */
+export function errorExample(code: ErrorCode, message: string = errorCatalogue[code].example) {
+  return { error: { message, code } };
 }
 
 /** The body of every error response. */
@@ -69,7 +79,7 @@ export const errorSchema = z
       code: z.enum(apiErrorCodes).meta({ description: 'For programs.' }),
     }),
   })
-  .meta({ id: 'Error', examples: [exampleOf('not_found')] });
+  .meta({ id: 'Error', examples: [errorExample('not_found')] });
 
 /** Errors that any authenticated route may send. */
 const always: readonly ErrorCode[] = [
@@ -83,7 +93,11 @@ const always: readonly ErrorCode[] = [
 
 /** The error responses of a route: the given codes and those that any route may send. */
 export function errorResponses(...specific: ErrorCode[]): Record<number, JsonResponse<typeof errorSchema>> {
-  const codes = [...specific, ...always];
+  return responsesOf([...specific, ...always]);
+}
+
+/** The error responses with exactly these codes. */
+export function responsesOf(codes: readonly ErrorCode[]): Record<number, JsonResponse<typeof errorSchema>> {
   const statuses = new Set(codes.map((code) => errorCatalogue[code].status));
   return Object.fromEntries(
     [...statuses].map((status) => [
@@ -95,6 +109,6 @@ export function errorResponses(...specific: ErrorCode[]): Record<number, JsonRes
 
 function errorResponse(codes: readonly ErrorCode[]): JsonResponse<typeof errorSchema> {
   const description = codes.map((code) => `\`${code}\`: ${errorCatalogue[code].meaning}`).join('\n\n');
-  const examples = Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }]));
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: errorExample(code) }]));
   return { description, content: { 'application/json': { schema: errorSchema, examples } } };
 }

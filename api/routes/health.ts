@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { answeredUnderLoad } from '../http/overload.ts';
-import { jsonResponse, routePlugin } from '../http/route.ts';
+import { jsonResponse, responsesOf, routePlugin } from '../http/route.ts';
 
 const readyTimeoutMs = 2_000;
 
@@ -29,7 +29,8 @@ export const healthRoutes = routePlugin<{ isOverloaded: () => boolean }>(
           summary: 'Liveness',
           description: 'Responds while the process runs, whether or not its dependencies are available.',
           tags: ['Health'],
-          response: { 200: jsonResponse('The process runs.', status) },
+          security: [],
+          response: { 200: jsonResponse('The process runs.', status), ...responsesOf(['validation_error']) },
         },
       },
       async () => ({ status: 'ok' as const }),
@@ -45,8 +46,10 @@ export const healthRoutes = routePlugin<{ isOverloaded: () => boolean }>(
             '`degraded`: the queue is down; refunds are accepted and processed once it is back. ' +
             '`overloaded`: the process has too many requests.',
           tags: ['Health'],
+          security: [],
           response: {
             200: jsonResponse('Refunds are accepted.', ready),
+            ...responsesOf(['validation_error']),
             503: jsonResponse('The database is unavailable, or the process is overloaded.', notReady),
           },
         },

@@ -7,7 +7,7 @@
 --   status            'processing', or 'pending' for a refund that awaits approval
 --   approval_*        the event refund.approval_required, for a pending refund alone
 --   payment           the facts just read from the processor, '{}' when it was unreachable, null when the row exists
---   limits            limits of an enforced policy that concurrent refunds could exceed together; null for none
+--   limits            what concurrent refunds could change of the decision, see exceeded_limit.sql; null for nothing
 --   is_repeated       true when the outcome of an earlier call with this item is unknown
 --
 -- outcome, one row per item:
@@ -15,7 +15,7 @@
 --   replayed          an earlier request with this key and the same content created this refund
 --   reused            the key created or cancelled another refund
 --   refused           the payment does not allow it; payment holds its current row
---   limited           a concurrent refund used up a limit
+--   limited           a concurrent refund used up a limit, or the decision no longer holds: decide again
 --   unread            a concurrent request stored the payment without its facts: read it again
 --   locked            nothing was done; call again
 CREATE OR REPLACE FUNCTION create_refunds(items jsonb)

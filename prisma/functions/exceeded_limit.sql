@@ -1,18 +1,20 @@
--- Whether one more refund of a payment exceeds a limit of an enforced policy. The caller holds the payment's row. Refunds of
--- the organization are counted under a lock, one creation at a time.
+-- Whether one more refund of a payment exceeds a limit, or makes the decision about it void. The caller holds the payment's row.
+-- Refunds of the organization, and those of a key, are counted under a lock, one creation at a time.
 --
--- limits: max_taken (minor units of the payment, all refunds together), max_refunds (of the payment), day_count and
--- day_amount (of the organization in 24 hours, the amount in the payment's currency); what is left out does not limit.
+-- limits: min_taken and max_taken (minor units: what all refunds of the payment come to with this one, for the decision to
+-- hold), max_refunds (of the payment), day_count and day_amount (of the organization in 24 hours, the amount in the payment's
+-- currency), key_day_amount (of the key api_key_id in 24 hours); what is left out does not limit.
 -- Returns 'limited', 'locked' when another session is counting, or NULL.
 CREATE OR REPLACE FUNCTION exceeded_limit(
   limits jsonb, paid payment, asked_amount bigint, asked_currency text, moment timestamptz
 ) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
+  taken bigint := paid.reserved + paid.refunded_outside + asked_amount;
   made_count bigint;
   made_amount numeric;
 BEGIN
-  IF paid.reserved + paid.refunded_outside + asked_amount > (limits->>'max_taken')::bigint THEN
+  IF taken > (limits->>'max_taken')::bigint OR taken < (limits->>'min_taken')::bigint THEN
     RETURN 'limited';
   END IF;
   IF limits ? 'max_refunds' THEN
@@ -33,6 +35,17 @@ BEGIN
     WHERE organization_id = paid.organization_id AND environment = paid.environment
       AND created_at > moment - interval '24 hours' AND status IN ('pending', 'processing', 'completed');
     IF made_count >= (limits->>'day_count')::bigint OR made_amount + asked_amount > (limits->>'day_amount')::bigint THEN
+      RETURN 'limited';
+    END IF;
+  END IF;
+  IF limits ? 'key_day_amount' THEN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended(concat_ws('/', 'api key', limits->>'api_key_id'), 0)) THEN
+      RETURN 'locked';
+    END IF;
+    SELECT coalesce(sum(amount), 0) INTO made_amount FROM refund
+    WHERE api_key_id = limits->>'api_key_id' AND currency = asked_currency
+      AND created_at > moment - interval '24 hours' AND status IN ('pending', 'processing', 'completed');
+    IF made_amount + asked_amount > (limits->>'key_day_amount')::bigint THEN
       RETURN 'limited';
     END IF;
   END IF;

@@ -3,7 +3,9 @@ import type { RefundEventType } from '../refunds/model/event-types.ts';
 import {
   type PublicRefund,
   type ReadRefund,
+  type RefundFailure,
   refundColumns,
+  toFailure,
   toPublicRefund,
 } from '../refunds/model/refund.ts';
 import type { RefundStatus } from '../refunds/model/states.ts';
@@ -31,7 +33,7 @@ export interface PublicEvent {
   /** Null where the status did not change, and for the first event. */
   previousStatus: RefundStatus | null;
   /** Why the refund failed; null for every other event. */
-  failure: { code: string; message: string } | null;
+  failure: RefundFailure | null;
   /** The refund as it was right after the event. */
   data: { refund: PublicRefund };
 }
@@ -54,7 +56,6 @@ export const eventColumns = `e.id AS "eventId", e.type AS "eventType", e.created
 
 /** The other fields of a refund never change, so they are read from the refund itself. */
 export function toPublicEvent(event: ReadEvent): PublicEvent {
-  const { failureCode, failureMessage } = event;
   return {
     id: event.eventId,
     type: event.eventType,
@@ -62,7 +63,7 @@ export function toPublicEvent(event: ReadEvent): PublicEvent {
     refundId: event.id,
     seq: event.seq,
     previousStatus: event.previousStatus,
-    failure: failureCode === null ? null : { code: failureCode, message: failureMessage ?? failureCode },
+    failure: toFailure(event),
     data: {
       refund: toPublicRefund({
         ...event,

@@ -1,4 +1,4 @@
-import { type Database, Prisma } from '../platform/database.ts';
+import { type Database, Prisma, type WebhookEndpoint } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { withoutCredentials } from '../processors/accounts/connections.ts';
 import type { AccountSummary } from '../processors/accounts/manage-accounts.ts';
@@ -30,14 +30,18 @@ export interface NeedsAttention {
   /** The longest refused first. */
   refusedAccounts: AccountSummary[];
   failedReconciliations: FailedReconciliation[];
+  /** Webhook endpoints that the service disabled, the longest disabled first. */
+  disabledEndpoints: DisabledEndpoint[];
 }
+
+export type DisabledEndpoint = Pick<WebhookEndpoint, 'id' | 'url' | 'disabledReason' | 'updatedAt'>;
 
 /** Where counting ends: beyond it, a page shows "100+". */
 const countCap = 100;
 
 /** Reads what needs attention, at a cost that does not depend on how many refunds there are. */
 export async function readNeedsAttention(db: Database, owner: RefundOwner): Promise<NeedsAttention> {
-  const [approvals, flagged, refusedAccounts, failedReconciliations] = await Promise.all([
+  const [approvals, flagged, refusedAccounts, failedReconciliations, disabledEndpoints] = await Promise.all([
     countAttention(
       db,
       Prisma.sql`SELECT currency, amount, created_at AS since FROM refund
@@ -53,8 +57,9 @@ export async function readNeedsAttention(db: Database, owner: RefundOwner): Prom
     ),
     findRefusedAccounts(db, owner),
     readFailedReconciliations(db, owner),
+    findDisabledEndpoints(db, owner),
   ]);
-  return { approvals, flagged, refusedAccounts, failedReconciliations };
+  return { approvals, flagged, refusedAccounts, failedReconciliations, disabledEndpoints };
 }
 
 /** @param refunds a query with the columns `currency`, `amount` and `since`. */
@@ -85,6 +90,18 @@ async function readFailedReconciliations(db: Database, owner: RefundOwner): Prom
       WHERE account_id = account.id AND finished_at IS NOT NULL ORDER BY started_at DESC LIMIT 1) AS last
     WHERE last.failure IS NOT NULL
     ORDER BY account.processor`;
+}
+
+/** Those that a client disabled need no attention. */
+async function findDisabledEndpoints(
+  db: Database,
+  { organizationId, environment }: RefundOwner,
+): Promise<DisabledEndpoint[]> {
+  return await db.webhookEndpoint.findMany({
+    where: { organizationId, environment, deletedAt: null, disabledReason: { in: ['gone', 'failing'] } },
+    select: { id: true, url: true, disabledReason: true, updatedAt: true },
+    orderBy: [{ updatedAt: 'asc' }, { id: 'asc' }],
+  });
 }
 
 /** Limits what is read. A missing field does not limit. */

@@ -14,8 +14,10 @@ export function minorUnits(smallest: 0 | 1) {
   );
 }
 
+const currencyMessage = 'must be an ISO 4217 currency, for example "usd"';
+
 /** An ISO 4217 currency, lowercase in the output. */
 export const currencySchema = z
-  .string()
+  .string({ error: currencyMessage })
   .toLowerCase()
-  .refine(isCurrency, { error: 'must be an ISO 4217 currency, for example "usd"' });
+  .refine(isCurrency, { error: currencyMessage });

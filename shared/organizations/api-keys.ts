@@ -7,6 +7,7 @@ import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { findOrganization } from '../platform/organization.ts';
 import { type SharedStatement, shareRead } from '../platform/shared-statement.ts';
+import { type AgentLimits, agentLimitsSchema } from './agent-limits.ts';
 
 /** What a key may do. Reading events needs `refunds:read`. */
 export const apiKeyScopes = [
@@ -15,12 +16,23 @@ export const apiKeyScopes = [
   'refunds:approve',
   'policies:read',
   'webhooks:manage',
+  'keys:manage',
 ] as const;
 
 export type ApiKeyScope = (typeof apiKeyScopes)[number];
 
-/** A key approves refunds only when it was made for that. */
-const defaultScopes: readonly ApiKeyScope[] = apiKeyScopes.filter((scope) => scope !== 'refunds:approve');
+/** All that a key made for agents may have. */
+export const agentScopes = [
+  'refunds:read',
+  'refunds:write',
+  'policies:read',
+] as const satisfies readonly ApiKeyScope[];
+
+/** A key approves refunds or manages other keys only when it was made for that. */
+export const defaultScopes: readonly ApiKeyScope[] = [...agentScopes, 'webhooks:manage'];
+
+/** The longest time until a key expires, in days. */
+export const maxExpiryDays = 3_650;
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const secretLength = 32;
@@ -40,6 +52,20 @@ export function hashApiKey(key: string): Uint8Array<ArrayBuffer> {
 /** A key without its hash, for display. */
 export type ApiKeySummary = Omit<ApiKey, 'hash'>;
 
+export type ApiKeyStatus = 'active' | 'stopped' | 'expired' | 'revoked';
+
+/** Whether a key works now, and if not, what ended that first for good. */
+export function apiKeyStatus(key: ApiKeySummary, now: Date): ApiKeyStatus {
+  if (key.revokedAt !== null) return 'revoked';
+  if (key.expiresAt !== null && key.expiresAt <= now) return 'expired';
+  return key.stoppedAt === null ? 'active' : 'stopped';
+}
+
+/** The time at which a key expires that is valid for this many days from now. */
+export function expiryAfter(days: number, now: Date): Date {
+  return new Date(now.getTime() + days * 86_400_000);
+}
+
 /** An organization's keys, the newest first, optionally of one environment. */
 export async function listApiKeys(
   db: Database,
@@ -54,41 +80,103 @@ export async function listApiKeys(
   });
 }
 
+/** A key to be created. */
+export interface NewApiKey {
+  organizationId: string;
+  environment: Environment;
+  /** Who creates it: `user:<id>`, `cli:<user>` or `key:<id>`. They never approve what the key requests. */
+  actor: string;
+  /** Up to 100 printable characters; empty for none. */
+  name?: string;
+  /** All but those for approving and for managing keys unless given. */
+  scopes?: readonly ApiKeyScope[];
+  expiresAt?: Date | null;
+  /** Makes it a key for agents. */
+  agentLimits?: AgentLimits | null;
+  /** A key to use instead of a random one; for development and tests. */
+  plaintext?: string;
+}
+
 /**
  * Creates a key. Its plaintext is returned only here.
- * @param request.plaintext a key to use instead of a random one; for development and tests.
- * @throws ServiceError not_found for the organization; validation_error for a malformed plaintext.
+ * @throws ServiceError not_found for the organization; validation_error for a name that is too long or not printable, no
+ * scopes, scopes that an agent may not have, an expiry in the past, or a malformed plaintext.
  */
 export async function createApiKey(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
-  request: {
-    organizationId: string;
-    environment: Environment;
-    actor: string;
-    scopes?: readonly ApiKeyScope[];
-    plaintext?: string;
-  },
-): Promise<{ id: string; plaintext: string }> {
-  const { organizationId, environment, actor, scopes = defaultScopes } = request;
-  const plaintext = request.plaintext ?? generateApiKey(environment);
-  if (keyPattern.exec(plaintext)?.[1] !== environment) {
-    throw new ServiceError(
-      'validation_error',
-      `plaintext: must be svc_${environment}_ followed by ${secretLength} letters and digits.`,
-    );
+  request: NewApiKey,
+): Promise<{ id: string; plaintext: string; key: ApiKeySummary }> {
+  const { organizationId, environment, actor, expiresAt = null, agentLimits = null } = request;
+  const now = deps.clock.now();
+  const name = checkedKeyName(request.name ?? '');
+  const scopes = checkedScopes(
+    request.scopes ?? (agentLimits === null ? defaultScopes : agentScopes),
+    agentLimits,
+  );
+  if (expiresAt !== null && expiresAt <= now) {
+    throw new ServiceError('validation_error', 'expiresAt: must be in the future.');
   }
+  const plaintext = checkedPlaintext(request.plaintext ?? generateApiKey(environment), environment);
   const id = newId('key');
   const lastFour = plaintext.slice(-4);
-  const now = deps.clock.now();
-  await deps.db.$transaction(async (tx) => {
+  const limits = agentLimits === null ? null : agentLimitsSchema.encode(agentLimits);
+  const key = await deps.db.$transaction(async (tx) => {
     await findOrganization(tx, organizationId);
-    const hash = hashApiKey(plaintext);
-    const row = { id, organizationId, environment, hash, lastFour, createdBy: actor, createdAt: now };
-    await tx.apiKey.create({ data: { ...row, scopes: [...scopes] } });
+    const row = {
+      id,
+      organizationId,
+      environment,
+      lastFour,
+      name,
+      scopes,
+      expiresAt,
+      createdBy: actor,
+      createdAt: now,
+    };
+    const created = await tx.apiKey.create({
+      data: { ...row, hash: hashApiKey(plaintext), ...(limits === null ? {} : { agentLimits: limits }) },
+      omit: { hash: true },
+    });
     const entry = { organizationId, actor, action: 'key.created', target: id } as const;
-    await writeAudit(tx, { ...entry, detail: { environment, lastFour } }, now);
+    const detail = {
+      environment,
+      lastFour,
+      ...(name === '' ? {} : { name }),
+      scopes: scopes.join(', '),
+      ...(expiresAt === null ? {} : { expiresAt: expiresAt.toISOString() }),
+      ...(limits === null ? {} : { limits }),
+    };
+    await writeAudit(tx, { ...entry, detail }, now);
+    return created;
   });
-  return { id, plaintext };
+  return { id, plaintext, key };
+}
+
+/**
+ * Trims and checks the name of a key.
+ * @throws ServiceError validation_error when it is too long or not printable.
+ */
+export function checkedKeyName(text: string): string {
+  const name = text.trim();
+  if (/^[^\p{Cc}]{0,100}$/u.test(name)) return name;
+  throw new ServiceError('validation_error', 'name: must be at most 100 printable characters.');
+}
+
+function checkedScopes(scopes: readonly ApiKeyScope[], agentLimits: AgentLimits | null): ApiKeyScope[] {
+  if (scopes.length === 0) throw new ServiceError('validation_error', 'scopes: name at least one.');
+  const allowed: readonly ApiKeyScope[] = agentLimits === null ? apiKeyScopes : agentScopes;
+  if (!scopes.every((scope) => allowed.includes(scope))) {
+    throw new ServiceError('validation_error', `scopes: a key for agents may have ${allowed.join(', ')}.`);
+  }
+  return allowed.filter((scope) => scopes.includes(scope));
+}
+
+function checkedPlaintext(plaintext: string, environment: Environment): string {
+  if (keyPattern.exec(plaintext)?.[1] === environment) return plaintext;
+  throw new ServiceError(
+    'validation_error',
+    `plaintext: must be svc_${environment}_ followed by ${secretLength} letters and digits.`,
+  );
 }
 
 /**
@@ -140,7 +228,7 @@ async function readApiKeys(reads: Reads, hashes: readonly string[]): Promise<Map
   return new Map(rows.map((row) => [Buffer.from(row.hash).toString('hex'), row]));
 }
 
-/** Finds keys by the hash of the whole key; undefined for an unknown or revoked one. */
+/** Finds keys by the hash of the whole key; undefined for an unknown, revoked or expired one. */
 export type ApiKeyLookup = SharedStatement<string, ApiKey | undefined>;
 
 /** Reads keys from the database for every request; concurrent requests share a statement. */
@@ -150,7 +238,7 @@ export function openApiKeyLookup(reads: Reads): ApiKeyLookup {
 
 /**
  * Finds the key that a caller presents. Nothing is cached, so a revocation takes effect at once.
- * @returns null for a malformed, unknown or revoked key, indistinguishably.
+ * @returns null for a malformed, unknown, revoked or expired key, indistinguishably.
  */
 export async function findApiKey(lookUp: ApiKeyLookup, presented: string): Promise<ApiKey | null> {
   if (!keyPattern.test(presented)) return null;

@@ -1,6 +1,6 @@
 import type { Payment } from '../platform/database.ts';
 import type { AccountDependencies, AccountName } from '../processors/accounts/connections.ts';
-import type { ProcessorFailure, ProcessorTransaction } from '../processors/contract/processor.ts';
+import type { ProcessorFailure, ProcessorPayment } from '../processors/contract/processor.ts';
 import { asKnown, type KnownPayment } from './payment.ts';
 
 /** The stored payment, if any, and when it was read. */
@@ -20,7 +20,7 @@ export interface StoredPayment {
  */
 export type PaymentFacts =
   | { kind: 'stored'; payment: KnownPayment }
-  | { kind: 'read'; facts: ProcessorTransaction; readAt: Date }
+  | { kind: 'read'; facts: ProcessorPayment; readAt: Date }
   | { kind: 'not-found' | 'unrefundable' | 'unreachable' | 'misconfigured'; failure: ProcessorFailure };
 
 /** The stored payment while it is fresh, else a read from the processor with a short time limit. */
@@ -34,7 +34,7 @@ export async function readFacts(
   if (stored !== null && isFresh(deps.settings, stored, now)) return { kind: 'stored', payment: stored };
   const processor = await deps.connections.connect(account);
   const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
-  const answer = await processor.getTransaction(transactionId, { timeoutMs });
+  const answer = await processor.getPayment(transactionId, { timeoutMs });
   switch (answer.kind) {
     case 'found': {
       const { unrefundable } = answer.value;

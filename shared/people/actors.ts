@@ -16,7 +16,7 @@ const processNames: ReadonlyMap<string, string> = new Map([
 /**
  * Finds display names for actors with at most one query.
  * @param actors from the organization's own records: `user:<id>`, `key:<id>`, `cli:<user>`, `worker`, `service`.
- * @returns an entry for every actor: a user's email address, a key's last four characters. Unknown actors and keys of
+ * @returns an entry for every actor: a user's email address, a key's name and last four characters. Unknown actors and keys of
  * other organizations are returned unchanged. Users who are no longer members are marked.
  */
 export async function nameActors(
@@ -35,11 +35,31 @@ export async function nameActors(
       LEFT JOIN membership ON membership.user_id = person.id AND membership.organization_id = ${organizationId}
     WHERE person.id = ANY(${userIds})
     UNION ALL
-    SELECT 'key:' || id, 'key ...' || last_four
+    SELECT 'key:' || id, CASE WHEN name = '' THEN '' ELSE name || ', ' END || 'key ...' || last_four
     FROM api_key
     WHERE organization_id = ${organizationId} AND id = ANY(${keyIds})`);
   for (const { actor, name } of found) named.set(actor, name);
   return named;
+}
+
+/**
+ * Finds who is behind actors with at most one query: for a key, whoever created it, through keys that were created with keys.
+ * @returns an entry for every actor; one that is not a key stands for itself.
+ */
+export async function peopleBehind(db: Database, actors: readonly string[]): Promise<Map<string, string>> {
+  const people = new Map(actors.map((actor) => [actor, actor]));
+  if (idsAfter('key:', actors).length === 0) return people;
+  const found = await db.$queryRaw<{ actor: string; person: string }[]>(Prisma.sql`
+    WITH RECURSIVE chain AS (
+      SELECT actor, actor AS person, 0 AS depth FROM unnest(${[...people.keys()]}::text[]) AS actor
+      UNION ALL
+      SELECT chain.actor, key.created_by, depth + 1
+      FROM chain JOIN api_key AS key ON key.id = substr(chain.person, 5)
+      WHERE chain.person LIKE 'key:%'
+    )
+    SELECT DISTINCT ON (actor) actor, person FROM chain ORDER BY actor, depth DESC`);
+  for (const { actor, person } of found) people.set(actor, person);
+  return people;
 }
 
 function nameWithoutLookup(actor: string): string {

@@ -15,9 +15,21 @@ export type AuditAction =
   | 'refunds.exported'
   | 'policies.set'
   | 'key.created'
+  | 'key.renamed'
+  | 'key.limits_set'
+  | 'key.stopped'
+  | 'key.resumed'
   | 'key.revoked'
   | 'account.set'
   | 'account.tested'
+  | 'webhook_endpoint.created'
+  | 'webhook_endpoint.changed'
+  | 'webhook_endpoint.secret_rotated'
+  | 'webhook_endpoint.disabled'
+  | 'webhook_endpoint.deleted'
+  | 'webhook_endpoint.tested'
+  | 'webhook_endpoint.delivery_retried'
+  | 'webhook_endpoint.replayed'
   | 'invitation.created'
   | 'invitation.revoked'
   | 'member.added'
@@ -37,7 +49,7 @@ export type AuditAction =
 /** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */
 export interface AuditEntry {
   organizationId: string;
-  /** Who did it: `cli:<user of the machine>`, `user:<id>`. */
+  /** Who did it: `cli:<user of the machine>`, `user:<id>`, `key:<id>`. */
   actor: string;
   action: AuditAction;
   /** The id of what was changed. */

@@ -75,6 +75,7 @@ const settingsSchema = z.object({
   FLAG_UNKNOWN_AFTER_MS: milliseconds(day),
   RECONCILIATION_INTERVAL_MS: milliseconds(day),
   RECONCILIATION_LOOKBACK_MS: lookbackMs,
+  WEBHOOK_RETENTION_DAYS: count(30),
   SHUTDOWN_TIMEOUT_MS: count(25_000),
 });
 
@@ -94,9 +95,13 @@ export type ServiceSettings = DatabaseSettings & { ENCRYPTION_KEY: string };
  * @throws ConfigError naming every invalid setting.
  */
 export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
+  return read(settingsSchema, env);
+}
+
+function read<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
   // An empty value, as in env files and compose files, counts as missing, not as zero.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const parsed = settingsSchema.safeParse(given);
+  const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map(
     (issue) => `${issue.path[0]?.toString() ?? 'environment'} ${issue.message}`,
@@ -135,10 +140,26 @@ export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): Servi
   throw new ConfigError(lines.join('\n'));
 }
 
+const agentSettingsSchema = z.object({
+  REFUND_API_URL: z.url({
+    protocol: /^https?$/,
+    error: 'must be the address of the API, such as https://refunds.example.com',
+  }),
+  REFUND_API_KEY: z.string({ error: 'must be an API key, svc_test_... or svc_live_...' }),
+});
+
+/** The settings of the program that serves the tools for agents on stdio. It runs on the agent's machine, without a database. */
+export type AgentSettings = z.infer<typeof agentSettingsSchema>;
+
+/** @throws ConfigError with one line for each that is missing or invalid. */
+export function loadAgentSettings(env: NodeJS.ProcessEnv = process.env): AgentSettings {
+  return read(agentSettingsSchema, env);
+}
+
 const missing = {
   // The angle brackets keep the example from being redacted as a password.
   DATABASE_URL:
     'DATABASE_URL is required: the PostgreSQL database, such as postgresql://<user>:<password>@host:5432/refunds',
   ENCRYPTION_KEY:
-    'ENCRYPTION_KEY is required: 32 random bytes in base64 that encrypt processor credentials (openssl rand -base64 32)',
+    'ENCRYPTION_KEY is required: 32 random bytes in base64 that encrypt processor credentials and webhook secrets (openssl rand -base64 32)',
 };

@@ -32,30 +32,33 @@ export const errorCatalogue = {
   invalid_api_key: {
     status: 401,
     retryable: false,
-    meaning: 'The Authorization header is missing or malformed, or its key is unknown or revoked.',
+    meaning: 'The Authorization header is missing or malformed, or its key is unknown, revoked or expired.',
     action: 'Send `Authorization: Bearer svc_live_...` or `svc_test_...`. All causes get the same answer.',
     example: 'Send a valid API key as "Authorization: Bearer svc_test_..." or "svc_live_...".',
   },
   policy_denied: {
     status: 403,
     retryable: false,
-    meaning: 'A refund policy that the organization enforces does not allow this refund.',
-    action: 'Call `POST /v1/policies/check` to see what is allowed, or change the policy.',
+    meaning:
+      'A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund.',
+    action:
+      'The message says what would be accepted. Call `POST /v1/policies/check` to see what is allowed, or change the policy or the limits.',
     example: 'The refund window of 30 days under the policy "Returns" closed on 2026-11-19T09:30:00.000Z.',
   },
   insufficient_scope: {
     status: 403,
     retryable: false,
     meaning:
-      "The API key lacks a scope or is stopped. In the dashboard: the member's role does not allow the action, or the session has ended.",
+      "The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended.",
     action:
-      'Use a key with the scope. In the dashboard, sign in again or ask an owner or admin to change your role.',
+      'Use a key with the scope; to approve, one that another person created. In the dashboard, sign in again or ask an owner or admin to change your role.',
     example: 'This requires the scope refunds:write, which this API key does not have. Use another key.',
   },
   not_found: {
     status: 404,
     retryable: false,
-    meaning: 'The refund, processor account or route does not exist, or the key has no access to it.',
+    meaning:
+      'The refund, API key, webhook endpoint, delivery, processor account or route does not exist, or the key has no access to it.',
     action: 'Check the ID, and that the key belongs to the same organization and environment.',
     example: 'Refund not found.',
   },
@@ -81,6 +84,23 @@ export const errorCatalogue = {
       'The refund can no longer be cancelled, or the processor has not confirmed. The message names its status.',
     action: 'Get the refund. While it is `processing`, it may still become `cancelled`.',
     example: 'The refund is completed and can no longer be cancelled.',
+  },
+  refund_not_pending: {
+    status: 409,
+    retryable: false,
+    meaning:
+      'The refund does not await approval, perhaps because someone else was faster. The message names its status.',
+    action: 'Get the refund. Nothing was changed.',
+    example: 'The refund is processing and no longer awaits approval.',
+  },
+  refund_flagged: {
+    status: 409,
+    retryable: false,
+    meaning:
+      'The processor has another refund under the name of this one, so it cannot be approved: the customer could be paid twice.',
+    action: 'Reject the refund, or have someone dismiss its flag in the dashboard and approve it again.',
+    example:
+      'The processor already has another refund under the name of this one. Reject it, or dismiss its flag in the dashboard first.',
   },
   payload_too_large: {
     status: 413,

@@ -14,11 +14,13 @@ const prefixes = [
   'fin',
   'ses',
   'inv',
+  'we',
+  'del',
 ] as const;
 
 /**
  * Organization, user, API key, processor account, refund, event, policy, audit log entry, processor event, reconciliation run,
- * reconciliation finding, session, invitation.
+ * reconciliation finding, session, invitation, webhook endpoint, webhook delivery.
  */
 export type IdPrefix = (typeof prefixes)[number];
 

@@ -22,6 +22,11 @@ export interface RefundJob {
   refundId: string;
 }
 
+/** The same for a webhook delivery that is due. */
+export interface DeliveryJob {
+  deliveryId: string;
+}
+
 type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_PREFIX'>;
 
 /** One queue per processor, so that an outage of one does not delay the others. */
@@ -29,10 +34,12 @@ export function refundQueueName(processor: string): string {
   return `refunds-${processor}`;
 }
 
+export const deliveryQueueName = 'deliver-webhook';
+
 /** Completed jobs are removed; the last failed ones are kept for inspection. */
 const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 500 } };
 
-/** Jobs that may be on their way to the queue at once. Further ones are left to the sweep, which bounds the memory. */
+/** Jobs that may be on their way to a queue at once. Further ones are left to the sweep, which bounds the memory. */
 const maxPending = 2_000;
 
 /** Calls to the queue that may be under way at once. */
@@ -44,42 +51,48 @@ export class RefundQueues {
   readonly #processors: readonly string[];
   readonly #log: Logger;
   readonly #warn: (error: unknown) => void;
-  readonly #enqueueing = new Map<string, SharedStatement<string, void>>();
+  readonly #producers = new Map<string, Producer>();
   #opened: OpenQueues | null = null;
-  #pending = 0;
 
   /** The queues are opened with the first use. */
   constructor(settings: QueueSettings, processors: readonly string[], log: Logger) {
     this.#settings = settings;
     this.#processors = processors;
     this.#log = log;
-    this.#warn = warnSparingly(log, 'the queue is unreachable; the sweep enqueues the refunds later');
+    this.#warn = warnSparingly(log, 'the queue is unreachable; the sweep enqueues what is due later');
   }
 
   /**
    * Enqueues a refund for a worker. It neither waits nor fails: while the queue is unreachable, the sweep enqueues what is due.
    */
   enqueue({ id, processor }: { id: string; processor: string }): void {
-    if (this.#pending >= maxPending) return;
-    this.#pending += 1;
-    this.#enqueueShared(processor, id)
-      .catch(this.#warn)
-      .finally(() => {
-        this.#pending -= 1;
-      });
+    this.#enqueueShared(refundQueueName(processor), id, (ids) => this.enqueueAll(processor, ids));
+  }
+
+  /** The same for a webhook delivery that is due. */
+  enqueueDelivery(deliveryId: string): void {
+    this.#enqueueShared(deliveryQueueName, deliveryId, (ids) => this.enqueueDeliveries(ids));
   }
 
   /** Jobs of concurrent requests go out in one call. */
-  async #enqueueShared(processor: string, refundId: string): Promise<void> {
-    let enqueue = this.#enqueueing.get(processor);
-    if (enqueue === undefined) {
-      enqueue = shareStatement(async (refundIds) => {
-        await this.enqueueAll(processor, refundIds);
-        return refundIds.map(() => undefined);
+  #enqueueShared(queueName: string, id: string, enqueueAll: (ids: readonly string[]) => Promise<void>): void {
+    let producer = this.#producers.get(queueName);
+    if (producer === undefined) {
+      const enqueue = shareStatement<string, void>(async (ids) => {
+        await enqueueAll(ids);
+        return ids.map(() => undefined);
       }, enqueueLanes);
-      this.#enqueueing.set(processor, enqueue);
+      producer = { enqueue, pending: 0 };
+      this.#producers.set(queueName, producer);
     }
-    await enqueue(refundId);
+    const { enqueue } = producer;
+    if (producer.pending >= maxPending) return;
+    producer.pending += 1;
+    enqueue(id)
+      .catch(this.#warn)
+      .finally(() => {
+        producer.pending -= 1;
+      });
   }
 
   /**
@@ -87,42 +100,47 @@ export class RefundQueues {
    * @throws when the queue does not accept the jobs.
    */
   async enqueueAll(processor: string, refundIds: readonly string[]): Promise<void> {
-    const queue = this.#open().refunds.get(processor);
+    const queue = this.#open().queues.get(refundQueueName(processor));
     if (queue === undefined) throw new RangeError(`No queue for processor ${processor}`);
-    await queue.addBulk(
-      refundIds.map((refundId) => ({
-        name: 'advance-refund',
-        data: { refundId } satisfies RefundJob,
-        // One job per refund waits at a time; one that arrives while another runs is run after it. With a custom job id, new
-        // jobs would be dropped while old ones are kept.
-        opts: { ...jobOptions, deduplication: { id: refundId, keepLastIfActive: true } },
-      })),
-    );
+    await addJobs(queue, 'advance-refund', refundIds, (refundId): RefundJob => ({ refundId }));
+  }
+
+  /**
+   * Enqueues webhook deliveries.
+   * @throws when the queue does not accept the jobs.
+   */
+  async enqueueDeliveries(deliveryIds: readonly string[]): Promise<void> {
+    const queue = this.#open().queues.get(deliveryQueueName);
+    if (queue === undefined) throw new RangeError(`No queue ${deliveryQueueName}`);
+    await addJobs(queue, deliveryQueueName, deliveryIds, (deliveryId): DeliveryJob => ({ deliveryId }));
   }
 
   /** Resolves when the queue's store responds; for readiness. */
   async ping(): Promise<void> {
-    const [queue] = this.#open().refunds.values();
+    const [queue] = this.#open().queues.values();
     await queue?.getJobCountByTypes('waiting');
   }
 
   /** Passes BullMQ's object of every queue to `use`, for the queue board. They hold the jobs of all organizations. */
   map<Result>(use: (queue: Queue) => Result): Result[] {
-    return [...this.#open().refunds.values()].map(use);
+    return [...this.#open().queues.values()].map(use);
   }
 
   async close(): Promise<void> {
     if (this.#opened === null) return;
-    const { refunds, connection } = this.#opened;
-    await Promise.allSettled([...refunds.values()].map((queue) => queue.close()));
+    const { queues, connection } = this.#opened;
+    await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
     connection.close();
   }
 
   #open(): OpenQueues {
     if (this.#opened !== null) return this.#opened;
     const connection = openConnection(this.#settings, 'producer', this.#log);
-    const open = (name: string) => this.#openQueue(refundQueueName(name), connection);
-    this.#opened = { refunds: new Map(this.#processors.map((name) => [name, open(name)])), connection };
+    const names = [...this.#processors.map(refundQueueName), deliveryQueueName];
+    this.#opened = {
+      queues: new Map(names.map((name) => [name, this.#openQueue(name, connection)])),
+      connection,
+    };
     return this.#opened;
   }
 
@@ -139,10 +157,33 @@ export class RefundQueues {
   }
 }
 
+interface Producer {
+  enqueue: SharedStatement<string, void>;
+  /** Jobs on their way to the queue. */
+  pending: number;
+}
+
 interface OpenQueues {
-  /** By processor. */
-  refunds: ReadonlyMap<string, Queue>;
+  /** By name. */
+  queues: ReadonlyMap<string, Queue>;
   connection: QueueConnection;
+}
+
+async function addJobs(
+  queue: Queue,
+  name: string,
+  ids: readonly string[],
+  dataOf: (id: string) => RefundJob | DeliveryJob,
+): Promise<void> {
+  await queue.addBulk(
+    ids.map((id) => ({
+      name,
+      data: dataOf(id),
+      // One job per id waits at a time; one that arrives while another runs is run after it. With a custom job id, new
+      // jobs would be dropped while old ones are kept.
+      opts: { ...jobOptions, deduplication: { id, keepLastIfActive: true } },
+    })),
+  );
 }
 
 /** The consuming side of one queue. `close` waits for running jobs. */
@@ -154,11 +195,11 @@ export interface QueueWorker {
  * Starts a worker on a queue: `handle` is called once per job. The jobs of a worker that died are retaken after the lock
  * duration and the stalled interval at most.
  */
-export function openWorker(
+export function openWorker<Data extends RefundJob | DeliveryJob>(
   settings: QueueSettings,
   name: string,
   concurrency: number,
-  handle: (job: RefundJob) => Promise<void>,
+  handle: (job: Data) => Promise<void>,
   log: Logger,
 ): QueueWorker {
   const connection = openConnection(settings, 'worker', log);
@@ -173,7 +214,7 @@ export function openWorker(
     runRetryDelay: 1_000,
     metrics: { maxDataPoints: 60 },
   };
-  const process = async (job: Job<RefundJob>) => {
+  const process = async (job: Job<Data>) => {
     try {
       await handle(job.data);
     } catch (error) {
@@ -182,7 +223,7 @@ export function openWorker(
     }
   };
   const { Worker } = bullmq();
-  const worker = new Worker<RefundJob>(name, process, options as never, connection.backendFactory as never);
+  const worker = new Worker<Data>(name, process, options as never, connection.backendFactory as never);
   worker.on('error', warnSparingly(log.child({ queue: name }), 'queue error'));
   worker.on('failed', (_job, error) => log.error({ err: error.cause ?? error, queue: name }, 'job failed'));
   return {

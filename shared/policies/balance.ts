@@ -49,7 +49,13 @@ export function balanceOf({ transaction, refunds }: PolicyFacts): Balance {
   };
 }
 
-function leftOf(limit: bigint, used: bigint): bigint {
+/** The lowest of some amounts; undefined without any. */
+export function lowestOf(amounts: readonly bigint[]): bigint | undefined {
+  return amounts.toSorted((one, other) => (one < other ? -1 : 1))[0];
+}
+
+/** What is left of a limit; never negative. */
+export function leftOf(limit: bigint, used: bigint): bigint {
   return limit > used ? limit - used : 0n;
 }
 
@@ -76,19 +82,51 @@ export function lowestCap(policy: Policy | null, { velocity }: PolicyFacts, bala
   return caps.reduce((lowest, cap) => (cap.left < lowest.left ? cap : lowest), whole);
 }
 
-/** The limits of a policy on one payment, to be checked again when the refund is recorded. */
+/** The limits of an enforced policy on one payment. */
 export function limitsOf(policy: Policy, { currency, original }: Balance): PolicyLimits {
   const { maxPercent, maxAmount, velocity } = policy;
   const caps = [
     ...(maxPercent === null ? [] : [percentOf(original, maxPercent)]),
     ...(maxAmount?.currency === currency ? [maxAmount.amount] : []),
   ];
-  const [cap] = caps.sort((one, other) => (one < other ? -1 : 1));
+  const cap = lowestOf(caps);
   const { perTransaction, perDay } = velocity;
   return {
     ...(cap === undefined ? {} : { maxTaken: cap }),
     ...(perTransaction === undefined ? {} : { maxRefunds: perTransaction }),
     ...(perDay?.count === undefined ? {} : { dayCount: perDay.count }),
     ...(perDay?.amount === undefined ? {} : { dayAmount: perDay.amount }),
+  };
+}
+
+/** The totals of a payment's refunds for which a decision holds. */
+export type TotalBounds = Pick<PolicyLimits, 'minTaken' | 'maxTaken'>;
+
+/**
+ * @param steps the totals above which another decision may apply.
+ * @param total what the refunds come to with the one decided about.
+ */
+export function boundsAround(steps: readonly bigint[], total: bigint): TotalBounds {
+  const below = steps.filter((step) => step < total).map((step) => step + 1n);
+  return boundsOf(
+    below,
+    steps.filter((step) => step >= total),
+  );
+}
+
+/** The bounds within both. */
+export function withinBoth(one: TotalBounds, other: TotalBounds): TotalBounds {
+  return boundsOf(
+    [one, other].flatMap(({ minTaken }) => minTaken ?? []),
+    [one, other].flatMap(({ maxTaken }) => maxTaken ?? []),
+  );
+}
+
+function boundsOf(lower: readonly bigint[], upper: readonly bigint[]): TotalBounds {
+  const [minTaken] = lower.toSorted((one, other) => (one > other ? -1 : 1));
+  const maxTaken = lowestOf(upper);
+  return {
+    ...(minTaken === undefined ? {} : { minTaken }),
+    ...(maxTaken === undefined ? {} : { maxTaken }),
   };
 }

@@ -3,11 +3,15 @@ import type { InitiatedBy } from '../refunds/model/reasons.ts';
 import {
   type Balance,
   balanceOf,
+  boundsAround,
   type Cap,
   limitsOf,
   lowestCap,
+  lowestOf,
   type RefundWindow,
+  type TotalBounds,
   windowOf,
+  withinBoth,
 } from './balance.ts';
 import {
   allowedReason,
@@ -21,18 +25,22 @@ import {
   policyConditions,
   windowReason,
 } from './explain.ts';
-import { inOrder, type Policy, type PolicyFacts, type PolicyVerdict } from './policy.ts';
+import { inOrder, type Policy, type PolicyFacts, type PolicyLimits, type PolicyVerdict } from './policy.ts';
 
 type Denial = Pick<PolicyVerdict, 'reason' | 'maxAmount' | 'deadline'>;
 
 interface Evaluation {
   /** The first policy that matches; null when none does. */
   policy: Policy | null;
+  /** The policies up to this one, in order; all of them when none matches. */
+  checked: readonly Policy[];
   facts: PolicyFacts;
   balance: Balance;
   window: RefundWindow | null;
   cap: Cap;
-  /** Refunds of more than this require approval; null when none do. */
+  /** What the payment's refunds come to with this one; without an amount, with the smallest refund. */
+  total: bigint;
+  /** A refund requires approval when the total is more than this; null when none does. */
   approvalAbove: bigint | null;
 }
 
@@ -46,7 +54,7 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
   const { policy, balance, window, cap, approvalAbove } = evaluation;
   const approvalRequired = requiresApproval(evaluation);
   const denial = firstDenial(evaluation);
-  const enforced = isEnforced(policy, facts.request.initiatedBy);
+  const enforced = isEnforced(policy, facts.request);
   const deadline = window?.deadline ?? null;
   const decision = denial ?? {
     reason: allowedReason(facts.request.amount, cap.left, balance, deadline, approvalRequired),
@@ -65,8 +73,24 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
     policyName: policy?.name ?? null,
     enforced,
     approvalRequired,
-    limits: policy !== null && enforced ? limitsOf(policy, balance) : null,
+    limits: limitsToRecord(evaluation, enforced),
   };
+}
+
+/** The limits of an enforced policy, and the totals between which the same policy decides and approval stays as it is. */
+function limitsToRecord(evaluation: Evaluation, enforced: boolean): PolicyLimits | null {
+  const { policy, balance } = evaluation;
+  const limits = policy !== null && enforced ? limitsOf(policy, balance) : {};
+  const all = { ...limits, ...withinBoth(limits, boundsOf(evaluation)) };
+  return Object.keys(all).length === 0 ? null : all;
+}
+
+function boundsOf({ checked, approvalAbove, total }: Evaluation): TotalBounds {
+  const steps = checked.flatMap(({ match: { amount } }) => [
+    ...(amount?.min === undefined ? [] : [amount.min - 1n]),
+    ...(amount?.max === undefined ? [] : [amount.max]),
+  ]);
+  return boundsAround(approvalAbove === null ? steps : [...steps, approvalAbove], total);
 }
 
 /**
@@ -84,7 +108,9 @@ export function tracePolicies(policies: readonly Policy[], facts: PolicyFacts): 
   const evaluation = evaluationOf(policies, facts);
   if (evaluation.approvalAbove !== null) {
     const above = formatAmount(evaluation.approvalAbove, evaluation.balance.currency);
-    lines.push(`approval above ${above}: ${requiresApproval(evaluation) ? 'required' : 'not required'}`);
+    lines.push(
+      `approval above a total of ${above}: ${requiresApproval(evaluation) ? 'required' : 'not required'}`,
+    );
   }
   for (const { name, check } of rules) {
     const denial = check(evaluation);
@@ -112,37 +138,56 @@ export function ineligible(reason: string, initiatedBy: InitiatedBy): PolicyVerd
     deadline: null,
     conditions: [],
     policyName: null,
-    enforced: isEnforced(null, initiatedBy),
+    enforced: isEnforced(null, { initiatedBy }),
     approvalRequired: false,
     limits: null,
   };
 }
 
 function evaluationOf(policies: readonly Policy[], facts: PolicyFacts): Evaluation {
-  const policy = inOrder(policies).find((each) => mismatchOf(each, facts) === null) ?? null;
+  const ordered = inOrder(policies);
+  const position = ordered.findIndex((each) => mismatchOf(each, facts) === null);
+  const policy = ordered[position] ?? null;
   const balance = balanceOf(facts);
   return {
     policy,
+    checked: policy === null ? ordered : ordered.slice(0, position + 1),
     facts,
     balance,
     window: windowOf(policy, facts),
     cap: lowestCap(policy, facts, balance),
-    approvalAbove: policy?.approvalAbove[facts.request.initiatedBy] ?? null,
+    total: totalOf(facts),
+    approvalAbove: policy === null ? null : thresholdOf(policy, facts.request),
   };
 }
 
-function isEnforced(policy: Policy | null, initiatedBy: InitiatedBy): boolean {
-  return initiatedBy === 'mcp' || (policy?.enforce[initiatedBy] ?? false);
+function totalOf({ transaction, refunds, request }: PolicyFacts): bigint {
+  return transaction.refundedOutside + refunds.amount + (request.amount ?? 1n);
 }
 
+function isEnforced(policy: Policy | null, { initiatedBy, hasAgentKey }: Requester): boolean {
+  if (initiatedBy === 'mcp' || hasAgentKey === true) return true;
+  return policy?.enforce[initiatedBy] ?? false;
+}
+
+/** An agent's key also has the threshold for agents when it is used with the API. */
+function thresholdOf({ approvalAbove }: Policy, { initiatedBy, hasAgentKey }: Requester): bigint | null {
+  const initiators = hasAgentKey === true ? ([initiatedBy, 'mcp'] as const) : [initiatedBy];
+  return lowestOf(initiators.flatMap((each) => approvalAbove[each] ?? [])) ?? null;
+}
+
+type Requester = Pick<PolicyFacts['request'], 'initiatedBy' | 'hasAgentKey'>;
+
 /** The first criterion that the facts do not meet. A request without an amount meets every range of amounts. */
-function mismatchOf({ match }: Policy, { transaction, request }: PolicyFacts): keyof Policy['match'] | null {
+function mismatchOf({ match }: Policy, facts: PolicyFacts): keyof Policy['match'] | null {
+  const { transaction, request } = facts;
   if (match.processors?.includes(transaction.processor) === false) return 'processors';
   if (match.currencies?.includes(transaction.currency) === false) return 'currencies';
   if (match.reasons && (request.reason === null || !match.reasons.includes(request.reason))) return 'reasons';
   if (match.amount && request.amount !== null) {
-    const { min = request.amount, max = request.amount } = match.amount;
-    if (request.amount < min || request.amount > max) return 'amount';
+    const total = totalOf(facts);
+    const { min = total, max = total } = match.amount;
+    if (total < min || total > max) return 'amount';
   }
   const metadata = request.metadata ?? {};
   const required = Object.entries(match.metadata ?? {});
@@ -150,8 +195,8 @@ function mismatchOf({ match }: Policy, { transaction, request }: PolicyFacts): k
 }
 
 /** Without an amount, approval is certain only when even the smallest refund requires it. */
-function requiresApproval({ approvalAbove, facts }: Evaluation): boolean {
-  return approvalAbove !== null && (facts.request.amount ?? 1n) > approvalAbove;
+function requiresApproval({ approvalAbove, total }: Evaluation): boolean {
+  return approvalAbove !== null && total > approvalAbove;
 }
 
 interface Rule {

@@ -54,7 +54,9 @@ export function policyConditions(
     lines.push(`Limit in 24 hours: ${formatAmount(perDay.amount, currency)}`);
   }
   if (approvalAbove !== null) {
-    lines.push(`Approval: required for refunds above ${formatAmount(approvalAbove, currency)}`);
+    lines.push(
+      `Approval: required when this payment's refunds exceed ${formatAmount(approvalAbove, currency)}`,
+    );
   }
   return lines;
 }
@@ -63,17 +65,17 @@ export function policyConditions(
 export function allowedReason(
   amount: bigint | null,
   maximum: bigint,
-  balance: Balance,
+  { currency }: Pick<Balance, 'currency'>,
   deadline: Date | null,
   approvalRequired: boolean,
 ): string {
   const by = deadline === null ? '' : ` by ${deadline.toISOString()}`;
   const approval = approvalRequired ? ' It will require approval.' : '';
   if (amount === null) {
-    const upTo = formatAmount(maximum, balance.currency);
+    const upTo = formatAmount(maximum, currency);
     return `This payment can be refunded. Create a refund of at most ${upTo}${by}.${approval}`;
   }
-  return `A refund of ${formatAmount(amount, balance.currency)} is allowed. Create it${by || ' at any time'}.${approval}`;
+  return `A refund of ${formatAmount(amount, currency)} is allowed. Create it${by || ' at any time'}.${approval}`;
 }
 
 /** Why nothing is left to refund. */

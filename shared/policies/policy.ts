@@ -52,7 +52,7 @@ const matchSchema = z.strictObject({
     'must be ISO 4217 currencies, for example "usd"',
   ).optional(),
   reasons: nonEmptySet(isReason, `must be one of: ${refundReasons.join(', ')}`).optional(),
-  /** Compared with the requested amount; a request without an amount passes. */
+  /** Compared with what all refunds of the payment come to with the requested one; a request without an amount passes. */
   amount: amountRangeSchema.optional(),
   /** Every key must be in the request's metadata with exactly this value. */
   metadata: z
@@ -97,7 +97,10 @@ export const policyRulesSchema = z.strictObject({
     .nullable()
     .default(null),
   finalSale: z.boolean().default(false),
-  /** Refunds of more than this require approval. Stored without null values, which mean no approval. */
+  /**
+   * A refund requires approval when all refunds of its payment come to more than this with it. Stored without null values, which
+   * mean no approval.
+   */
   approvalAbove: z
     .strictObject({ api: approvalThreshold, dashboard: approvalThreshold, mcp: approvalThreshold })
     .overwrite((thresholds) =>
@@ -105,7 +108,7 @@ export const policyRulesSchema = z.strictObject({
     )
     .default({}),
   velocity: velocitySchema.default({}),
-  /** Whether a denial is enforced or advisory. For agents (mcp) it is always enforced. */
+  /** Whether a denial is enforced or advisory. For agents (mcp, or a key with limits) it is always enforced. */
   enforce: z
     .strictObject({ api: z.boolean().default(false), dashboard: z.boolean().default(false) })
     .default({ api: false, dashboard: false }),
@@ -192,11 +195,12 @@ export function summaryOf(
 }
 
 /**
- * Limits that are checked again when the refund is recorded, because concurrent refunds could exceed them together. Absent
- * means unlimited. Amounts are minor units of the payment's currency.
+ * What is checked again when the refund is recorded, because concurrent refunds could exceed a limit together or change what
+ * applies. Absent means unlimited. Amounts are minor units of the payment's currency.
  */
 export interface PolicyLimits {
-  /** All refunds of the payment together. */
+  /** What all refunds of the payment come to with this one, for the verdict to hold. */
+  minTaken?: bigint;
   maxTaken?: bigint;
   /** Refunds of the payment. */
   maxRefunds?: number;
@@ -228,6 +232,8 @@ export interface PolicyFacts {
     reason: RefundReason | null;
     metadata: Readonly<Record<string, unknown>> | null;
     initiatedBy: InitiatedBy;
+    /** True for a key with agent limits: its refunds are those of an agent, whichever way they are requested. */
+    hasAgentKey?: boolean;
   };
   now: Date;
 }
@@ -248,6 +254,6 @@ export interface PolicyVerdict {
   enforced: boolean;
   /** Whether the refund requires approval; also set on a denial, because that may be advisory. */
   approvalRequired: boolean;
-  /** Limits to check again when the refund is recorded; null when the policy is advisory. */
+  /** What to check again when the refund is recorded; null when concurrent refunds cannot change the verdict. */
   limits: PolicyLimits | null;
 }

@@ -29,7 +29,7 @@ const maxRefundsPerPayment = 100;
 /**
  * Evaluates two sets of policies on the latest refunds of an environment, each at the time when it was created and after the
  * earlier refunds of its payment. The result can differ from the decision made then: the statuses of the other refunds and
- * the amount refunded outside this service are the current ones, and limits per 24 hours are ignored.
+ * the amount refunded outside this service are the current ones, and limits per 24 hours and those of keys are ignored.
  */
 export async function previewPolicies(
   db: Database,

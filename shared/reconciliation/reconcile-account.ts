@@ -218,9 +218,7 @@ async function readPaymentOnce(
 async function readPayment(context: RunContext, transactionId: string): Promise<bigint | null> {
   const { deps, account, processor } = context;
   const readAt = await serviceTime(deps.db);
-  const answer = await readWithRetries(context, (options) =>
-    processor.getTransaction(transactionId, options),
-  );
+  const answer = await readWithRetries(context, (options) => processor.getPayment(transactionId, options));
   if (answer.kind === 'not-found') return null;
   const payment = await recordPayment(deps.db, { ...account, transactionId }, answer.value, readAt);
   return remainingOf(payment) ?? 0n;

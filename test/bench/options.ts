@@ -28,6 +28,8 @@ export interface BenchOptions {
   settleMs: number;
   /** Whether the processor sends webhooks. */
   webhooks: boolean;
+  /** How many webhook endpoints of the organization get every event. */
+  endpoints: number;
   /** How many refunds are in the database before the run; null for none. */
   preload: number | null;
   /** Where to write a chart of the main table. */
@@ -46,6 +48,7 @@ export function parseOptions(args: string[]): BenchOptions {
       rows: { type: 'string', default: rowIds.join() },
       'settle-ms': { type: 'string', default: '0' },
       webhooks: { type: 'boolean', default: false },
+      endpoints: { type: 'string', default: '0' },
       preload: { type: 'string' },
       svg: { type: 'string' },
     },
@@ -60,6 +63,7 @@ export function parseOptions(args: string[]): BenchOptions {
     rows: values.rows.split(',').flatMap((row) => oneOf('--rows', row, rowIds)),
     settleMs: whole('--settle-ms', values['settle-ms'], 0),
     webhooks: values.webhooks,
+    endpoints: whole('--endpoints', values.endpoints, 0),
     preload: values.preload === undefined ? null : whole('--preload', values.preload, 1),
     svg: values.svg ?? null,
   };

@@ -51,7 +51,8 @@ export async function startService(place: PipelineOptions): Promise<Pipeline> {
   const { organizationId, keys } = await seed({ databaseUrl, encryptionKey, sandboxUrl, remembered: null });
   if (options.preload !== null) await preloadService(databaseUrl, organizationId, options.preload);
   const env = {
-    NODE_ENV: 'production',
+    // In production, webhooks are not sent to the receiver's address.
+    NODE_ENV: options.endpoints > 0 ? 'development' : 'production',
     DATABASE_URL: databaseUrl,
     ENCRYPTION_KEY: encryptionKey,
     RATE_LIMIT_PER_SECOND: '0',
@@ -62,7 +63,31 @@ export async function startService(place: PipelineOptions): Promise<Pipeline> {
   if (options.webhooks) {
     await connectWebhooks({ databaseUrl, organizationId, sandboxUrl, apiUrl: processes.url });
   }
-  return { ...processes, databaseUrl, sandbox, requests: new Requests('service', keys.test) };
+  const service = { ...processes, databaseUrl, sandbox, requests: new Requests('service', keys.test) };
+  if (options.endpoints === 0) return service;
+  const receiver = await startReceiver(service.url, keys.test, options.endpoints);
+  const stop = async () => {
+    await service.stop();
+    await receiver.stop(5_000);
+  };
+  return { ...service, stop };
+}
+
+/** Starts a process that accepts every webhook, and creates endpoints for it. */
+async function startReceiver(apiUrl: string, key: string, endpoints: number): Promise<StartedProcess> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const receiver = startProcess('test/bench/receiver.ts', { args: [String(port)] });
+  await receiver.waitForUrl(url);
+  for (let number = 1; number <= endpoints; number += 1) {
+    const response = await fetch(`${apiUrl}/v1/webhook-endpoints`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ url: `${url}/${number}` }),
+    });
+    if (!response.ok) throw new Error(`The endpoint was not created: ${await response.text()}`);
+  }
+  return receiver;
 }
 
 /** Starts the pipeline without safety that the service is compared with. */

@@ -3,7 +3,7 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { buildApp } from '../../api/app.ts';
 import type { Api } from '../../api/http/route.ts';
 import { closeDependencies, type Dependencies, openDependencies } from '../../shared/dependencies.ts';
-import { createApiKey } from '../../shared/organizations/api-keys.ts';
+import { apiKeyScopes, createApiKey } from '../../shared/organizations/api-keys.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { loadServiceSettings, type ServiceSettings } from '../../shared/platform/config.ts';
 import { openDatabase } from '../../shared/platform/database.ts';
@@ -17,7 +17,7 @@ import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import type { QueueBackend } from './stores/backends.ts';
 
-/** One organization with a key per environment and both processors set up. */
+/** One organization with a key of every scope per environment and both processors set up. */
 export interface TestOrganization {
   id: string;
   keys: Record<Environment, { id: string; plaintext: string }>;
@@ -40,11 +40,13 @@ export interface TestService {
   sandboxUrl: string;
   organization: TestOrganization;
   /** Sends a request with the organization's test key, unless the headers say otherwise. */
-  call(method: 'GET' | 'POST', url: string, options?: CallOptions): Promise<ApiAnswer>;
+  call(method: Method, url: string, options?: CallOptions): Promise<ApiAnswer>;
   addOrganization(name: string): Promise<TestOrganization>;
   startWorker(): QueueWorker;
   close(): Promise<void>;
 }
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 export interface CallOptions {
   body?: unknown;
@@ -145,8 +147,9 @@ async function seedOrganization(
       await setProcessorAccount(deps, account);
     }
   }
-  const live = await createApiKey(deps, { organizationId, environment: 'live', actor });
-  const test = await createApiKey(deps, { organizationId, environment: 'test', actor });
+  const key = { organizationId, actor, scopes: apiKeyScopes };
+  const live = await createApiKey(deps, { ...key, environment: 'live' });
+  const test = await createApiKey(deps, { ...key, environment: 'test' });
   return { id: organizationId, keys: { live, test } };
 }
 
@@ -169,7 +172,7 @@ export function sandboxCredentials(environment: Environment, apiBase: string) {
 
 async function callApi(
   app: Api,
-  method: 'GET' | 'POST',
+  method: Method,
   url: string,
   { body, key, headers = {} }: CallOptions,
 ): Promise<ApiAnswer> {

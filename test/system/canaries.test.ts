@@ -93,6 +93,8 @@ const sealedColumns = [
   'public.processor_account.encrypted_credentials',
   'public.refund.fingerprint',
   'public.session.hash',
+  'public.webhook_endpoint.encrypted_previous_secret',
+  'public.webhook_endpoint.encrypted_secret',
 ];
 
 const forbidden: Canary[] = [...Object.values(secrets), ...Object.values(cards)];

@@ -49,7 +49,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const key = service.organization.keys.test;
     const { refund } = await createRefund(service.deps, {
       ...owner,
-      apiKeyId: key.id,
+      apiKey: { id: key.id, agentLimits: null },
       initiatedBy: 'mcp',
       actor: `key:${key.id}`,
       transactionId: await newPayment(service),
@@ -175,22 +175,25 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
       const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
       const { id } = await createdRefund(service, 'braintree', { transactionId });
       const page = await pageOf(operator, `/refunds/${id}`);
-      await page.getByText('The processor accepted it').waitFor();
+      await page.getByText('Accepted by the processor').first().waitFor();
       // The text of a page that was opened before the refund was sent.
       const makeStale = () =>
         page.evaluate(() => {
           const words = document.querySelector('#cancel p');
-          if (words !== null) words.textContent = 'What has not been sent is cancelled at once.';
+          if (words !== null)
+            words.textContent = 'If the refund has not been sent, it is cancelled immediately.';
         });
       const words = page.locator('#cancel p');
       const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
       await makeStale();
-      await words.filter({ hasText: 'Braintree has it already' }).waitFor({ state: 'attached' });
+      await words
+        .filter({ hasText: 'Braintree has already received the refund' })
+        .waitFor({ state: 'attached' });
       await press(page, 'Cancel refund');
       await makeStale();
       await refreshed();
       await refreshed();
-      expect(await words.textContent()).toContain('What has not been sent');
+      expect(await words.textContent()).toContain('If the refund has not been sent');
       expect(await page.getByRole('dialog').count()).toBe(1);
     },
   );

@@ -35,7 +35,7 @@ export interface StepContext extends OutcomeContext {
 export async function verifyPayment(context: StepContext): Promise<StepOutcome> {
   const { deps, claim, processor, settings } = context;
   const { refund } = claim;
-  const answer = await processor.getTransaction(refund.transactionId, {
+  const answer = await processor.getPayment(refund.transactionId, {
     timeoutMs: settings.PROCESSOR_TIMEOUT_MS,
   });
   switch (answer.kind) {

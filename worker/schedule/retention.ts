@@ -85,6 +85,36 @@ export async function expireReconciliations(deps: RetentionDependencies): Promis
   );
 }
 
+/**
+ * Deletes webhook deliveries that ended, with their attempts, when they are old or their endpoint was deleted; then the endpoints
+ * that were deleted and have none left.
+ */
+export async function expireWebhooks(
+  deps: RetentionDependencies & Pick<Dependencies, 'settings'>,
+): Promise<void> {
+  const { db, settings } = deps;
+  const before = ago(deps, settings.WEBHOOK_RETENTION_DAYS * dayMs);
+  await inBatches(
+    () => db.$executeRaw`
+      DELETE FROM webhook_delivery WHERE ctid IN (
+        SELECT delivery.ctid FROM webhook_endpoint AS endpoint
+        -- Endpoint by endpoint, because the index begins with it.
+        CROSS JOIN LATERAL (
+          SELECT ctid FROM webhook_delivery
+          WHERE endpoint_id = endpoint.id AND status <> 'pending'
+            AND (created_at < ${before} OR endpoint.deleted_at IS NOT NULL)
+          ORDER BY created_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED) AS delivery
+        LIMIT ${batchSize})`,
+  );
+  await inBatches(
+    () => db.$executeRaw`
+      DELETE FROM webhook_endpoint WHERE id IN (
+        SELECT id FROM webhook_endpoint AS endpoint
+        WHERE deleted_at IS NOT NULL AND NOT EXISTS (SELECT FROM webhook_delivery WHERE endpoint_id = endpoint.id)
+        LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+  );
+}
+
 function ago({ clock }: Pick<Dependencies, 'clock'>, ms: number): Date {
   return new Date(clock.now().getTime() - ms);
 }

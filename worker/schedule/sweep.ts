@@ -32,3 +32,9 @@ async function takeDue(deps: Dependencies, processor: string): Promise<string[]>
     RETURNING refund_id AS id`;
   return due.map(({ id }) => id);
 }
+
+/** The same for webhook deliveries. Each endpoint gets as many as it may have attempts at once; the others follow as those end. */
+export async function sweepDeliveries({ db, queues }: Pick<Dependencies, 'db' | 'queues'>): Promise<void> {
+  const due = await db.$queryRaw<{ id: string }[]>`SELECT id FROM due_deliveries(NULL) AS id`;
+  if (due.length > 0) await queues.enqueueDeliveries(due.map(({ id }) => id));
+}

@@ -1,30 +1,34 @@
-import type { Command } from 'commander';
-import { createApiKey, listApiKeys, revokeApiKey } from '../../../shared/organizations/api-keys.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import {
+  type ApiKeyScope,
+  apiKeyScopes,
+  apiKeyStatus,
+  createApiKey,
+  defaultScopes,
+  expiryAfter,
+  listApiKeys,
+  maxExpiryDays,
+  revokeApiKey,
+} from '../../../shared/organizations/api-keys.ts';
+import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
+import {
+  type AgentLimitOptions,
+  addAgentLimitOptions,
+  readAgentLimits,
+} from '../console/agent-limit-options.ts';
 import { environmentOption, examples, jsonOption, organizationOption } from '../console/options.ts';
 import { explain, printData, printJson, printTable } from '../console/output.ts';
-import { withDependencies } from '../console/session.ts';
+import { CommandError, withDependencies } from '../console/session.ts';
 
 interface Owner {
   organization: string;
 }
 
-/** `key`: the API keys of backends. */
+/** `key`: the API keys of backends and agents. */
 export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('create, list and revoke API keys');
-  key
-    .command('create')
-    .description('create an API key and print it once, alone on stdout; only its hash is stored')
-    .addOption(organizationOption())
-    .addOption(environmentOption())
-    .addHelpText(
-      'after',
-      examples(
-        'key create --organization org_... --environment test',
-        'key create --organization org_... --environment live > key.txt',
-      ),
-    )
-    .action(createKey);
+  const key = program.command('key').description('create, list, limit, stop and revoke API keys');
+  addCreateCommand(key);
   key
     .command('list')
     .description('list the API keys of an organization')
@@ -32,6 +36,8 @@ export function addKeyCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('key list --organization org_...'))
     .action(listKeys);
+  addLimitCommand(key);
+  addSwitchCommands(key);
   key
     .command('revoke')
     .description('revoke an API key permanently, effective immediately')
@@ -40,32 +46,147 @@ export function addKeyCommands(program: Command): void {
     .action(revokeKey);
 }
 
-async function createKey(options: Owner & { environment: Environment }): Promise<void> {
+function addCreateCommand(key: Command): void {
+  const create = key
+    .command('create')
+    .description('create an API key and print it once, alone on stdout; only its hash is stored')
+    .addOption(organizationOption())
+    .addOption(environmentOption())
+    .option('--name <name>', 'for lists and the audit log')
+    .addOption(
+      new Option(
+        '--scope <scope...>',
+        `what it may do; by default ${defaultScopes.join(', ')}, the last not for agents`,
+      ).choices(apiKeyScopes),
+    )
+    .addOption(new Option('--expires-in-days <days>', 'by default it never expires').argParser(readDays));
+  addAgentLimitOptions(create)
+    .addHelpText(
+      'after',
+      examples(
+        'key create --organization org_... --environment test',
+        "key create --organization org_... --environment live --name 'Shop backend' > key.txt",
+        'key create --organization org_... --environment live --scope refunds:read --scope refunds:approve',
+        "key create --organization org_... --environment live --name 'Support agent' --agent-currency usd --max-per-refund 5000",
+      ),
+    )
+    .action(createKey);
+}
+
+function addLimitCommand(key: Command): void {
+  const limit = key
+    .command('limit')
+    .description('replace all limits of an API key that was made for agents')
+    .argument('<keyId>', 'as shown by `key list`');
+  addAgentLimitOptions(limit)
+    .addHelpText(
+      'after',
+      examples('key limit key_... --agent-currency usd --max-per-refund 5000 --max-per-day 50000'),
+    )
+    .action(limitKey);
+}
+
+function addSwitchCommands(key: Command): void {
+  key
+    .command('stop')
+    .description('refuse an API key, effective immediately, until it is resumed')
+    .argument('<keyId>', 'as shown by `key list`')
+    .addHelpText('after', examples('key stop key_...'))
+    .action(async (keyId: string) => {
+      await withDependencies(async (deps, actor) => {
+        await changeApiKey(deps, { keyId, actor, change: { isStopped: true } });
+        explain(`Stopped ${keyId}.`);
+      });
+    });
+  key
+    .command('resume')
+    .description('accept a stopped API key again')
+    .argument('<keyId>', 'as shown by `key list`')
+    .addHelpText('after', examples('key resume key_...'))
+    .action(async (keyId: string) => {
+      await withDependencies(async (deps, actor) => {
+        await changeApiKey(deps, { keyId, actor, change: { isStopped: false } });
+        explain(`Resumed ${keyId}.`);
+      });
+    });
+}
+
+function readDays(text: string): number {
+  const days = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (days >= 1 && days <= maxExpiryDays) return days;
+  throw new InvalidArgumentError(`Give a whole number of days, 1 to ${maxExpiryDays}.`);
+}
+
+type CreateOptions = Owner &
+  AgentLimitOptions & {
+    environment: Environment;
+    name?: string;
+    scope?: ApiKeyScope[];
+    expiresInDays?: number;
+  };
+
+async function createKey(options: CreateOptions): Promise<void> {
+  const { organization: organizationId, environment, name = '', scope, expiresInDays } = options;
+  const agentLimits = readAgentLimits(options);
   await withDependencies(async (deps, actor) => {
-    const { organization: organizationId, environment } = options;
-    const { id, plaintext } = await createApiKey(deps, { organizationId, environment, actor });
-    explain(`Created ${id} for the ${environment} environment. It is shown once:`);
+    const expiresAt = expiresInDays === undefined ? null : expiryAfter(expiresInDays, deps.clock.now());
+    const { id, plaintext, key } = await createApiKey(deps, {
+      organizationId,
+      environment,
+      actor,
+      name,
+      expiresAt,
+      agentLimits,
+      ...(scope === undefined ? {} : { scopes: scope }),
+    });
+    explain(
+      `Created ${id} for the ${environment} environment, with ${key.scopes.join(', ')}. It is shown once:`,
+    );
     printData(plaintext);
   });
 }
 
 async function listKeys({ organization, json }: Owner & { json?: true }): Promise<void> {
-  await withDependencies(async ({ db }) => {
+  await withDependencies(async ({ db, clock }) => {
     const keys = await listApiKeys(db, organization);
     if (json) return printJson(keys);
     if (keys.length === 0) return explain('The organization has no API keys.');
+    const now = clock.now();
     printTable(
-      ['ID', 'ENVIRONMENT', 'KEY', 'CREATED BY', 'CREATED', 'LAST USED', 'REVOKED'],
+      [
+        'ID',
+        'NAME',
+        'KEY',
+        'STATUS',
+        'SCOPES',
+        'AGENT LIMITS',
+        'CREATED BY',
+        'CREATED',
+        'LAST USED',
+        'EXPIRES',
+      ],
       keys.map((key) => [
         key.id,
-        key.environment,
+        key.name || null,
         `svc_${key.environment}_...${key.lastFour}`,
+        apiKeyStatus(key, now),
+        key.scopes.join(','),
+        key.agentLimits === null ? null : JSON.stringify(key.agentLimits),
         key.createdBy,
         key.createdAt,
         key.lastUsedAt,
-        key.revokedAt,
+        key.expiresAt,
       ]),
     );
+  });
+}
+
+async function limitKey(keyId: string, options: AgentLimitOptions): Promise<void> {
+  const limits = readAgentLimits(options);
+  if (limits === null) throw new CommandError('Give the limits, beginning with --agent-currency.');
+  await withDependencies(async (deps, actor) => {
+    await changeApiKey(deps, { keyId, actor, change: { limits } });
+    explain(`Set the limits of ${keyId}.`);
   });
 }
 

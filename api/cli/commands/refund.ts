@@ -67,6 +67,12 @@ function addReadingCommands(refund: Command): void {
 }
 
 function reportDecision({ kind, refund }: DecisionOutcome, done: string, consequence: string): void {
+  if (kind === 'flagged') {
+    throw new CommandError(
+      `${refund.id} is flagged: the processor has another refund under its name. Reject it, or dismiss the flag with ` +
+        '`refund resolve --dismiss` first. Nothing was changed.',
+    );
+  }
   if (kind === 'not-pending') {
     throw new CommandError(
       `${refund.id} is not awaiting approval: its status is ${refund.status}. Nothing was changed.`,

@@ -65,8 +65,8 @@ function stateOf(refund: RefundInFull): Record<string, Cell> {
   };
 }
 
-function toJson({ refundId: _, ...event }: RefundEvent) {
-  return event;
+function toJson({ id, seq, type, actor, previousStatus, status, detail, createdAt }: RefundEvent) {
+  return { id, seq, type, actor, previousStatus, status, detail, createdAt };
 }
 
 function toRow({ createdAt, type, status, previousStatus, actor, detail }: RefundEvent): Cell[] {

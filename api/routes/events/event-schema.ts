@@ -1,20 +1,63 @@
 import { z } from 'zod';
-import { publicEventTypes } from '../../../shared/events/event.ts';
+import { type PublicEventType, publicEventTypes } from '../../../shared/events/event.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
-import { exampleRefund, refundSchema } from '../refunds/refund-schema.ts';
+import { exampleRefund, failureSchema, refundSchema } from '../refunds/refund-schema.ts';
 
-const completedAt = '2026-11-20T09:30:02.000Z';
+const endedAt = '2026-11-20T09:30:02.000Z';
 
-export const exampleEvent = {
-  id: 'evt_01kahw3xs5fv2rj0c8m4t9p6ye',
-  type: 'refund.completed',
-  createdAt: completedAt,
-  refundId: exampleRefund.id,
-  seq: 4,
-  previousStatus: 'processing',
-  failure: null,
-  data: { refund: { ...exampleRefund, status: 'completed', updatedAt: completedAt } },
+const refundOf = (changes: object) => ({ ...exampleRefund, ...changes });
+const created = { externalRefundId: null };
+const ended = { updatedAt: endedAt };
+const failure = { code: 'card_declined', message: 'The card issuer declined the refund.' };
+
+/** An event of each type: what it says of the refund, and what is special about it. */
+const examples: Record<PublicEventType, { refund: object; seq: number; more?: object }> = {
+  'refund.created': { refund: refundOf(created), seq: 1 },
+  'refund.approval_required': { refund: refundOf({ ...created, status: 'pending' }), seq: 2 },
+  'refund.processing': {
+    refund: refundOf({ ...created, ...ended }),
+    seq: 3,
+    more: { previousStatus: 'pending' },
+  },
+  'refund.completed': {
+    refund: refundOf({ ...ended, status: 'completed' }),
+    seq: 4,
+    more: { previousStatus: 'processing' },
+  },
+  'refund.failed': {
+    refund: refundOf({ ...ended, status: 'failed' }),
+    seq: 4,
+    more: { previousStatus: 'processing', failure },
+  },
+  'refund.cancelled': {
+    refund: refundOf({ ...created, ...ended, status: 'cancelled' }),
+    seq: 2,
+    more: { previousStatus: 'processing' },
+  },
 };
+
+function exampleOfType(type: PublicEventType) {
+  const { refund, seq, more } = examples[type];
+  const isFirst = type === 'refund.created' || type === 'refund.approval_required';
+  return {
+    id: 'evt_01kahw3xs5fv2rj0c8m4t9p6ye',
+    type,
+    createdAt: isFirst ? exampleRefund.createdAt : endedAt,
+    refundId: exampleRefund.id,
+    seq,
+    previousStatus: null,
+    failure: null,
+    ...more,
+    data: { refund },
+  };
+}
+
+/** An example of each type of event. */
+export const examplesOfEvents = Object.fromEntries(
+  publicEventTypes.map((type) => [type, exampleOfType(type)]),
+) as Record<PublicEventType, ReturnType<typeof exampleOfType>>;
+
+export const exampleEvent = examplesOfEvents['refund.completed'];
 
 export const eventSchema = z
   .object({
@@ -29,8 +72,7 @@ export const eventSchema = z
     previousStatus: z.enum(refundStatuses).nullable().meta({
       description: 'The status before; null for `refund.created` and where the status did not change.',
     }),
-    failure: z
-      .object({ code: z.string(), message: z.string() })
+    failure: failureSchema
       .nullable()
       .meta({ description: 'Why the refund failed; null for every other type.' }),
     data: z
@@ -38,3 +80,32 @@ export const eventSchema = z
       .meta({ description: 'The refund as it was right after the event.' }),
   })
   .meta({ id: 'Event', description: 'A change of a refund.', examples: [exampleEvent] });
+
+export const exampleTestEvent = {
+  id: 'evt_01kahw6q0hfn3t5v7x9z1b3d5f',
+  type: 'webhook.test',
+  createdAt: endedAt,
+  refundId: null,
+  seq: null,
+  previousStatus: null,
+  failure: null,
+  data: {},
+};
+
+/** What an endpoint gets when a test event is requested. */
+export const testEventSchema = z
+  .object({
+    id: z.string().meta({ description: 'Opaque, prefixed with evt_.' }),
+    type: z.literal('webhook.test').meta({ description: 'Always webhook.test.' }),
+    createdAt: z.string().meta({ format: 'date-time', description: 'UTC, with milliseconds.' }),
+    refundId: z.null().meta({ description: 'A test event is about no refund.' }),
+    seq: z.null().meta({ description: 'Always null.' }),
+    previousStatus: z.null().meta({ description: 'Always null.' }),
+    failure: z.null().meta({ description: 'Always null.' }),
+    data: z.object({}).meta({ description: 'Empty.' }),
+  })
+  .meta({
+    id: 'TestEvent',
+    description: 'Shows that a webhook endpoint works.',
+    examples: [exampleTestEvent],
+  });

@@ -1,33 +1,25 @@
 import { z } from 'zod';
 import { publicEventTypes } from '../../../shared/events/event.ts';
 import { EventFeed } from '../../../shared/events/feed.ts';
+import { onlyOnce, wholeNumber } from '../../http/query-parameters.ts';
 import { readWaitPreference, waitingHeadersSchema } from '../../http/request-headers.ts';
 import { errorResponses, jsonResponse, routePlugin } from '../../http/route.ts';
-import { wholeNumber } from '../refunds/list.ts';
 import { eventSchema, exampleEvent } from './event-schema.ts';
 
-const unknownParameter: z.core.$ZodErrorMap = ({ code, keys }) =>
-  code === 'unrecognized_keys'
-    ? `unknown parameter ${JSON.stringify(String(keys?.[0]).slice(0, 40))}`
-    : undefined;
-
-const listEventsQuerySchema = z.strictObject(
-  {
-    after: z
-      .string({ error: 'must be given once' })
-      .optional()
-      .meta({
-        description: 'The id of the event to continue after: `nextAfter` of the previous page.',
-        examples: [exampleEvent.id],
-      }),
-    limit: wholeNumber('The maximum number of events to return.', 1, 100, 25),
-    type: z
-      .enum(publicEventTypes, { error: `must be one of: ${publicEventTypes.join(', ')}` })
-      .optional()
-      .meta({ description: 'Only events of this type.' }),
-  },
-  { error: unknownParameter },
-);
+const listEventsQuerySchema = z.object({
+  after: z
+    .string({ error: onlyOnce })
+    .optional()
+    .meta({
+      description: 'The id of the event to continue after: `nextAfter` of the previous page.',
+      examples: [exampleEvent.id],
+    }),
+  limit: wholeNumber('The maximum number of events to return.', 1, 100, 25),
+  type: z
+    .enum(publicEventTypes, { error: `must be one of: ${publicEventTypes.join(', ')}` })
+    .optional()
+    .meta({ description: 'Only events of this type.' }),
+});
 
 const eventPageSchema = z.object({
   data: z.array(eventSchema),

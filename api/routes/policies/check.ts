@@ -1,25 +1,30 @@
 import { z } from 'zod';
+import type { PolicyVerdict } from '../../../shared/policies/policy.ts';
 import { examinePayment } from '../../../shared/refunds/lifecycle/check-policy.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { amountSchema, objectError, transactionIdSchema } from '../refunds/refund-schema.ts';
 
-const checkPolicySchema = z
+export const checkPolicySchema = z
   .strictObject(
     { transactionId: transactionIdSchema, amount: amountSchema.optional() },
     { error: objectError },
   )
   .meta({ id: 'CheckPolicy', examples: [{ transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500 }] });
 
-const policyCheckSchema = z
+export const policyCheckSchema = z
   .object({
     eligible: z
       .boolean()
       .meta({ description: 'Whether the payment, or the requested amount, may be refunded.' }),
     reason: z.string().meta({ description: 'Why, for people.' }),
-    maxAmount: z.int().nullable().meta({
-      description:
-        'The most that can be refunded now, in the smallest unit; null when the window has closed.',
-    }),
+    maxAmount: z
+      .int()
+      .nullable()
+      .meta({
+        description:
+          'The most that can be refunded now, in the smallest unit; 0 when nothing is left, null when no amount can be ' +
+          'refunded, for example because the window has closed.',
+      }),
     deadline: z.string().nullable().meta({
       format: 'date-time',
       description: 'The deadline for requesting a refund; null when there is none.',
@@ -70,20 +75,29 @@ export const checkPolicyRoute = routePlugin(
         const { verdict } = await examinePayment(deps, {
           organizationId,
           environment,
+          apiKey: request.apiKey,
           transactionId,
           request: { amount: asked, reason: null, metadata: null, initiatedBy: 'api' },
         });
-        const { eligible, reason, maxAmount, deadline, conditions } = verdict;
-        return {
-          data: {
-            eligible,
-            reason,
-            maxAmount: maxAmount === null ? null : Number(maxAmount),
-            deadline: deadline?.toISOString() ?? null,
-            conditions,
-          },
-        };
+        return { data: toPolicyCheck(verdict) };
       },
     );
   },
 );
+
+/** A verdict as clients see it. */
+export function toPolicyCheck({
+  eligible,
+  reason,
+  maxAmount,
+  deadline,
+  conditions,
+}: PolicyVerdict): z.output<typeof policyCheckSchema> {
+  return {
+    eligible,
+    reason,
+    maxAmount: maxAmount === null ? null : Number(maxAmount),
+    deadline: deadline?.toISOString() ?? null,
+    conditions,
+  };
+}

@@ -8,7 +8,7 @@ import {
   readWaitPreference,
 } from '../../http/request-headers.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
-import { refundParamsSchema, refundSchema } from './refund-schema.ts';
+import { exampleRefund, refundParamsSchema, refundSchema } from './refund-schema.ts';
 
 /** `POST /v1/refunds/:id/cancel`: cancels a refund. A body is ignored. */
 export const cancelRefundRoute = routePlugin(
@@ -33,6 +33,7 @@ export const cancelRefundRoute = routePlugin(
             200: dataResponse(
               'The refund is cancelled: the processor confirmed it, or never received the refund.',
               refundSchema,
+              { ...exampleRefund, status: 'cancelled', updatedAt: '2026-11-20T09:30:02.000Z' },
             ),
             ...errorResponses(
               'not_found',
@@ -58,11 +59,16 @@ export const cancelRefundRoute = routePlugin(
         if (verdict.isReplayed) reply.header('idempotent-replayed', 'true');
         if (applied !== null) reply.header('preference-applied', applied);
         if (verdict.kind === 'cancelled') return { data: toPublicRefund(verdict.refund) };
-        throw new ServiceError('refund_not_cancellable', messageFor(verdict));
+        throw cancellationRefused(verdict);
       },
     );
   },
 );
+
+/** 409: the refund was not cancelled, or not yet. */
+export function cancellationRefused(verdict: CancelVerdict): ServiceError {
+  return new ServiceError('refund_not_cancellable', messageFor(verdict));
+}
 
 function messageFor({ kind, refund: { status } }: CancelVerdict): string {
   if (status !== 'processing') return `The refund is ${status} and can no longer be cancelled.`;

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { isCurrency } from '../../../shared/money/money.ts';
-import type { Refund } from '../../../shared/platform/database.ts';
+import type { ApiKey, Refund } from '../../../shared/platform/database.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
-import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import { type CreatedRefund, createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
+import { dryRunRefund } from '../../../shared/refunds/lifecycle/dry-run.ts';
 import type { WatchedRefund } from '../../../shared/refunds/lifecycle/refund-watcher.ts';
-import { refundReasons } from '../../../shared/refunds/model/reasons.ts';
+import { type InitiatedBy, refundReasons } from '../../../shared/refunds/model/reasons.ts';
 import {
   asCreated,
   metadataLimits,
@@ -20,10 +22,18 @@ import {
   readWaitPreference,
 } from '../../http/request-headers.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
+import { dryRunSchema, exampleDryRun, exampleRefusedDryRun } from './dry-run-schema.ts';
 import { checkMetadata } from './metadata-schema.ts';
-import { amountSchema, objectError, refundSchema, required, transactionIdSchema } from './refund-schema.ts';
+import {
+  amountSchema,
+  exampleRefund,
+  objectError,
+  refundSchema,
+  required,
+  transactionIdSchema,
+} from './refund-schema.ts';
 
-const createRefundSchema = z
+export const createRefundSchema = z
   .strictObject(
     {
       transactionId: transactionIdSchema,
@@ -57,6 +67,9 @@ const createRefundSchema = z
             `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON. Do not include card numbers.`,
           examples: [{ ticket: 'T-1001' }],
         }),
+      dryRun: z.boolean({ error: 'must be true or false' }).optional().meta({
+        description: 'True to learn what the creation would come to. Nothing is reserved, sent or stored.',
+      }),
     },
     { error: objectError },
   )
@@ -72,6 +85,17 @@ const createRefundSchema = z
     ],
   });
 
+const createdResponse = dataResponse(
+  'The refund as created; `externalRefundId` is null until the processor has one. For a dry run, what the creation would ' +
+    'come to.',
+  z.union([refundSchema, dryRunSchema]),
+);
+createdResponse.content['application/json'].examples = {
+  refund: { value: { data: exampleRefund } },
+  dryRun: { value: { data: exampleDryRun } },
+  refusedDryRun: { value: { data: exampleRefusedDryRun } },
+};
+
 /** `POST /v1/refunds`: accepts a refund and waits briefly for the processor's decision. */
 export const createRefundRoute = routePlugin(
   { name: 'create-refund', dependencies: ['authenticate'] },
@@ -85,16 +109,14 @@ export const createRefundRoute = routePlugin(
           summary: 'Create a refund',
           description:
             'Responds when the processor has accepted or rejected the refund, or after a few seconds, in which case the ' +
-            'refund is recorded and processed later. A rejected refund stays on record as failed.',
+            'refund is recorded and processed later. A rejected refund stays on record as failed; `Location` names it. ' +
+            'With `dryRun` it responds at once with what the creation would come to, and creates nothing.',
           tags: ['Refunds'],
           security: [{ apiKey: ['refunds:write'] }],
           headers: idempotentHeadersSchema,
           body: createRefundSchema,
           response: {
-            200: dataResponse(
-              'The refund as created; `externalRefundId` is null until the processor has one.',
-              refundSchema,
-            ),
+            200: createdResponse,
             ...errorResponses(
               'policy_denied',
               'refund_already_processed',
@@ -107,45 +129,71 @@ export const createRefundRoute = routePlugin(
         },
       },
       async (request, reply) => {
-        const { id: apiKeyId, organizationId, environment } = request.apiKey;
-        const { amount, currency, metadata = null, processor, ...rest } = request.body;
-        const key = readIdempotencyKey(request);
+        const { dryRun = false, ...content } = request.body;
+        const asked = requestedBy(request.apiKey, 'api', content, readIdempotencyKey(request));
+        if (dryRun) return { data: await dryRunRefund(deps, asked) };
         const { CREATE_WAIT_MS, MAX_WAIT_MS } = deps.settings;
         const preference = readWaitPreference(request.headers.prefer, CREATE_WAIT_MS, MAX_WAIT_MS);
-        const { refund, isReplayed } = await createRefund(deps, {
-          ...rest,
-          organizationId,
-          environment,
-          apiKeyId,
-          initiatedBy: 'api',
-          actor: `key:${apiKeyId}`,
-          amount: BigInt(amount),
-          currency: currency.toLowerCase(),
-          processor,
-          metadata,
-          idempotency: key === null ? null : { key, fingerprint: fingerprintOf(operation, request.body) },
-        });
-        if (isReplayed) reply.header('idempotent-replayed', 'true');
+        const created = await createRefund(deps, asked);
+        if (created.isReplayed) reply.header('idempotent-replayed', 'true');
         if (preference.applied !== null) reply.header('preference-applied', preference.applied);
-        return { data: await answerFor(deps, refund, preference.waitMs, isReplayed) };
+        const answer = await answerFor(deps, created, preference.waitMs);
+        if (answer instanceof ServiceError) {
+          reply.header('location', `/v1/refunds/${created.refund.id}`);
+          throw answer;
+        }
+        return { data: answer };
       },
     );
   },
 );
 
-/** Idempotency keys are bound to this and the body. */
-const operation = 'POST /v1/refunds';
+type RefundContent = Omit<z.output<typeof createRefundSchema>, 'dryRun'>;
 
-/** Waits for the processor's decision. An outcome that is still unknown is no error. */
-async function answerFor(
+/**
+ * The request of an API key.
+ * @param key the idempotency key; null without one.
+ */
+export function requestedBy(
+  apiKey: ApiKey,
+  initiatedBy: InitiatedBy,
+  content: RefundContent,
+  key: string | null,
+): RefundRequest {
+  const { amount, currency, metadata = null, processor, ...rest } = content;
+  const { organizationId, environment } = apiKey;
+  return {
+    ...rest,
+    organizationId,
+    environment,
+    apiKey,
+    initiatedBy,
+    actor: `key:${apiKey.id}`,
+    amount: BigInt(amount),
+    currency: currency.toLowerCase(),
+    processor,
+    metadata,
+    idempotency: key === null ? null : { key, fingerprint: fingerprintOfCreation(content) },
+  };
+}
+
+/** What idempotency keys of creations are bound to. */
+export function fingerprintOfCreation(content: RefundContent): Uint8Array<ArrayBuffer> {
+  return fingerprintOf('POST /v1/refunds', content);
+}
+
+/**
+ * Waits for the processor's decision. An outcome that is still unknown is no error.
+ * @returns the refund, or the error for one that failed while it was created.
+ */
+export async function answerFor(
   deps: ApiDependencies,
-  created: Refund,
+  { refund, isReplayed }: CreatedRefund,
   waitMs: number,
-  isReplayed: boolean,
-): Promise<PublicRefund> {
-  const waits = created.status === 'processing' && created.externalRefundId === null;
-  const latest = (waits ? await deps.watcher.waitFor(created.id, hasVerdict, waitMs) : null) ?? created;
-  if (latest.status === 'failed' && latest.externalRefundId === null) throw rejectionOf(latest);
+): Promise<PublicRefund | ServiceError> {
+  const waits = refund.status === 'processing' && refund.externalRefundId === null;
+  const latest = (waits ? await deps.watcher.waitFor(refund.id, hasVerdict, waitMs) : null) ?? refund;
+  if (latest.status === 'failed' && latest.externalRefundId === null) return rejectionOf(latest);
   // A repeated request gets the refund as it is now.
   return isReplayed || latest.status === 'pending' ? toPublicRefund(latest) : asCreated(latest);
 }

@@ -1,48 +1,113 @@
 import { z } from 'zod';
-import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
+import { isCurrency } from '../../../shared/money/money.ts';
+import { initiators, refundReasons } from '../../../shared/refunds/model/reasons.ts';
+import { metadataLimits, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 import { listRefunds } from '../../../shared/refunds/queries/find-refunds.ts';
+import { onlyOnce, optionalWholeNumber, wholeNumber } from '../../http/query-parameters.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
-import { refundSchema } from './refund-schema.ts';
+import { exampleRefund, refundSchema } from './refund-schema.ts';
 
-/** A number in a query string; `fallback` when it is left out. */
-export const wholeNumber = (description: string, least: number, greatest: number, fallback: number) =>
+/** Visible ASCII characters, as in every name and id of a processor. */
+const visibleText = (longest: number) =>
   z
-    .string({ error: 'must be given once' })
-    .regex(/^\d{1,15}$/, { error: `must be a whole number from ${least} to ${greatest}` })
-    .transform(Number)
-    .pipe(
-      z
-        .int()
-        .min(least, { error: `must be at least ${least}` })
-        .max(greatest, { error: `must be at most ${greatest}` }),
+    .string({ error: onlyOnce })
+    .min(1, { error: 'must not be empty' })
+    .max(longest, { error: `must have at most ${longest} characters` })
+    .regex(/^[\x21-\x7e]*$/, { error: 'must contain visible ASCII characters only' })
+    .optional();
+
+const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
+  z.enum(values, { error: `must be one of: ${values.join(', ')}` }).optional();
+
+const timeError = 'must be an ISO 8601 date or time with a zone, such as 2026-11-20T09:30:00Z';
+
+/** A time from 1970 to 9999. Refunds are created at whole milliseconds, so that finer times are rounded up. */
+const time = (description: string) =>
+  z
+    .union(
+      [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 }), z.iso.date()],
+      {
+        error: ({ input }) => (typeof input === 'string' ? timeError : onlyOnce),
+      },
     )
-    .default(fallback)
-    // Clients send an integer, which arrives as text.
+    .transform((text) => new Date(Date.parse(text) + (/\.\d{3}\d*[1-9]/.test(text) ? 1 : 0)))
+    .refine((date) => date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999, { error: timeError })
+    .optional()
     .meta({
       description,
-      type: 'integer',
-      minimum: least,
-      maximum: greatest,
-      default: fallback,
-      pattern: undefined,
+      type: 'string',
+      format: 'date-time',
+      anyOf: undefined,
+      examples: ['2026-11-20T09:30:00Z'],
     });
 
-const listRefundsQuerySchema = z.object({
-  status: z
-    .enum(refundStatuses, { error: `must be one of: ${refundStatuses.join(', ')}` })
+const greatestAmount = Number.MAX_SAFE_INTEGER;
+
+export const listRefundsQuerySchema = z.object({
+  status: oneOf(refundStatuses).meta({ description: 'Only refunds with this status.' }),
+  processor: visibleText(50).meta({
+    description: 'Only refunds at this processor.',
+    examples: ['stripe'],
+  }),
+  transactionId: visibleText(255).meta({
+    description: 'Only refunds of this charge or payment.',
+    examples: [exampleRefund.transactionId],
+  }),
+  reason: oneOf(refundReasons).meta({ description: 'Only refunds for this reason.' }),
+  initiatedBy: oneOf(initiators).meta({ description: 'Only refunds that were requested there.' }),
+  currency: z
+    .string({ error: onlyOnce })
+    .toLowerCase()
+    .refine(isCurrency, { error: 'must be an ISO 4217 currency, such as usd' })
     .optional()
-    .meta({ description: 'Only refunds with this status.' }),
-  processor: z
-    .string({ error: 'must be given once' })
-    .min(1, { error: 'must not be empty' })
-    .max(50, { error: 'must have at most 50 characters' })
-    .regex(/^[\x21-\x7e]*$/, { error: 'must contain visible ASCII characters only' })
+    .meta({ description: 'Only refunds in this currency.', examples: ['usd'] }),
+  createdAfter: time('Only refunds created at this time or later.'),
+  createdBefore: time('Only refunds created before this time.'),
+  amountMin: optionalWholeNumber('Only refunds of at least this amount.', 0, greatestAmount),
+  amountMax: optionalWholeNumber('Only refunds of at most this amount.', 0, greatestAmount),
+  metadata: z
+    .record(z.string(), z.string({ error: onlyOnce }), { error: 'must be sent as metadata[key]=value' })
     .optional()
-    .meta({ description: 'Only refunds at this processor.', examples: ['stripe'] }),
+    .meta({
+      description:
+        'Only refunds with this value in the first level of their metadata: `metadata[order]=1001`. Compared as text with ' +
+        'texts, numbers and booleans.',
+      examples: [{ ticket: 'T-1001' }],
+      style: 'deepObject',
+      explode: true,
+    }),
   limit: wholeNumber('The maximum number of refunds to return.', 1, 100, 25),
   offset: wholeNumber('How many of the newest refunds to skip.', 0, 999_999_999_999_999, 0),
+  after: z
+    .string({ error: onlyOnce })
+    .optional()
+    .meta({
+      description:
+        'The id of the refund to continue after: the last one of the previous page. Unlike with `offset`, refunds that are ' +
+        'created meanwhile neither repeat nor skip others, and every page costs the same.',
+      examples: [exampleRefund.id],
+    }),
 });
+
+/** No refund has the key __proto__, which the schema would drop. */
+const metadataParameter = new RegExp(
+  `^metadata\\[(?!__proto__\\])(.{1,${metadataLimits.keyLength}})\\]$`,
+  's',
+);
+
+/** Gathers `metadata[key]` parameters, which arrive one by one, in one object. */
+function gatherMetadata(query: unknown): unknown {
+  const entries = Object.entries(query as Record<string, unknown>);
+  const isMetadata = ([name]: [string, unknown]) => metadataParameter.test(name);
+  const found = entries.filter(isMetadata);
+  if (found.length === 0) return query;
+  const metadata = found.map(([name, value]) => [metadataParameter.exec(name)?.[1] ?? name, value]);
+  return Object.fromEntries([
+    ...entries.filter((entry) => !isMetadata(entry)),
+    ['metadata', Object.fromEntries(metadata)],
+  ]);
+}
 
 /** `GET /v1/refunds`: the caller's refunds, newest first. */
 export const listRefundsRoute = routePlugin(
@@ -55,10 +120,12 @@ export const listRefundsRoute = routePlugin(
         schema: {
           operationId: 'listRefunds',
           summary: 'List refunds',
-          description: 'Newest first. A page with fewer refunds than `limit` is the last one.',
+          description:
+            'Newest first. All filters that are given have to match. A page with fewer refunds than `limit` is the last one; ' +
+            'continue with `after` set to the id of the last refund.',
           tags: ['Refunds'],
           security: [{ apiKey: ['refunds:read'] }],
-          querystring: listRefundsQuerySchema,
+          querystring: z.preprocess(gatherMetadata, listRefundsQuerySchema.strict()),
           response: {
             200: dataResponse('One page of refunds.', z.array(refundSchema)),
             ...errorResponses(),
@@ -66,9 +133,7 @@ export const listRefundsRoute = routePlugin(
         },
       },
       async (request) => {
-        const { status, processor, limit, offset } = request.query;
-        const listing = { status, processor, limit, offset };
-        const refunds = await listRefunds(deps.refundReads, request.apiKey, listing);
+        const refunds = await listRefunds(deps.refundReads, request.apiKey, request.query);
         return { data: refunds.map(toPublicRefund) };
       },
     );

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { isClientSecret } from '../../../shared/processors/contract/credentials.ts';
 import { initiators, refundReasons } from '../../../shared/refunds/model/reasons.ts';
+import type { PublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 
-export const exampleRefund = {
+export const exampleRefund: PublicRefund = {
   id: 'ref_01kahw3v6me8fbw6r5k2jdz7qs',
   organizationId: 'org_01kahvzq3hfa8t8s1kxm1n0c4v',
   externalRefundId: 're_3QfX2eLkdIwHu7ix0b1Zp9aN',
@@ -60,6 +61,12 @@ export const refundSchema = z
     }),
   })
   .meta({ id: 'Refund', description: 'A refund and its status.', examples: [exampleRefund] });
+
+/** Why a refund failed. */
+export const failureSchema = z.object({
+  code: z.string().meta({ description: 'For programs, for example card_declined.' }),
+  message: z.string().meta({ description: 'For people.' }),
+});
 
 /** The message for a required field: `is required` when it is missing, otherwise the given one. */
 export function required(message: string): (issue: { input?: unknown }) => string {

@@ -1,6 +1,5 @@
 -- Keys made before scopes existed keep what they could do.
-ALTER TABLE "api_key" ADD COLUMN "scopes" TEXT[] NOT NULL DEFAULT '{refunds:read,refunds:write,policies:read}';
-ALTER TABLE "api_key" ALTER COLUMN "scopes" DROP DEFAULT;
+ALTER TABLE "api_key" ADD COLUMN "scopes" TEXT[] DEFAULT ARRAY['refunds:read', 'refunds:write', 'policies:read']::TEXT[];
 
 -- AlterTable
 ALTER TABLE "api_key" ADD COLUMN     "agent_limits" JSONB,

@@ -56,7 +56,7 @@ async function askEach(
   const answers = await Promise.all(
     plausible.map(async (account) => ({
       account,
-      answer: await (await deps.connections.connect(account)).getTransaction(transactionId, { timeoutMs }),
+      answer: await (await deps.connections.connect(account)).getPayment(transactionId, { timeoutMs }),
     })),
   );
   const owners = answers.filter(({ answer }) => answer.kind === 'found');

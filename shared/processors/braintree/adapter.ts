@@ -16,8 +16,8 @@ import {
   isLive,
   type LookupResult,
   type Processor,
+  type ProcessorPayment,
   type ProcessorRefund,
-  type ProcessorTransaction,
   type ReadResult,
   type RefundPage,
   type RefundReference,
@@ -51,10 +51,7 @@ export class BraintreeProcessor implements Processor {
   }
 
   /** A voided sale counts as refunded in full, by a refund with the sale's id. */
-  async getTransaction(
-    transactionId: string,
-    options: CallOptions,
-  ): Promise<ReadResult<ProcessorTransaction>> {
+  async getPayment(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorPayment>> {
     const client = this.#client(options);
     try {
       const sale = readTransaction(await client.find(transactionId));
@@ -65,7 +62,7 @@ export class BraintreeProcessor implements Processor {
       const refunds = await findCredits(client, sale);
       return {
         kind: 'found',
-        value: toProcessorTransaction(
+        value: toProcessorPayment(
           sale,
           refunds.map((credit) => toRefund(credit, sale.id)),
         ),
@@ -228,10 +225,7 @@ export class BraintreeProcessor implements Processor {
   }
 }
 
-function toProcessorTransaction(
-  sale: BraintreeTransaction,
-  credits: ProcessorRefund[],
-): ProcessorTransaction {
+function toProcessorPayment(sale: BraintreeTransaction, credits: ProcessorRefund[]): ProcessorPayment {
   const chargedAt = new Date(sale.createdAt ?? '');
   if (Number.isNaN(chargedAt.getTime())) throw new UnexpectedAnswerError(`${sale.id} has no creation time.`);
   const refunds = sale.status === 'voided' ? [...credits, voidAsRefund(sale, null)] : credits;

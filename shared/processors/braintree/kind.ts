@@ -60,7 +60,7 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   // Braintree uses the decimals of ISO 4217.
   amountProblem: () => null,
   // Until it settles. A void of the payment itself is final.
-  mayTakeBack: ({ externalRefundId, transactionId, processorStatus }) =>
+  mayCancel: ({ externalRefundId, transactionId, processorStatus }) =>
     externalRefundId !== transactionId && (processorStatus === null || revocable.has(processorStatus)),
   // The gateway works on a request for up to a minute, even after the client has disconnected.
   settleDelayMs: 60_000,

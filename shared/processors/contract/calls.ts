@@ -68,7 +68,7 @@ export function aroundCalls(processor: Processor, around: Around): Processor {
     return { kind: 'found', value: { ...answer.value, next: (options) => page(() => next(options))() } };
   };
   return {
-    getTransaction: (...call) => around(() => processor.getTransaction(...call)),
+    getPayment: (...call) => around(() => processor.getPayment(...call)),
     createRefund: (...call) => around(() => processor.createRefund(...call)),
     findRefund: (...call) => around(() => processor.findRefund(...call)),
     getRefund: (...call) => around(() => processor.getRefund(...call)),

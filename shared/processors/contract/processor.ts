@@ -1,7 +1,7 @@
 import type { Environment } from '../../platform/environment.ts';
 
 /** A payment at its processor. Amounts are in minor units. */
-export interface ProcessorTransaction {
+export interface ProcessorPayment {
   id: string;
   amount: bigint;
   /** Lowercase ISO 4217. */
@@ -188,7 +188,7 @@ export interface CallOptions {
  */
 export interface Processor {
   /** Reads a payment with its refunds. */
-  getTransaction(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorTransaction>>;
+  getPayment(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorPayment>>;
   /** Sends a refund: one attempt to move money. */
   createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult>;
   /** Looks up a refund by our id. */
@@ -255,7 +255,7 @@ export interface ProcessorKind<Credentials> {
   /** Why the processor cannot take the amount, for the caller; null when it can. */
   amountProblem(amount: bigint, currency: string): string | null;
   /** False when the processor no longer cancels the refund, judged by its last known status. */
-  mayTakeBack(refund: AcceptedRefund): boolean;
+  mayCancel(refund: AcceptedRefund): boolean;
   /** How long after the end of an attempt a lookup that finds nothing proves that nothing was applied. */
   settleDelayMs: number;
   /**

@@ -15,8 +15,8 @@ import {
   isLive,
   type LookupResult,
   type Processor,
+  type ProcessorPayment,
   type ProcessorRefund,
-  type ProcessorTransaction,
   type ReadResult,
   type RefundPage,
   type RefundReference,
@@ -54,10 +54,7 @@ export class StripeProcessor implements Processor {
     this.#webhookSecret = credentials.webhookSecret ?? null;
   }
 
-  async getTransaction(
-    transactionId: string,
-    options: CallOptions,
-  ): Promise<ReadResult<ProcessorTransaction>> {
+  async getPayment(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorPayment>> {
     if (!isPaymentId(transactionId)) return { kind: 'not-found', failure: noSuchPayment(transactionId) };
     const deadline = new Deadline(options);
     try {

@@ -70,7 +70,7 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
   },
   amountProblem,
   // A refund on its way to the bank cannot be cancelled.
-  mayTakeBack: ({ processorStatus }) => processorStatus === null || processorStatus === 'requires_action',
+  mayCancel: ({ processorStatus }) => processorStatus === null || processorStatus === 'requires_action',
   // Stripe lists a refund as soon as it exists. The delay covers a request that timed out and that Stripe is still working on;
   // even then, the idempotency key keeps the next attempt from moving money twice.
   settleDelayMs: 10_000,

@@ -6,8 +6,8 @@ import {
   isLive,
   type ListedRefund,
   type ProcessorFailure,
+  type ProcessorPayment,
   type ProcessorRefund,
-  type ProcessorTransaction,
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 
@@ -127,7 +127,7 @@ export function toTransaction(
   charge: StripeCharge,
   refunds: ProcessorRefund[],
   isChargedBack: boolean,
-): ProcessorTransaction {
+): ProcessorPayment {
   const amount = capturedAmount(charge) || charge.amount;
   return {
     id,

@@ -1,43 +1,44 @@
 import { lockPayment } from '../../payments/payment.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
-import type { DatabaseTransaction, Refund, RefundEvent } from '../../platform/database.ts';
+import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
+import { isFlaggedForExtra } from '../model/flags.ts';
+import { readApprovalRefusal } from './four-eyes.ts';
+
+/** What a decision needs to know of a refund. */
+export type DecidedRefund = Pick<
+  Refund,
+  'id' | 'organizationId' | 'environment' | 'processor' | 'transactionId'
+>;
 
 /**
- * The outcome of an approval or a rejection.
+ * The outcome of an approval or a rejection. Unless it is `done`, nothing was changed.
  * - `done`: this decision moved the refund.
- * - `not-pending`: the refund does not await approval, perhaps because another decision was faster; nothing changed.
+ * - `not-pending`: the refund does not await approval, perhaps because another decision was faster.
+ * - `flagged`: the processor has another refund under its name, so it cannot be approved until a person dismisses that flag.
  */
-export type DecisionOutcome = { kind: 'done'; refund: Refund } | { kind: 'not-pending'; refund: Refund };
-
-/**
- * True unless the actor requested the refund: an approval takes two people. A refund that a program requested may be
- * approved by anyone.
- * @param request the first entry of the refund's timeline.
- */
-export function mayApprove(request: Pick<RefundEvent, 'actor'> | undefined, actor: string): boolean {
-  return request?.actor !== actor;
+export interface DecisionOutcome {
+  kind: 'done' | 'not-pending' | 'flagged';
+  refund: Refund;
 }
 
 /**
  * Approves a refund, which is then sent. Of several decisions about it at once, one is done.
- * @throws ServiceError insufficient_scope when the actor requested the refund.
+ * @throws ServiceError insufficient_scope when the actor, or who is behind it, requested the refund.
  */
 export async function approveRefund(
   deps: RefundDependencies,
-  refund: Refund,
+  refund: DecidedRefund,
   actor: string,
 ): Promise<DecisionOutcome> {
-  const request = await deps.db.refundEvent.findUniqueOrThrow({
+  const requested = await deps.db.refundEvent.findUniqueOrThrow({
     where: { refundId_seq: { refundId: refund.id, seq: 1 } },
   });
-  if (!mayApprove(request, actor)) {
-    const message = 'You requested this refund, so someone else must approve it. You can reject it.';
-    throw new ServiceError('insufficient_scope', message);
-  }
+  const refusal = await readApprovalRefusal(deps.db, requested, actor);
+  if (refusal !== null) throw new ServiceError('insufficient_scope', refusal);
   const move: Decision = {
     refund,
     from: 'pending',
@@ -56,21 +57,21 @@ export async function approveRefund(
 
 /**
  * Cancels a refund that awaits approval. It is never sent.
- * @param reason for the timeline and the audit log.
+ * @param reason for the timeline and the audit log; null for none.
  * @throws ServiceError validation_error for a reason that is empty, too long or not printable.
  */
 export async function rejectRefund(
   deps: Pick<RefundDependencies, 'db' | 'clock'>,
-  refund: Refund,
+  refund: DecidedRefund,
   actor: string,
-  reason: string,
+  reason: string | null,
 ): Promise<DecisionOutcome> {
-  const words = readGivenReason(reason);
+  const given = reason === null ? {} : { reason: readGivenReason(reason) };
   const move: Decision = {
     refund,
     from: 'pending',
     to: 'cancelled',
-    entry: { type: 'refund.cancelled', actor, detail: { approved: false, reason: words, sent: false } },
+    entry: { type: 'refund.cancelled', actor, detail: { approved: false, ...given, sent: false } },
   };
   return await decide(deps, 'refund.rejected', move, async (tx) => {
     // A flag for an extra refund ends here: now that this one is cancelled, the other is flagged as `moved_after_end`.
@@ -78,7 +79,7 @@ export async function rejectRefund(
   });
 }
 
-type Decision = Move & { refund: Refund };
+type Decision = Move & { refund: DecidedRefund };
 
 async function decide(
   deps: Pick<RefundDependencies, 'db' | 'clock'>,
@@ -90,6 +91,8 @@ async function decide(
   const { actor, detail = {} } = move.entry;
   const moved = await deps.db.$transaction(async (tx) => {
     await lockPayment(tx, move.refund);
+    // A flag for an extra refund is raised under the payment's lock as well.
+    if (move.to === 'processing' && (await isFlagged(tx, id))) return null;
     const refund = await moveRefund(tx, move);
     if (refund === null) return null;
     await follow(tx);
@@ -97,7 +100,12 @@ async function decide(
     return refund;
   });
   if (moved !== null) return { kind: 'done', refund: moved };
-  return { kind: 'not-pending', refund: await deps.db.refund.findUniqueOrThrow({ where: { id } }) };
+  const refund = await deps.db.refund.findUniqueOrThrow({ where: { id } });
+  return { kind: refund.status === 'pending' ? 'flagged' : 'not-pending', refund };
+}
+
+async function isFlagged(tx: DatabaseTransaction, refundId: string): Promise<boolean> {
+  return isFlaggedForExtra(await tx.refundWork.findUnique({ where: { refundId } }));
 }
 
 /**

@@ -65,7 +65,7 @@ async function readNamed(
   named: string,
 ): Promise<Evidence> {
   const { refund } = claim;
-  const answer = await processor.getTransaction(refund.transactionId, optionsOf(deps));
+  const answer = await processor.getPayment(refund.transactionId, optionsOf(deps));
   if (answer.kind !== 'found') return unclear(answer);
   const { refunds } = answer.value;
   const theirs = refunds.find(({ id }) => id === named);

@@ -3,7 +3,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { refundFrom } from '../../platform/rows.ts';
 import { processorKind } from '../../processors/registry.ts';
-import { isRefundId, type ReadRefund, type RefundWithWork } from '../model/refund.ts';
+import { isRefundId, type ReadRefund, type RefundDetails } from '../model/refund.ts';
 import { keyReused, notKnown } from './create.ts';
 import type { RefundDependencies } from './dependencies.ts';
 import type { RefundWatcher, WatchedRefund } from './refund-watcher.ts';
@@ -22,12 +22,11 @@ export interface CancelRequest {
   isReplayed: boolean;
 }
 
-/** False when it has ended, its cancellation is requested, or its processor no longer cancels it. */
-export function mayBeCancelled(refund: RefundWithWork): boolean {
-  const { status, work, externalRefundId, processor } = refund;
-  if (status === 'pending') return true;
-  if (status !== 'processing' || work?.cancelRequestedAt != null) return false;
-  return externalRefundId === null || processorKind(processor).mayTakeBack({ ...refund, externalRefundId });
+/** True while a cancellation can succeed: the processor does not have the refund, or cancels it in its last known state. */
+export function canBeCancelled(refund: RefundDetails): boolean {
+  const { status, externalRefundId, processor } = refund;
+  if (status !== 'processing') return status === 'pending';
+  return externalRefundId === null || processorKind(processor).mayCancel({ ...refund, externalRefundId });
 }
 
 type CancelDependencies = Pick<RefundDependencies, 'statements' | 'queues'>;

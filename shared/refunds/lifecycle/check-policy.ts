@@ -1,13 +1,21 @@
+import type { AgentLimits } from '../../organizations/agent-limits.ts';
+import {
+  type AgentVerdict,
+  agentConditions,
+  readAgentLimits,
+} from '../../organizations/evaluate-agent-limits.ts';
 import type { KnownPayment } from '../../payments/payment.ts';
 import { readFacts } from '../../payments/read-payment.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { decideInFull, type PolicyRequest } from '../../policies/decide.ts';
-import { ineligible, unknownTransaction } from '../../policies/evaluate.ts';
+import { evaluatePolicies, ineligible, unknownTransaction } from '../../policies/evaluate.ts';
+import { allowedReason } from '../../policies/explain.ts';
 import type { PolicyVerdict } from '../../policies/policy.ts';
+import { type PolicyRequest, readPolicyFacts } from '../../policies/policy-facts.ts';
 import { chooseAccount } from '../../processors/accounts/choose-account.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
 import { refusedCredentials } from '../model/refusals.ts';
+import { askAgentLimits, countedKey, type RequestingKey } from './decide.ts';
 import type { RefundDependencies } from './dependencies.ts';
 import { recordKnown } from './record-payment.ts';
 
@@ -15,10 +23,12 @@ import { recordKnown } from './record-payment.ts';
 export interface PolicyQuestion {
   organizationId: string;
   environment: Environment;
+  /** The key that asks; null for a person. */
+  apiKey: RequestingKey | null;
   transactionId: string;
   /** Undefined to have it found out. */
   processor?: string | undefined;
-  request: PolicyRequest;
+  request: Omit<PolicyRequest, 'hasAgentKey'>;
 }
 
 export interface PaymentExamination {
@@ -39,7 +49,9 @@ export async function examinePayment(
   deps: RefundDependencies,
   question: PolicyQuestion,
 ): Promise<PaymentExamination> {
-  const { organizationId, environment, transactionId, request } = question;
+  const { organizationId, environment, apiKey, transactionId } = question;
+  const limits = readAgentLimits(apiKey?.agentLimits ?? null);
+  const request = { ...question.request, hasAgentKey: limits !== null };
   const none = { payment: null, unrefundable: null };
   const unknown = { ...none, verdict: unknownTransaction(transactionId, request.initiatedBy) };
   const { accounts, policies } = await deps.lookups.setUp(question);
@@ -47,14 +59,20 @@ export async function examinePayment(
   if (account === null) return unknown;
   const { processor } = account;
   const key = { organizationId, environment, processor, transactionId };
-  const stored = await deps.lookups.payment(key);
+  const stored = await deps.lookups.payment(key, countedKey(apiKey, limits));
   const found = await readFacts(deps, account, transactionId, stored);
   switch (found.kind) {
     case 'stored':
     case 'read': {
       const payment = found.kind === 'stored' ? found.payment : await recordKnown(deps, key, found);
-      const verdict = await decideInFull(deps.db, { policies, payment, request, now: stored.now });
-      return { payment, unrefundable: null, verdict };
+      const facts = await readPolicyFacts(deps.db, { policies, payment, request, now: stored.now }, true);
+      const verdict = evaluatePolicies(policies, facts);
+      const agent = askAgentLimits(limits, { ...stored, request, payment, verdict });
+      return {
+        payment,
+        unrefundable: null,
+        verdict: withAgentLimits(verdict, limits, agent, request.amount),
+      };
     }
     case 'not-found':
       return unknown;
@@ -73,4 +91,24 @@ export async function examinePayment(
     case 'misconfigured':
       throw refusedCredentials(processor, found.failure);
   }
+}
+
+/** The verdict of the policies and the limits of the key together. A denial by the policies comes first. */
+function withAgentLimits(
+  verdict: PolicyVerdict,
+  limits: AgentLimits | null,
+  agent: AgentVerdict | null,
+  amount: bigint | null,
+): PolicyVerdict {
+  if (limits === null || agent === null) return verdict;
+  const approvalRequired = verdict.approvalRequired || agent.approvalRequired;
+  const allowed = () => allowedReason(amount, agent.left, limits, verdict.deadline, approvalRequired);
+  return {
+    ...verdict,
+    eligible: verdict.eligible && agent.denial === null,
+    reason: verdict.eligible ? (agent.denial ?? allowed()) : verdict.reason,
+    maxAmount: verdict.maxAmount === null ? null : agent.left,
+    conditions: [...verdict.conditions, ...agentConditions(limits)],
+    approvalRequired,
+  };
 }

@@ -1,49 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asKnown, type KnownPayment, remainingOf } from '../../payments/payment.ts';
-import { type PaymentFacts, readFacts } from '../../payments/read-payment.ts';
+import { asKnown, remainingOf } from '../../payments/payment.ts';
+import type { PaymentFacts } from '../../payments/read-payment.ts';
 import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platform/database.ts';
-import type { Environment } from '../../platform/environment.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { paymentFrom, refundFrom } from '../../platform/rows.ts';
-import { bindsInitiator, decidePolicy } from '../../policies/decide.ts';
-import type { PolicyLimits, PolicyVerdict } from '../../policies/policy.ts';
-import { chooseAccount } from '../../processors/accounts/choose-account.ts';
-import type { AccountName } from '../../processors/accounts/connections.ts';
-import { processorKind } from '../../processors/registry.ts';
-import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
-import { currencyMismatch, nothingLeft, refusedCredentials, tooLittleLeft } from '../model/refusals.ts';
+import { nothingLeft } from '../model/refusals.ts';
 import { initialStatus } from '../model/states.ts';
+import {
+  balanceProblem,
+  type Decision,
+  decideRefund,
+  type RecordedLimits,
+  type RefundRequest,
+} from './decide.ts';
 import type { RefundDependencies } from './dependencies.ts';
-import type { SetUp } from './lookups.ts';
-import { recordKnown, sumOfLive } from './record-payment.ts';
+import { sumOfLive } from './record-payment.ts';
 import type { Answer } from './statements.ts';
-
-/** A request for a refund, with validated fields. */
-export interface RefundRequest {
-  organizationId: string;
-  environment: Environment;
-  apiKeyId: string | null;
-  initiatedBy: InitiatedBy;
-  /** For the timeline: `key:<id>` or `user:<id>`. */
-  actor: string;
-  transactionId: string;
-  /** Minor units, positive. */
-  amount: bigint;
-  /** Lowercase ISO 4217. */
-  currency: string;
-  reason: RefundReason;
-  processor: string | undefined;
-  metadata: Record<string, unknown> | null;
-  /** Null for a request without an idempotency key. */
-  idempotency: IdempotencyKey | null;
-}
-
-/** An idempotency key and the SHA-256 of its request. */
-export interface IdempotencyKey {
-  key: string;
-  fingerprint: Uint8Array;
-}
 
 export interface CreatedRefund {
   refund: Refund;
@@ -92,101 +65,16 @@ async function decideAndRecord(
   deps: RefundDependencies,
   request: RefundRequest,
 ): Promise<CreatedRefund | null> {
-  const setUp = await deps.lookups.setUp(request);
-  const account = await chooseProcessor(deps, setUp, request);
-  const { processor } = account;
-  const { organizationId, environment, transactionId } = request;
-  const key = { organizationId, environment, processor, transactionId };
-  const stored = await deps.lookups.payment(key);
-  const found = await readFacts(deps, account, transactionId, stored);
-  const payment = await knownPayment(deps, key, stored.payment !== null, found);
-  if (payment !== null) checkAgainstPayment(request, payment);
-  const verdict = await askPolicies(deps, setUp, request, payment, stored.now);
-  const answer = await record(deps, {
-    ...itemOf(request, processor, verdict),
-    payment: stored.payment === null ? factsOf(found) : undefined,
-  });
+  const decision = await decideRefund(deps, request, false);
+  if (decision.refusal !== null) throw decision.refusal;
+  const answer = await record(deps, itemOf(request, decision));
   return createdBy(request, answer);
 }
 
-async function chooseProcessor(
-  deps: RefundDependencies,
-  { accounts }: SetUp,
+function itemOf(
   request: RefundRequest,
-): Promise<AccountName> {
-  const account = await chooseAccount(deps, accounts, request);
-  if (account === null) {
-    throw new ServiceError(
-      'processor_error',
-      `No processor account has the transaction ${request.transactionId}.`,
-    );
-  }
-  const problem = processorKind(account.processor).amountProblem(request.amount, request.currency);
-  if (problem !== null) throw new ServiceError('validation_error', `amount: ${problem}`);
-  return account;
-}
-
-/** Null while the processor is unreachable: the refund is accepted, and verified before it is sent. */
-async function knownPayment(
-  deps: RefundDependencies,
-  key: Parameters<typeof recordKnown>[1],
-  isOnRecord: boolean,
-  found: PaymentFacts,
-): Promise<KnownPayment | null> {
-  switch (found.kind) {
-    case 'stored':
-      return found.payment;
-    case 'read': {
-      if (isOnRecord) return await recordKnown(deps, key, found);
-      const { amount, currency, chargedAt, refunds } = found.facts;
-      const facts = { amount, currency, chargedAt, refundedOutside: sumOfLive(refunds), reserved: 0n };
-      return { ...key, ...facts, fetchedAt: found.readAt, staleSince: null, createdAt: found.readAt };
-    }
-    case 'unreachable':
-      return null;
-    case 'not-found':
-    case 'unrefundable':
-      throw new ServiceError('processor_error', found.failure.message);
-    case 'misconfigured':
-      throw refusedCredentials(key.processor, found.failure);
-  }
-}
-
-function checkAgainstPayment(request: RefundRequest, payment: KnownPayment): void {
-  const problem = problemWith(request, payment.currency, remainingOf(payment) ?? 0n);
-  if (problem !== null) throw problem;
-}
-
-/** Why a payment does not allow the refund; null when it does. */
-function problemWith(request: RefundRequest, currency: string, remaining: bigint): ServiceError | null {
-  if (request.currency !== currency) return currencyMismatch(currency);
-  if (remaining <= 0n) return nothingLeft();
-  return request.amount > remaining ? tooLittleLeft(remaining, currency) : null;
-}
-
-async function askPolicies(
-  deps: RefundDependencies,
-  { policies }: SetUp,
-  request: RefundRequest,
-  payment: KnownPayment | null,
-  now: Date,
-): Promise<PolicyVerdict | null> {
-  if (payment !== null) {
-    const verdict = await decidePolicy(deps.db, { policies, payment, request, now });
-    if (verdict.enforced && !verdict.eligible) throw new ServiceError('policy_denied', verdict.reason);
-    return verdict;
-  }
-  // An enforced policy cannot be evaluated without the payment, and must not be skipped.
-  if (!policies.some((policy) => bindsInitiator(policy, request.initiatedBy))) return null;
-  throw new ServiceError(
-    'service_unavailable',
-    'The processor is unreachable, and a policy needs the details of the transaction. Retry in a few seconds.',
-    { retryAfterSeconds: 5 },
-  );
-}
-
-function itemOf(request: RefundRequest, processor: string, verdict: PolicyVerdict | null) {
-  const approvalRequired = verdict?.approvalRequired ?? false;
+  { processor, verdict, approvalRequired, limits, unstored }: Decision,
+): object {
   const { idempotency } = request;
   return {
     id: newId('ref'),
@@ -199,22 +87,39 @@ function itemOf(request: RefundRequest, processor: string, verdict: PolicyVerdic
     reason: request.reason,
     metadata: request.metadata ?? undefined,
     initiated_by: request.initiatedBy,
-    api_key_id: request.apiKeyId,
+    api_key_id: request.apiKey?.id,
     actor: request.actor,
     status: initialStatus(approvalRequired),
     event_id: newId('evt'),
     approval_event_id: approvalRequired ? newId('evt') : undefined,
-    approval_policy: approvalRequired ? verdict?.policyName : undefined,
+    // Null when only the key's limits require it.
+    approval_policy: verdict?.approvalRequired === true ? verdict.policyName : undefined,
     // Requests of API keys are in the timeline only.
     audit_id: request.actor.startsWith('user:') ? newId('aud') : undefined,
     idempotency_key: idempotency?.key,
     fingerprint: idempotency === null ? undefined : asBytea(idempotency.fingerprint),
-    limits: verdict?.limits == null ? undefined : limitColumns(verdict.limits),
+    payment: unstored === null ? undefined : factsOf(unstored),
+    limits: limits === null ? undefined : limitColumns(limits),
   };
 }
 
-function limitColumns({ maxTaken, maxRefunds, dayCount, dayAmount }: PolicyLimits): object {
-  return { max_taken: maxTaken, max_refunds: maxRefunds, day_count: dayCount, day_amount: dayAmount };
+function limitColumns({
+  minTaken,
+  maxTaken,
+  maxRefunds,
+  dayCount,
+  dayAmount,
+  keyDayAmount,
+}: RecordedLimits): object {
+  return {
+    min_taken: minTaken,
+    max_taken: maxTaken,
+    max_refunds: maxRefunds,
+    day_count: dayCount,
+    day_amount: dayAmount,
+    api_key_id: keyDayAmount?.apiKeyId,
+    key_day_amount: keyDayAmount?.amount,
+  };
 }
 
 /** The facts of a payment that is not stored yet. */
@@ -262,7 +167,7 @@ function createdBy(request: RefundRequest, { outcome, refund, payment }: Answer)
       throw keyReused();
     case 'refused': {
       const paid = asKnown(paymentFrom(payment ?? {}));
-      throw (paid && problemWith(request, paid.currency, remainingOf(paid) ?? 0n)) ?? nothingLeft();
+      throw (paid && balanceProblem(request, paid.currency, remainingOf(paid) ?? 0n)) ?? nothingLeft();
     }
     case 'limited':
     case 'unread':
@@ -272,16 +177,21 @@ function createdBy(request: RefundRequest, { outcome, refund, payment }: Answer)
   }
 }
 
-/** The refund that an earlier request with the same key created, if any. */
-async function findByKey(
+/**
+ * The refund that an earlier request with the same key created; null for none.
+ * @throws ServiceError idempotency_key_reused when the key was used with another request.
+ */
+export async function findByKey(
   { db }: Pick<RefundDependencies, 'db'>,
   { organizationId, environment, idempotency }: RefundRequest,
 ): Promise<CreatedRefund | null> {
   if (idempotency === null) return null;
+  const { key } = idempotency;
   const refund = await db.refund.findFirst({
-    where: { organizationId, environment, idempotencyKey: idempotency.key },
+    where: { organizationId, environment, OR: [{ idempotencyKey: key }, { cancelKey: key }] },
   });
   if (refund === null) return null;
+  if (refund.idempotencyKey !== key) throw keyReused();
   if (Buffer.compare(refund.fingerprint ?? Buffer.alloc(0), idempotency.fingerprint) !== 0) throw keyReused();
   return { refund, isReplayed: true };
 }

@@ -16,7 +16,18 @@ export interface SetUp {
 /** What nearly every request reads. Nothing is cached; concurrent requests share a statement. */
 export interface Lookups {
   setUp(owner: { organizationId: string; environment: Environment }): Promise<SetUp>;
-  payment(key: PaymentKey): Promise<StoredPayment>;
+  /** @param ofKey the API key whose refunds of the last 24 hours are summed up as well, in a currency. */
+  payment(key: PaymentKey, ofKey?: KeyCurrency | null): Promise<StoredPayment & KeySum>;
+}
+
+interface KeyCurrency {
+  apiKeyId: string;
+  currency: string;
+}
+
+interface KeySum {
+  /** Those that have neither failed nor been cancelled, in minor units; 0n when no key was named. */
+  takenByKeyInLastDay: bigint;
 }
 
 export function openLookups(reads: Reads): Lookups {
@@ -25,8 +36,11 @@ export function openLookups(reads: Reads): Lookups {
   return {
     setUp: async ({ organizationId, environment }) =>
       (await setUps(JSON.stringify([organizationId, environment]))) ?? { accounts: [], policies: [] },
-    async payment({ organizationId, environment, processor, transactionId }) {
-      const stored = await payments(JSON.stringify([organizationId, environment, processor, transactionId]));
+    async payment({ organizationId, environment, processor, transactionId }, ofKey = null) {
+      const key = [organizationId, environment, processor, transactionId];
+      const stored = await payments(
+        JSON.stringify([...key, ofKey?.apiKeyId ?? null, ofKey?.currency ?? null]),
+      );
       if (stored === undefined) throw new Error('A payment is missing in the result');
       return stored;
     },
@@ -61,26 +75,33 @@ async function readSetUps(reads: Reads, owners: readonly string[]): Promise<Map<
   );
 }
 
-async function readPayments(reads: Reads, keys: readonly string[]): Promise<Map<string, StoredPayment>> {
-  const named = keys.map((key) => JSON.parse(key) as [string, string, string, string]);
+async function readPayments(
+  reads: Reads,
+  keys: readonly string[],
+): Promise<Map<string, StoredPayment & KeySum>> {
+  const named = keys.map((key) => JSON.parse(key) as (string | null)[]);
   const rows = await reads.query<StoredPaymentRow>(
     `SELECT service_time() AS now, asked.organization_id AS "organizationId", asked.environment, asked.processor,
        asked.transaction_id AS "transactionId", p.transaction_id IS NOT NULL AS "isStored", p.amount, p.currency,
        p.charged_at AS "chargedAt", p.refunded_outside AS "refundedOutside", p.reserved, p.fetched_at AS "fetchedAt",
-       p.stale_since AS "staleSince", p.created_at AS "createdAt"
-     FROM unnest($1::text[], $2::environment[], $3::text[], $4::text[])
-       AS asked(organization_id, environment, processor, transaction_id)
+       p.stale_since AS "staleSince", p.created_at AS "createdAt", asked.position::int,
+       CASE WHEN asked.api_key_id IS NULL THEN 0 ELSE (
+         SELECT coalesce(sum(r.amount), 0)::bigint FROM refund AS r
+         WHERE r.api_key_id = asked.api_key_id AND r.currency = asked.currency
+           AND r.created_at > service_time() - interval '24 hours' AND r.status IN ('pending', 'processing', 'completed')
+       ) END AS "takenByKeyInLastDay"
+     FROM unnest($1::text[], $2::environment[], $3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
+       AS asked(organization_id, environment, processor, transaction_id, api_key_id, currency, position)
      LEFT JOIN payment AS p ON p.organization_id = asked.organization_id AND p.environment = asked.environment
        AND p.processor = asked.processor AND p.transaction_id = asked.transaction_id`,
-    [0, 1, 2, 3].map((column) => named.map((key) => key[column])),
+    [0, 1, 2, 3, 4, 5].map((column) => named.map((key) => key[column])),
   );
   return new Map(
-    rows.map(({ now, isStored, ...payment }) => {
-      const { organizationId, environment, processor, transactionId } = payment;
-      const key = JSON.stringify([organizationId, environment, processor, transactionId]);
-      return [key, { payment: isStored ? payment : null, now }];
-    }),
+    rows.map(({ now, isStored, position, takenByKeyInLastDay, ...payment }) => [
+      keys[position - 1] ?? '',
+      { payment: isStored ? payment : null, now, takenByKeyInLastDay },
+    ]),
   );
 }
 
-type StoredPaymentRow = Payment & { now: Date; isStored: boolean };
+type StoredPaymentRow = Payment & KeySum & { now: Date; isStored: boolean; position: number };

@@ -9,11 +9,7 @@ import {
 } from '../../payments/payment.ts';
 import type { PaymentFacts } from '../../payments/read-payment.ts';
 import type { Database, DatabaseTransaction, Payment, Refund } from '../../platform/database.ts';
-import {
-  isLive,
-  type ProcessorRefund,
-  type ProcessorTransaction,
-} from '../../processors/contract/processor.ts';
+import { isLive, type ProcessorPayment, type ProcessorRefund } from '../../processors/contract/processor.ts';
 import { holdsReservation, refundStatuses } from '../model/states.ts';
 import { moveRefund } from './move.ts';
 
@@ -28,7 +24,7 @@ import { moveRefund } from './move.ts';
 export async function recordPayment(
   db: Database,
   key: PaymentKey,
-  facts: ProcessorTransaction,
+  facts: ProcessorPayment,
   readAt: Date,
 ): Promise<Payment> {
   return await db.$transaction(async (tx) => {
@@ -52,7 +48,7 @@ export async function recordPayment(
  * What the row can hold. The payment may have become less than our open refunds have reserved, for example by refunds made
  * elsewhere. The processor will refuse some of them; as much as fits is stored, and the payment is read again before its next use.
  */
-function storable(facts: ProcessorTransaction, outside: bigint, reserved: bigint, fetchedAt: Date | null) {
+function storable(facts: ProcessorPayment, outside: bigint, reserved: bigint, fetchedAt: Date | null) {
   const { amount, currency, chargedAt } = facts;
   if (amount < reserved) return { fetchedAt: null };
   const fits = outside <= amount - reserved;
@@ -82,7 +78,7 @@ export function sumOfLive(refunds: readonly ProcessorRefund[]): bigint {
  * it is stored, before that by our id, unless they await approval. Any other refund with our id was made elsewhere.
  */
 async function refundedOutside(
-  tx: DatabaseTransaction,
+  tx: Pick<DatabaseTransaction, 'refund'>,
   key: PaymentKey,
   refunds: readonly ProcessorRefund[],
 ): Promise<bigint> {
@@ -102,7 +98,7 @@ async function refundedOutside(
 async function failUnfitting(
   tx: DatabaseTransaction,
   payment: Payment,
-  facts: ProcessorTransaction,
+  facts: ProcessorPayment,
   outside: bigint,
 ): Promise<void> {
   const waiting = await lockUnsent(tx, payment);
@@ -138,7 +134,7 @@ async function lockUnsent(tx: DatabaseTransaction, payment: PaymentKey): Promise
 /** Why a refund does not fit a payment, as a failure of the refund; null when it fits. */
 function problemOf(
   refund: Refund,
-  facts: ProcessorTransaction,
+  facts: ProcessorPayment,
   left: bigint,
 ): { code: string; message: string } | null {
   if (refund.currency !== facts.currency) {
@@ -192,4 +188,25 @@ export async function recordKnown(
   const recorded = await recordPayment(db, key, facts, readAt);
   const { amount, currency, chargedAt } = facts;
   return asKnown(recorded) ?? { ...recorded, amount, currency, chargedAt };
+}
+
+/** A payment that was just read, as far as it concerns what can be refunded; stores nothing. */
+export async function knownUnrecorded(
+  { db }: { db: Database },
+  key: PaymentKey,
+  stored: Payment | null,
+  { facts, readAt }: Extract<PaymentFacts, { kind: 'read' }>,
+): Promise<KnownPayment> {
+  const { amount, currency, chargedAt, refunds } = facts;
+  const row = stored ?? { ...key, reserved: 0n, createdAt: readAt };
+  const outside = stored === null ? sumOfLive(refunds) : await refundedOutside(db, key, refunds);
+  return {
+    ...row,
+    amount,
+    currency,
+    chargedAt,
+    refundedOutside: outside,
+    fetchedAt: readAt,
+    staleSince: null,
+  };
 }

@@ -1,5 +1,5 @@
-import type { Reads, Refund } from '../../platform/database.ts';
-import { type ReadRefund, refundColumns } from '../model/refund.ts';
+import type { Reads } from '../../platform/database.ts';
+import { detailColumns, type RefundDetails, refundColumns } from '../model/refund.ts';
 
 interface Waiter {
   refundId: string;
@@ -89,13 +89,12 @@ export class RefundWatcher {
 }
 
 /** A refund that a request is waiting for. */
-export type WatchedRefund = ReadRefund &
-  Pick<Refund, 'failureCode' | 'failureMessage'> & {
-    /** True while its cancellation is requested. */
-    isToBeCancelled: boolean;
-    /** Changes with every other field. */
-    version: string;
-  };
+export type WatchedRefund = RefundDetails & {
+  /** True while its cancellation is requested. */
+  isToBeCancelled: boolean;
+  /** Changes with every other field. */
+  version: string;
+};
 
 /**
  * Reads the refunds that have changed.
@@ -106,8 +105,7 @@ async function readChanged(
   versions: ReadonlyMap<string, string | null>,
 ): Promise<WatchedRefund[]> {
   return await reads.query<WatchedRefund>(
-    `SELECT ${refundColumns}, r.failure_code AS "failureCode", r.failure_message AS "failureMessage",
-       is_to_be_cancelled AS "isToBeCancelled", now.version
+    `SELECT ${refundColumns}, ${detailColumns}, is_to_be_cancelled AS "isToBeCancelled", now.version
      FROM unnest($1::text[], $2::text[]) AS seen(id, version)
      JOIN refund AS r ON r.id = seen.id
      LEFT JOIN refund_work AS w ON w.refund_id = r.id

@@ -36,6 +36,13 @@ export const refundColumns = `r.id, r.organization_id AS "organizationId", r.ext
   r.transaction_id AS "transactionId", r.amount, r.currency, r.reason, r.status, r.processor, r.metadata,
   r.initiated_by AS "initiatedBy", r.created_at AS "createdAt", r.updated_at AS "updatedAt"`;
 
+/** A refund with what answers may include besides the public fields. */
+export type RefundDetails = ReadRefund & Pick<Refund, 'processorStatus' | 'failureCode' | 'failureMessage'>;
+
+/** The columns of `RefundDetails` that `refundColumns` lacks. */
+export const detailColumns = `r.processor_status AS "processorStatus", r.failure_code AS "failureCode",
+  r.failure_message AS "failureMessage"`;
+
 /** A refund with its open work, if there is any. */
 export type RefundWithWork = Prisma.RefundGetPayload<{ include: { work: true } }>;
 
@@ -73,6 +80,20 @@ export function toPublicRefund(refund: ReadRefund): PublicRefund {
     createdAt: refund.createdAt.toISOString(),
     updatedAt: refund.updatedAt.toISOString(),
   };
+}
+
+/** Why a refund failed, for clients. */
+export interface RefundFailure {
+  code: string;
+  message: string;
+}
+
+/** Null for a refund that has not failed. */
+export function toFailure({
+  failureCode,
+  failureMessage,
+}: Pick<Refund, 'failureCode' | 'failureMessage'>): RefundFailure | null {
+  return failureCode === null ? null : { code: failureCode, message: failureMessage ?? failureCode };
 }
 
 /** A sent refund as it was created, with the processor's id if it has one by now. */

@@ -1,6 +1,7 @@
 import { formatAmount } from '../../money/money.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
+import { processorKind } from '../../processors/registry.ts';
 
 /** 409: the payment has been refunded in full. */
 export function nothingLeft(): ServiceError {
@@ -27,6 +28,6 @@ export function currencyMismatch(currency: string): ServiceError {
 export function refusedCredentials(processor: string, { message }: ProcessorFailure): ServiceError {
   return new ServiceError(
     'processor_error',
-    `${processor} rejected the account's credentials. Replace them. Its error: ${message}`,
+    `${processorKind(processor).displayName} rejected the account's credentials. Replace them. Its error: ${message}`,
   );
 }

@@ -25,8 +25,13 @@ export const transitions: Readonly<Record<RefundStatus, Readonly<Partial<Record<
   cancelled: {},
 };
 
+/** The statuses in which a refund can start. */
+export const initialStatuses = ['pending', 'processing'] as const satisfies readonly RefundStatus[];
+
+export type InitialStatus = (typeof initialStatuses)[number];
+
 /** The status in which a refund starts. */
-export function initialStatus(approvalRequired: boolean): RefundStatus {
+export function initialStatus(approvalRequired: boolean): InitialStatus {
   return approvalRequired ? 'pending' : 'processing';
 }
 

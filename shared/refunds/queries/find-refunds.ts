@@ -1,22 +1,27 @@
 import { nameActors } from '../../people/actors.ts';
-import type { Database, Reads, Refund } from '../../platform/database.ts';
+import { type Database, Prisma, type Reads, type Refund } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { type SharedStatement, shareQuestion, shareRead } from '../../platform/shared-statement.ts';
+import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import {
+  detailColumns,
   isRefundId,
   type ReadRefund,
+  type RefundDetails,
   type RefundOwner,
   type RefundWithWork,
   refundColumns,
 } from '../model/refund.ts';
 import type { RefundStatus } from '../model/states.ts';
+import { conditionOf } from './refund-filter.ts';
 
-type OwnedRefund = ReadRefund & Pick<Refund, 'environment'>;
+type OwnedRefund = RefundDetails & Pick<Refund, 'environment'>;
 
 /** The reads of the API. Concurrent requests share a statement. */
 export interface RefundReads {
   byId: SharedStatement<string, OwnedRefund | undefined>;
+  /** The rows of a statement in JSON: its text and its values. */
   list: SharedStatement<string, ReadRefund[]>;
 }
 
@@ -25,12 +30,15 @@ export function openRefundReads(reads: Reads): RefundReads {
     byId: shareRead(async (ids) => {
       // By id alone, so that the planner can only use the primary key. The caller checks the owner.
       const rows = await reads.query<OwnedRefund>(
-        `SELECT ${refundColumns}, r.environment FROM refund AS r WHERE r.id = ANY ($1)`,
+        `SELECT ${refundColumns}, ${detailColumns}, r.environment FROM refund AS r WHERE r.id = ANY ($1)`,
         [ids],
       );
       return new Map(rows.map((row) => [row.id, row]));
     }),
-    list: shareQuestion((page) => readPage(reads, JSON.parse(page))),
+    list: shareQuestion((statement) => {
+      const [text, values] = JSON.parse(statement);
+      return reads.query<ReadRefund>(text, values);
+    }),
   };
 }
 
@@ -42,43 +50,102 @@ export async function readRefund(
   { byId }: RefundReads,
   { organizationId, environment }: RefundOwner,
   id: string,
-): Promise<ReadRefund> {
+): Promise<RefundDetails> {
   const refund = isRefundId(id) ? await byId(id) : undefined;
   if (refund?.organizationId === organizationId && refund.environment === environment) return refund;
   throw refundNotFound();
 }
 
-/** A page of a list of refunds. */
+/** A page of a list of refunds. All given filters have to hold. */
 export interface RefundListing {
-  status: RefundStatus | undefined;
-  processor: string | undefined;
+  status?: RefundStatus | undefined;
+  processor?: string | undefined;
+  transactionId?: string | undefined;
+  reason?: RefundReason | undefined;
+  initiatedBy?: InitiatedBy | undefined;
+  /** Lowercase ISO 4217. */
+  currency?: string | undefined;
+  /** Inclusive. */
+  createdAfter?: Date | undefined;
+  /** Exclusive. */
+  createdBefore?: Date | undefined;
+  /** Minor units, inclusive. */
+  amountMin?: number | undefined;
+  /** Minor units, inclusive. */
+  amountMax?: number | undefined;
+  /** Values as text. */
+  metadata?: Readonly<Record<string, string>> | undefined;
   limit: number;
+  /** How many of the newest refunds to skip; 0 with `after`. */
   offset: number;
+  /** The refund to continue after. It need not pass the filters. */
+  after?: string | undefined;
 }
 
-/** A page of an organization's refunds, newest first. */
+/**
+ * A page of an organization's refunds, newest first. Refunds that are created meanwhile are newer than any `after`, so the
+ * pages after it neither repeat nor skip one.
+ * @throws ServiceError validation_error for an `after` that is malformed, unknown, another owner's or combined with an offset,
+ * all alike.
+ */
 export async function listRefunds(
   { list }: RefundReads,
-  { organizationId, environment }: RefundOwner,
-  listing: RefundListing,
+  owner: RefundOwner,
+  { after, limit, offset, ...filters }: RefundListing,
 ): Promise<ReadRefund[]> {
-  const page = { organizationId, environment, ...listing };
-  return await list(JSON.stringify(page));
+  const { status, createdAfter, createdBefore, amountMin, amountMax, ...others } = filters;
+  const condition = conditionOf(owner, {
+    ...others,
+    statuses: status === undefined ? [] : [status],
+    createdFrom: createdAfter,
+    createdTo: createdBefore,
+    amountFrom: amountMin === undefined ? undefined : BigInt(amountMin),
+    amountTo: amountMax === undefined ? undefined : BigInt(amountMax),
+  });
+  if (after === undefined) return await list(inJson(pageSql(condition, limit, offset)));
+  const isPossible = isRefundId(after) && offset === 0;
+  const rows = isPossible ? await list(inJson(pageAfterSql(owner, after, condition, limit))) : [];
+  if (rows.length === 0) throw unknownCursor();
+  return rows.filter(({ id }) => id !== null);
 }
 
-async function readPage(
-  reads: Reads,
-  { organizationId, environment, status, processor, limit, offset }: RefundOwner & RefundListing,
-): Promise<ReadRefund[]> {
-  const values: unknown[] = [organizationId, environment, limit, offset];
-  const filters = [
-    ...(status === undefined ? [] : [`AND r.status = $${values.push(status)}`]),
-    ...(processor === undefined ? [] : [`AND r.processor = $${values.push(processor)}`]),
-  ];
-  return await reads.query<ReadRefund>(
-    `SELECT ${refundColumns} FROM refund AS r WHERE r.organization_id = $1 AND r.environment = $2 ${filters.join(' ')}
-     ORDER BY r.created_at DESC, r.id DESC LIMIT $3 OFFSET $4`,
-    values,
+const listedColumns = Prisma.raw(refundColumns);
+
+function pageSql(condition: Prisma.Sql, limit: number, offset: number): Prisma.Sql {
+  return Prisma.sql`SELECT ${listedColumns} FROM refund AS r WHERE ${condition}
+    ORDER BY r.created_at DESC, r.id DESC LIMIT ${limit} OFFSET ${offset}`;
+}
+
+/**
+ * No row: the cursor is not one of the owner's refunds. A row without a refund: nothing follows it. The cursor is read by its
+ * id alone, whose index can never be the wrong one.
+ */
+function pageAfterSql(
+  { organizationId, environment }: RefundOwner,
+  after: string,
+  condition: Prisma.Sql,
+  limit: number,
+): Prisma.Sql {
+  return Prisma.sql`SELECT ${listedColumns}
+    FROM (SELECT id AS last_id, created_at AS last_created_at FROM refund WHERE id = ${after}
+      AND organization_id IS NOT DISTINCT FROM ${organizationId}
+      AND environment IS NOT DISTINCT FROM ${environment}::environment) AS cursor
+    LEFT JOIN LATERAL (SELECT * FROM refund
+      WHERE ${condition} AND (created_at, id) < (last_created_at, last_id)
+      ORDER BY created_at DESC, id DESC LIMIT ${limit}) AS r ON TRUE
+    ORDER BY r.created_at DESC, r.id DESC`;
+}
+
+function inJson({ text, values }: Prisma.Sql): string {
+  return JSON.stringify([text, values], (_name, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+}
+
+function unknownCursor(): ServiceError {
+  return new ServiceError(
+    'validation_error',
+    'after: must be the ID of a refund that this key can list, without offset. Omit it to begin with the newest refund.',
   );
 }
 

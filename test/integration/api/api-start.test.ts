@@ -12,7 +12,7 @@ import { useService } from '../../support/use-service.ts';
 const service = useService({ workers: 0 });
 
 describe('the API', () => {
-  test('listens before it loads what only pages, queues and processors need', async () => {
+  test('listens before it loads what only pages, queues, processors and agents need', async () => {
     const api = startProcess('api/main.ts', {
       env: {
         // Nothing listens there: the process loads the same files without a database.
@@ -30,7 +30,7 @@ describe('the API', () => {
     const loaded = list.split(' ');
     expect(loaded).toEqual(expect.arrayContaining(['fastify', 'zod', 'pg', 'api/routes/refunds/list.ts']));
     const late =
-      /^(preact|d3-|@bull-board\/|@fastify\/(swagger|session|static)|ajv$|@node-rs\/|bullmq$|ioredis$|stripe$|braintree$|api\/dashboard\/)/;
+      /^(preact|d3-|@bull-board\/|@fastify\/(swagger|session|static)|ajv$|@node-rs\/|bullmq$|ioredis$|stripe$|braintree$|@modelcontextprotocol\/|api\/dashboard\/)/;
     expect(loaded.filter((name) => late.test(name))).toEqual([]);
   });
 });

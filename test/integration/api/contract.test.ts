@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import type { ErrorCode } from '../../../shared/platform/errors.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
@@ -206,7 +207,11 @@ const rows: Row[] = [
     'the processor rejects the refund, with its reason',
     '502 processor_error',
     async () => await create({ transactionId: await payment({ id: 'ch_declined1' }), ...valid }),
-    messageMatches(/issuer declined the refund/),
+    async (answer) => {
+      messageMatches(/issuer declined the refund/)(answer);
+      const { body } = await service.call('GET', String(answer.headers.location));
+      expect(body.data).toMatchObject({ transactionId: 'ch_declined1', status: 'failed' });
+    },
   ],
   ...unrefundable.map(([status, reason]): Row => {
     const id = `ch_create${status}`;
@@ -217,6 +222,7 @@ const rows: Row[] = [
       async () => await create({ transactionId: await payment({ id, status }), ...valid }),
       async (answer) => {
         messageMatches(reason)(answer);
+        expect(answer.headers.location).toBeUndefined();
         const where = { transactionId: id };
         expect(await service.deps.db.refund.count({ where })).toBe(0);
         expect(await service.deps.db.payment.count({ where })).toBe(0);
@@ -456,6 +462,13 @@ describe('the order of checks', () => {
   const json = { 'content-type': 'application/json' };
   const xml = { 'content-type': 'text/xml' };
   const key = () => ({ authorization: `Bearer ${service.organization.keys.test.plaintext}` });
+  let reading: string;
+  beforeAll(async () => {
+    const { id: organizationId } = service.organization;
+    const request = { organizationId, environment: 'test', actor: 'test', scopes: ['refunds:read'] } as const;
+    reading = (await createApiKey(service.deps, request)).plaintext;
+  });
+  const readingKey = () => ({ authorization: `Bearer ${reading}` });
 
   test.each([
     ['the route before the key', 'GET', '/v1/nowhere', () => ({}), undefined, 404],
@@ -463,6 +476,26 @@ describe('the order of checks', () => {
     ['the key before the media type', 'POST', '/v1/refunds', () => xml, '<a/>', 401],
     ['the key before the size', 'POST', '/v1/refunds', () => json, 'x'.repeat(70_000), 401],
     ['the key before the body', 'POST', '/v1/refunds', () => json, badJson, 401],
+    // That the rate limit is checked between these two is in scopes.test.ts.
+    ['the key before the scope', 'POST', '/v1/refunds', () => ({}), undefined, 401],
+    [
+      'the scope before the media type',
+      'POST',
+      '/v1/refunds',
+      () => ({ ...readingKey(), ...xml }),
+      '<a/>',
+      403,
+    ],
+    [
+      'the scope before the size',
+      'POST',
+      '/v1/refunds',
+      () => ({ ...readingKey(), ...json }),
+      'x'.repeat(70_000),
+      403,
+    ],
+    ['the scope before the body', 'POST', '/v1/refunds', () => ({ ...readingKey(), ...json }), badJson, 403],
+    ['the scope before the refund', 'POST', '/v1/refunds/ref_1/cancel', readingKey, undefined, 403],
     ['the media type before the body', 'POST', '/v1/refunds', () => ({ ...key(), ...xml }), badJson, 415],
     [
       'the size before the body',

@@ -167,12 +167,12 @@ describe('a request overtaken by another with the same key', () => {
     const connect = connections.connect.bind(connections);
     vi.spyOn(connections, 'connect').mockImplementationOnce(async (account) => {
       const processor = await connect(account);
-      const getTransaction: Processor['getTransaction'] = async (...question) => {
+      const getPayment: Processor['getPayment'] = async (...question) => {
         reach();
         await gate;
-        return await processor.getTransaction(...question);
+        return await processor.getPayment(...question);
       };
-      return { ...processor, getTransaction };
+      return { ...processor, getPayment };
     });
     return { reached, release };
   }

@@ -77,8 +77,11 @@ describe('the same request with the same key', () => {
     const first = await create(key, bodyFor(transactionId));
     expectCode(first, 502, 'processor_error');
     await service.sandbox.changeTransaction(transactionId, { status: 'succeeded' });
-    expectReplay(await create(key, bodyFor(transactionId)), first);
-    expect(await refundsOf(transactionId)).toHaveLength(1);
+    const repeated = await create(key, bodyFor(transactionId));
+    expectReplay(repeated, first);
+    const [refund, ...others] = await refundsOf(transactionId);
+    expect(others).toEqual([]);
+    for (const { headers } of [first, repeated]) expect(headers.location).toBe(`/v1/refunds/${refund?.id}`);
   });
 
   test('cancels once, whatever its body', async () => {

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { publicEventTypes } from '../../../shared/events/event.ts';
+import { apiKeyScopes } from '../../../shared/organizations/api-keys.ts';
 import { errorCatalogue } from '../../../shared/platform/errors.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
@@ -7,12 +10,20 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { ApiAnswer } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
+import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 
 const service = useService();
 /** A response of an operation. */
 interface Declared {
   description: string;
   content: { 'application/json': { schema: unknown; examples?: Record<string, { value: unknown }> } };
+}
+
+interface Webhook {
+  parameters: { name: string; in: string; required: boolean }[];
+  requestBody: {
+    content: { 'application/json': { schema: unknown; examples: Record<'example', { value: unknown }> } };
+  };
 }
 
 let served: ServedDocument;
@@ -32,8 +43,9 @@ describe('the OpenAPI document', () => {
   });
 
   test('has named schemas and headers, all of them used', () => {
-    const names = Object.keys(document.components.schemas).toSorted();
-    expect(names).toEqual(['CheckPolicy', 'CreateRefund', 'Error', 'Event', 'PolicyCheck', 'Refund']);
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining(['Error', 'Event', 'Refund']),
+    );
     for (const kind of ['schemas', 'headers']) {
       for (const name of Object.keys(document.components[kind])) {
         expect(JSON.stringify(document)).toContain(`"#/components/${kind}/${name}"`);
@@ -46,7 +58,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.paths).toSorted()).toEqual(routes.toSorted());
     for (const path of routes) {
       for (const method of ['get', 'post', 'put', 'patch', 'delete'] as const) {
-        const url = path.replace('{id}', 'ref_1');
+        const url = path.replace('{id}', 'ref_1').replace('{deliveryId}', 'del_1');
         const { statusCode } = await service.app.inject({ method, url });
         expect([path, method, statusCode === 405]).toEqual([path, method, !(method in document.paths[path])]);
       }
@@ -55,11 +67,21 @@ describe('the OpenAPI document', () => {
 
   test('lists every error code that the API sends', () => {
     const codes = document.components.schemas.Error.properties.error.properties.code.enum;
-    // The dashboard alone sends insufficient_scope.
-    const { insufficient_scope: _, ...sent } = errorCatalogue;
-    expect(codes).toEqual(Object.keys(sent));
-    for (const [code, { status }] of Object.entries(sent)) {
+    expect(codes).toEqual(Object.keys(errorCatalogue));
+    for (const [code, { status }] of Object.entries(errorCatalogue)) {
       expect(document.info.description).toContain(`| ${status} | \`${code}\` |`);
+    }
+  });
+
+  test('has an example of every response of every operation, as its schema has it', () => {
+    for (const { method, path, operation } of served.operations) {
+      for (const [status, { content }] of Object.entries<Declared>(operation.responses)) {
+        const { schema, examples = {} } = content['application/json'];
+        const where = `${method} ${path} ${status}`;
+        expect(Object.keys(examples), `${where} has examples`).not.toEqual([]);
+        const checked = served.schemaOf(schema);
+        for (const { value } of Object.values(examples)) expect(checked.parse(value), where).toEqual(value);
+      }
     }
   });
 
@@ -107,34 +129,94 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  test('has messages in its examples that the operation itself sends', () => {
+    const messageOf = (method: string, path: string, status: number, code: string) =>
+      document.paths[path][method].responses[status].content['application/json'].examples[code].value.error
+        .message;
+    expect([
+      messageOf('post', '/v1/refunds', 400, 'validation_error'),
+      messageOf('get', '/v1/refunds', 400, 'validation_error'),
+      messageOf('get', '/v1/refunds/{id}', 400, 'validation_error'),
+      messageOf('get', '/healthz', 400, 'validation_error'),
+      messageOf('post', '/v1/policies/check', 403, 'insufficient_scope'),
+    ]).toEqual([
+      'transactionId: is required; amount: is required; reason: is required',
+      'limit: must be at least 1',
+      'limit: unknown parameter',
+      'host: HTTP/1.1 requires this header.',
+      'This requires the scope policies:read, which this API key does not have. Use another key.',
+    ]);
+  });
+
+  test('describes every event that is sent, with its signature headers', () => {
+    expect(Object.keys(document.webhooks)).toEqual([...publicEventTypes, 'webhook.test']);
+    for (const [type, { post }] of Object.entries<{ post: Webhook }>(document.webhooks)) {
+      expect(post.parameters.map(({ name, in: place, required }) => [name, place, required])).toEqual(
+        ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => [name, 'header', true]),
+      );
+      const { schema, examples } = post.requestBody.content['application/json'];
+      const component = type === 'webhook.test' ? 'TestEvent' : 'Event';
+      expect(schema).toEqual({ $ref: `#/components/schemas/${component}` });
+      const { value } = examples.example;
+      expect(value).toMatchObject({ type });
+      expect(served.schemaOf(schema).parse(value)).toEqual(value);
+    }
+  });
+
   test('requires bodies, keys and query parameters as the service does', () => {
     const bodies = served.operations.map(({ operation }) => [
       operation.operationId,
       operation.requestBody?.required,
     ]);
-    expect(Object.fromEntries(bodies)).toEqual({
+    expect(Object.fromEntries(bodies)).toMatchObject({
       health: undefined,
-      readiness: undefined,
       createRefund: true,
       listRefunds: undefined,
       getRefund: undefined,
       cancelRefund: undefined,
-      listRefundEvents: undefined,
-      listEvents: undefined,
       checkPolicy: true,
+      createWebhookEndpoint: true,
+      listWebhookEndpoints: undefined,
+      getWebhookEndpoint: undefined,
+      changeWebhookEndpoint: true,
+      deleteWebhookEndpoint: undefined,
+      rotateWebhookSecret: true,
+      testWebhookEndpoint: undefined,
+      listWebhookDeliveries: undefined,
+      retryWebhookDelivery: undefined,
+      replayWebhookDeliveries: true,
     });
     for (const { path, operation } of served.operations) {
-      expect(operation.security).toEqual(path.startsWith('/v1/') ? [{ apiKey: [] }] : undefined);
+      const [requirement] = operation.security;
+      if (path.startsWith('/v1/')) expect(apiKeyScopes).toContain(requirement.apiKey[0]);
+      else expect(operation.security).toEqual([]);
     }
+    const { description } = document.components.securitySchemes.apiKey;
+    for (const scope of apiKeyScopes) expect(description).toContain(`\`${scope}\``);
     const query = document.paths['/v1/refunds'].get.parameters;
     expect(
       query.map(({ name, schema: { type } }: { name: string; schema: { type: string } }) => [name, type]),
     ).toEqual([
-      ['status', 'string'],
-      ['processor', 'string'],
+      ...['status', 'processor', 'transactionId', 'reason', 'initiatedBy', 'currency'].map((name) => [
+        name,
+        'string',
+      ]),
+      ...['createdAfter', 'createdBefore'].map((name) => [name, 'string']),
+      ...['amountMin', 'amountMax'].map((name) => [name, 'integer']),
+      ['metadata', 'object'],
       ['limit', 'integer'],
       ['offset', 'integer'],
+      ['after', 'string'],
     ]);
+    const find = (name: string) => query.find((parameter: { name: string }) => parameter.name === name);
+    expect(find('metadata')).toMatchObject({ style: 'deepObject', explode: true });
+    const [include] = document.paths['/v1/refunds/{id}'].get.parameters;
+    expect(include).toMatchObject({
+      name: 'include',
+      style: 'form',
+      explode: false,
+      schema: { type: 'array' },
+    });
   });
 
   test('declares the errors that any route under /v1 may send', () => {
@@ -154,7 +236,7 @@ describe('the OpenAPI document', () => {
       trail.splice(branch.length / 4 - 1, Number.POSITIVE_INFINITY, segment);
       paths.push(trail.join('').replace(/:(\w+)/g, '{$1}'));
     }
-    return paths.filter((path) => !/^\/(docs|openapi\.json|webhooks|dashboard)/.test(path));
+    return paths.filter((path) => !/^\/($|docs|openapi\.json|webhooks|dashboard|mcp)/.test(path));
   }
 });
 
@@ -173,6 +255,17 @@ describe('the documentation page', () => {
     expect(policy).toContain("script-src 'self'");
     expect(policy).not.toMatch(/https?:|\*|unsafe-eval/);
     expect((await service.app.inject('/docs')).statusCode).toBe(200);
+  });
+
+  test('shows no logo and no name but ours', async () => {
+    const page = await service.app.inject('/docs');
+    expect(page.body).toContain('<title>Refund service API</title>');
+    expect(page.body).toContain('<meta name="viewport" content="width=device-width, initial-scale=1">');
+    expect(page.body).toContain('/theme/favicon.svg');
+    const { body } = await service.app.inject('/docs/static/swagger-initializer.js');
+    expect(body).toContain('"layout":"BaseLayout"');
+    // The default is the logo of the framework.
+    expect(body).toContain(`base64,${readFileSync('api/dashboard/assets/favicon.svg', 'base64')}'`);
   });
 
   test('shows this document', async () => {
@@ -240,10 +333,34 @@ const cancelledTwice = async () => {
   return await cancel(id);
 };
 
+const url = 'http://127.0.0.1:9/hooks';
+
+const onEndpoint = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) => {
+  const { plaintext: key } = (await service.addOrganization('Webhooks')).keys.test;
+  const { id } = await newEndpoint(service, { key });
+  return await service.call(method, `/v1/webhook-endpoints/${id}${path}`, { key, body });
+};
+
+const withDelivery = async () => {
+  const { id } = await newEndpoint(service);
+  const { id: deliveryId } = await storeDelivery(service, id);
+  const attempt = {
+    deliveryId,
+    number: 1,
+    startedAt: new Date(),
+    responseStatus: 500,
+    error: 'unsuccessful_status',
+  };
+  await service.deps.db.webhookAttempt.create({ data: attempt });
+  return await service.call('GET', `/v1/webhook-endpoints/${id}/deliveries`);
+};
+
 test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>([
   ['health', 200, async () => await service.call('GET', '/healthz')],
   ['readiness', 200, async () => await service.call('GET', '/readyz')],
   ['createRefund', 200, async () => await create(await payment(), { metadata: { a: [1, null] } })],
+  ['createRefund', 200, async () => await create(await payment(), { dryRun: true })],
+  ['createRefund', 200, async () => await create('ch_missing', { dryRun: true })],
   ['createRefund', 400, async () => await create(await payment(), { amount: 0 })],
   ['createRefund', 401, async () => await create('ch_1', {}, wrong)],
   ['createRefund', 403, denied],
@@ -260,8 +377,11 @@ test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>(
   ['createRefund', 503, async () => await withoutProcessors(() => create('anybodys'))],
   ['listRefunds', 200, async () => await get()],
   ['listRefunds', 400, async () => await get('?limit=0')],
+  ['listRefunds', 400, async () => await get(`?after=${unknownRefundId}`)],
   ['listRefunds', 401, async () => await get('', wrong)],
   ['getRefund', 200, async () => await get(`/${await created()}`)],
+  ['getRefund', 200, async () => await get(`/${await created()}?include=failure,cancellable`)],
+  ['getRefund', 400, async () => await get(`/${unknownRefundId}?include=attempts`)],
   ['getRefund', 401, async () => await get(`/${unknownRefundId}`, wrong)],
   ['getRefund', 404, async () => await get(`/${unknownRefundId}`)],
   ['listRefundEvents', 200, async () => await get(`/${await created()}/events`)],
@@ -291,6 +411,31 @@ test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>(
     502,
     async () => await withoutProcessors(() => check({ transactionId: 'ch_silent' }), 'error-403'),
   ],
+  ['createWebhookEndpoint', 200, async () => await post('/v1/webhook-endpoints', { url })],
+  ['createWebhookEndpoint', 400, async () => await post('/v1/webhook-endpoints', {})],
+  ['createWebhookEndpoint', 413, async () => await post('/v1/webhook-endpoints', large)],
+  ['createWebhookEndpoint', 415, async () => await post('/v1/webhook-endpoints', '<a/>', xml)],
+  ['listWebhookEndpoints', 200, async () => await service.call('GET', '/v1/webhook-endpoints')],
+  ['getWebhookEndpoint', 200, async () => await onEndpoint('GET', '')],
+  ['getWebhookEndpoint', 404, async () => await service.call('GET', '/v1/webhook-endpoints/we_1')],
+  ['changeWebhookEndpoint', 200, async () => await onEndpoint('PATCH', '', { status: 'disabled' })],
+  ['changeWebhookEndpoint', 400, async () => await onEndpoint('PATCH', '', { events: [] })],
+  ['deleteWebhookEndpoint', 200, async () => await onEndpoint('DELETE', '')],
+  ['rotateWebhookSecret', 200, async () => await onEndpoint('POST', '/rotate-secret')],
+  [
+    'rotateWebhookSecret',
+    400,
+    async () => await onEndpoint('POST', '/rotate-secret', { overlapSeconds: -1 }),
+  ],
+  ['testWebhookEndpoint', 200, async () => await onEndpoint('POST', '/test')],
+  ['listWebhookDeliveries', 200, withDelivery],
+  ['retryWebhookDelivery', 404, async () => await onEndpoint('POST', '/deliveries/del_1/retry')],
+  [
+    'replayWebhookDeliveries',
+    200,
+    async () => await onEndpoint('POST', '/replay', { since: '2026-01-01T00:00:00Z' }),
+  ],
+  ['replayWebhookDeliveries', 400, async () => await onEndpoint('POST', '/replay', {})],
   ['checkPolicy', 503, async () => await withoutProcessors(() => check({ transactionId: 'anybodys' }))],
 ])('declares the response of %s with status %d as the service sends it', async (operationId, status, ask) => {
   const answer = await ask();
@@ -301,7 +446,7 @@ test.each<[operationId: string, status: number, ask: () => Promise<ApiAnswer>]>(
   const schema = served.schemaOf(declared.content['application/json'].schema);
   expect(schema.parse(answer.body)).toEqual(answer.body);
   if (status >= 400) expect(declared.description).toContain(`\`${answer.body.error.code}\``);
-  for (const name of ['X-Request-Id', 'Retry-After', 'WWW-Authenticate', 'Preference-Applied']) {
+  for (const name of ['X-Request-Id', 'Retry-After', 'WWW-Authenticate', 'Preference-Applied', 'Location']) {
     if (name.toLowerCase() in answer.headers) expect(declared.headers).toHaveProperty(name);
   }
   expect(declared.headers).toHaveProperty('X-Request-Id');

@@ -2,21 +2,26 @@ import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApiKey, generateApiKey, revokeApiKey } from '../../../shared/organizations/api-keys.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
+import { newId } from '../../../shared/platform/ids.ts';
 import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
+import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
+
+/** What an id in a path names. */
+type Resource = 'refund' | 'webhook endpoint' | 'agent key';
 
 /**
  * Who may use a route.
- * - `api key`: holders of a valid key. An id in the path is a refund's.
+ * - `api key`: holders of a valid key. An id in the path is a refund's unless `of` says whose.
  * - `anyone`: it shows no organization's data.
  * - `processor signature`: the processor of the account in the path, which signs the request.
  */
 type Access =
-  | { by: 'api key'; body?: object }
+  | { by: 'api key'; body?: object; of?: Resource }
   | { by: 'anyone' }
   | { by: 'processor signature'; processor: 'stripe' | 'braintree' };
 
@@ -26,24 +31,49 @@ const table: Record<string, Access> = {
   'POST /v1/refunds': { by: 'api key', body: { transactionId: 'ch_1', amount: 1, reason: 'other' } },
   'GET /v1/refunds/:id': { by: 'api key' },
   'POST /v1/refunds/:id/cancel': { by: 'api key' },
+  'POST /v1/refunds/:id/approve': { by: 'api key' },
+  'POST /v1/refunds/:id/reject': { by: 'api key' },
   'GET /v1/refunds/:id/events': { by: 'api key' },
   'GET /v1/events': { by: 'api key' },
+  'POST /mcp': { by: 'api key', body: { jsonrpc: '2.0', id: 1, method: 'ping' } },
   'POST /v1/policies/check': { by: 'api key', body: { transactionId: 'ch_1' } },
+  'GET /v1/agent-keys': { by: 'api key' },
+  'POST /v1/agent-keys': { by: 'api key', body: { name: 'Agent', limits: { currency: 'usd' } } },
+  'PATCH /v1/agent-keys/:id': { by: 'api key', body: { status: 'stopped' }, of: 'agent key' },
+  'DELETE /v1/agent-keys/:id': { by: 'api key', of: 'agent key' },
+  'GET /v1/webhook-endpoints': { by: 'api key' },
+  'POST /v1/webhook-endpoints': { by: 'api key', body: { url: 'nowhere' } },
+  'GET /v1/webhook-endpoints/:id': ofEndpoint(),
+  'PATCH /v1/webhook-endpoints/:id': ofEndpoint({ description: 'theirs' }),
+  'DELETE /v1/webhook-endpoints/:id': ofEndpoint(),
+  'POST /v1/webhook-endpoints/:id/rotate-secret': ofEndpoint({ overlapSeconds: 0 }),
+  'POST /v1/webhook-endpoints/:id/test': ofEndpoint(),
+  'GET /v1/webhook-endpoints/:id/deliveries': ofEndpoint(),
+  'POST /v1/webhook-endpoints/:id/deliveries/:deliveryId/retry': ofEndpoint(),
+  'POST /v1/webhook-endpoints/:id/replay': ofEndpoint({ since: '2026-01-01T00:00:00Z' }),
   'POST /webhooks/stripe/:accountId': { by: 'processor signature', processor: 'stripe' },
   'POST /webhooks/braintree/:accountId': { by: 'processor signature', processor: 'braintree' },
   // Braintree sends an unsigned challenge, which is answered with a signature.
   'GET /webhooks/braintree/:accountId': { by: 'anyone' },
   'GET /healthz': { by: 'anyone' },
   'GET /readyz': { by: 'anyone' },
+  // Leads to the dashboard.
+  'GET /': { by: 'anyone' },
   'GET /openapi.json': { by: 'anyone' },
   'GET /docs': { by: 'anyone' },
   'HEAD /docs/': { by: 'anyone' },
   'GET /docs/static/*': { by: 'anyone' },
   'GET /docs/static/index.html': { by: 'anyone' },
   'GET /docs/static/swagger-initializer.js': { by: 'anyone' },
+  'GET /docs/static/theme/reference.css': { by: 'anyone' },
+  'GET /docs/static/theme/favicon.svg': { by: 'anyone' },
   'GET /docs/json': { by: 'anyone' },
   'GET /docs/yaml': { by: 'anyone' },
 };
+
+function ofEndpoint(body?: object): Access {
+  return { by: 'api key', of: 'webhook endpoint', ...(body === undefined ? {} : { body }) };
+}
 
 const registered = noteRegisteredRoutes();
 let recording: Recording;
@@ -60,16 +90,17 @@ const service = useService({
 let own: TestOrganization;
 let other: TestOrganization;
 let revoked: string;
+let expired: string;
 beforeAll(async () => {
   own = service.organization;
   other = await service.addOrganization('Other');
-  const key = await createApiKey(service.deps, {
-    organizationId: own.id,
-    environment: 'test',
-    actor: 'test',
-  });
+  const request = { organizationId: own.id, environment: 'test', actor: 'test' } as const;
+  const key = await createApiKey(service.deps, request);
   await revokeApiKey(service.deps, { keyId: key.id, actor: 'test' });
   revoked = key.plaintext;
+  const late = await createApiKey(service.deps, request);
+  await service.deps.db.apiKey.update({ where: { id: late.id }, data: { expiresAt: new Date() } });
+  expired = late.plaintext;
 });
 
 interface Row {
@@ -97,8 +128,17 @@ const named = (some: readonly Row[]) => some.map((row) => [row.name, row] as con
 type Headers = Record<string, string>;
 const bearer = (key: string): Headers => ({ authorization: `Bearer ${key}` });
 
-async function ask(row: Row, headers: Headers, id = unknownRefundId, query = '') {
-  const url = `${row.url.replace(/:\w+/, id)}${query}`;
+const unknownIds: Record<Resource, string> = {
+  refund: unknownRefundId,
+  'webhook endpoint': newId('we'),
+  'agent key': newId('key'),
+};
+const unknownDeliveryId = newId('del');
+const resourceOf = ({ access }: Row) => (access.by === 'api key' ? access.of : undefined) ?? 'refund';
+const unknownId = (row: Row) => unknownIds[resourceOf(row)];
+
+async function ask(row: Row, headers: Headers, id = unknownId(row), query = '') {
+  const url = `${row.url.replace(':deliveryId', unknownDeliveryId).replace(/:\w+/, id)}${query}`;
   const payload = row.access.by === 'api key' ? row.access.body : undefined;
   return await service.app.inject({
     method: row.method,
@@ -157,6 +197,7 @@ const wrongCredentials: [what: string, headers: () => Headers, query?: () => str
   ['a key that was never made', () => bearer(generateApiKey('test'))],
   ['a live key that was never made', () => bearer(generateApiKey('live'))],
   ['a revoked key', () => bearer(revoked)],
+  ['an expired key', () => bearer(expired)],
   ['a test key that calls itself live', () => bearer(key().replace('svc_test_', 'svc_live_'))],
   ['a key that lacks a letter', () => bearer(key().slice(0, -1))],
   ['a key with a letter more', () => bearer(`${key()}x`)],
@@ -194,7 +235,7 @@ describe('without a valid API key', () => {
   test.each(named(rowsBy('api key')))('%s gives the same response for every cause', async (_name, row) => {
     const first = bytesOf(await ask(row, {}));
     for (const [what, headers, query] of wrongCredentials) {
-      const answer = await ask(row, headers(), unknownRefundId, query?.());
+      const answer = await ask(row, headers(), unknownId(row), query?.());
       expect(answer.statusCode, what).toBe(401);
       expect(answer.headers['www-authenticate'], what).toBe('Bearer');
       expect(answer.body, what).toBe(row.method === 'HEAD' ? '' : refusal);
@@ -259,27 +300,63 @@ async function refundIn(environment: Environment): Promise<string> {
   return body.data.id;
 }
 
-describe('a refund of another organization or environment', () => {
+const endpointIds = new Map<Environment, string>();
+
+/** One for each environment, because their number is limited. No request of a stranger changes it. */
+async function endpointIn(environment: Environment): Promise<string> {
+  const known = endpointIds.get(environment);
+  if (known !== undefined) return known;
+  const { id } = await newEndpoint(service, { key: own.keys[environment].plaintext });
+  endpointIds.set(environment, id);
+  return id;
+}
+
+async function agentKeyIn(environment: Environment): Promise<string> {
+  const owner = { organizationId: own.id, environment, actor: 'test' };
+  return (await createApiKey(service.deps, { ...owner, agentLimits: { currency: 'usd' } })).id;
+}
+
+const makers: Record<Resource, (environment: Environment) => Promise<string>> = {
+  refund: refundIn,
+  'webhook endpoint': endpointIn,
+  'agent key': agentKeyIn,
+};
+const resourceIn = async (row: Row, environment: Environment) => await makers[resourceOf(row)](environment);
+
+async function storedResource(row: Row, id: string): Promise<unknown> {
+  const where = { id };
+  const { db } = service.deps;
+  switch (resourceOf(row)) {
+    case 'refund':
+      return await db.refund.findUniqueOrThrow({ where });
+    case 'webhook endpoint':
+      return await db.webhookEndpoint.findUniqueOrThrow({ where, include: { deliveries: true } });
+    case 'agent key':
+      return await db.apiKey.findUniqueOrThrow({ where });
+  }
+}
+
+describe('a resource of another organization or environment', () => {
   test.each(combinations)(
     'gets the response for an unknown id from %s with a key %s',
     async (_name, _whose, { row, environment, keyOf }) => {
-      const id = await refundIn(environment);
-      const before = await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
+      const id = await resourceIn(row, environment);
+      const before = await storedResource(row, id);
       for (const more of [{}, { prefer: 'wait=20' }, { 'idempotency-key': 'one' }] as Headers[]) {
         const headers = { ...bearer(keyOf()), ...more };
         const headersOfOther =
           'idempotency-key' in more ? { ...headers, 'idempotency-key': 'another' } : headers;
         const refused = await ask(row, headers, id);
         expect(refused.statusCode).toBe(404);
-        expect(bytesOf(refused)).toBe(bytesOf(await ask(row, headersOfOther, unknownRefundId)));
+        expect(bytesOf(refused)).toBe(bytesOf(await ask(row, headersOfOther)));
       }
-      expect(await service.deps.db.refund.findUniqueOrThrow({ where: { id } })).toEqual(before);
+      expect(await storedResource(row, id)).toEqual(before);
     },
   );
 
   const nonsense = [
     ...['ref_', 'ref_x', 'nonsense', '1', `ref_${'0'.repeat(26)}`, 'REF_01kahw3v6me8fbw6r5k2jdz7qs'],
-    'org_01kahw3v6me8fbw6r5k2jdz7qs',
+    ...['org_01kahw3v6me8fbw6r5k2jdz7qs', 'we_', 'we_x', 'del_01kahw3v6me8fbw6r5k2jdz7qs'],
   ];
   test.each(named(rowsWithId))(
     '%s gives malformed ids the response for an unknown one',
@@ -299,16 +376,18 @@ describe('the statements sent to PostgreSQL reveal nothing', () => {
   test.each(combinations)(
     'about an existing refund: %s with a key %s',
     async (_name, _whose, { row, environment, keyOf }) => {
-      const id = await refundIn(environment);
+      const id = await resourceIn(row, environment);
       const existing = await recording.during(() => ask(row, bearer(keyOf()), id));
       expect(existing.length).toBeGreaterThan(1);
       expect(await recording.during(() => ask(row, bearer(keyOf())))).toEqual(existing);
     },
   );
 
-  test.each(named(rowsBy('api key')))('about a revoked key: %s', async (_name, row) => {
+  test.each(named(rowsBy('api key')))('about a revoked or expired key: %s', async (_name, row) => {
     const statements = await recording.during(() => ask(row, bearer(revoked)));
     expect(statements).toHaveLength(1);
-    expect(await recording.during(() => ask(row, bearer(generateApiKey('test'))))).toEqual(statements);
+    for (const key of [expired, generateApiKey('test')]) {
+      expect(await recording.during(() => ask(row, bearer(key)))).toEqual(statements);
+    }
   });
 });

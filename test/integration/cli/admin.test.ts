@@ -48,6 +48,92 @@ describe('organizations and keys', () => {
     ]);
   });
 
+  test('creates a key with a name, scopes, an expiry and limits, and lists, limits, stops and resumes it', async () => {
+    const { id: organization } = service.organization;
+    const made = await admin([
+      ...[
+        'key',
+        'create',
+        '--organization',
+        organization,
+        '--environment',
+        'test',
+        '--name',
+        'Support agent',
+      ],
+      ...['--scope', 'refunds:write', '--scope', 'refunds:read', '--expires-in-days', '30'],
+      ...['--agent-currency', 'USD', '--max-per-refund', '5000', '--max-per-payment', '8000'],
+      ...['--max-per-day', '50000', '--allow-reason', 'other', 'wrong_product', '--approval-above', '0'],
+    ]);
+    expect(made.code, made.stderr).toBe(0);
+    const plaintext = onlyLine(made.stdout);
+    const keyId = /key_[a-z0-9]+/.exec(made.stderr)?.[0] ?? '';
+    const list = async () => {
+      const { stdout } = await admin(['key', 'list', '--organization', organization, '--json']);
+      return JSON.parse(stdout).find(({ id }: { id: string }) => id === keyId);
+    };
+    const listed = await list();
+    expect(listed).toMatchObject({
+      name: 'Support agent',
+      scopes: ['refunds:read', 'refunds:write'],
+      agentLimits: {
+        currency: 'usd',
+        maxPerRefund: 5_000,
+        maxPerPayment: 8_000,
+        maxPerDay: 50_000,
+        reasons: ['other', 'wrong_product'],
+        approvalAbove: 0,
+      },
+      stoppedAt: null,
+    });
+    const day = 86_400_000;
+    expect(Math.round((new Date(listed.expiresAt).getTime() - Date.now()) / day)).toBe(30);
+
+    const limited = await admin(['key', 'limit', keyId, '--agent-currency', 'eur', '--max-per-day', '100']);
+    expect(limited).toMatchObject({ code: 0, stderr: `Set the limits of ${keyId}.\n` });
+    expect((await list()).agentLimits).toEqual({ currency: 'eur', maxPerDay: 100 });
+
+    expect((await admin(['key', 'stop', keyId])).code).toBe(0);
+    expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(403);
+    const table = await admin(['key', 'list', '--organization', organization]);
+    expect(table.stdout).toMatch(
+      /Support agent +svc_test_\.{3}\w{4} +stopped +refunds:read,refunds:write +\{"currency"/,
+    );
+    expect((await admin(['key', 'resume', keyId])).code).toBe(0);
+    expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(200);
+    expect((await admin(['key', 'revoke', keyId])).code).toBe(0);
+    const late = await admin(['key', 'resume', keyId]);
+    expect(late.code).toBe(1);
+    expect(onlyLine(late.stderr)).toContain("is revoked and can't be changed");
+    const acts = (await auditOf(service, keyId)).map(({ action }) => action);
+    expect(acts).toEqual(['key.created', 'key.limits_set', 'key.stopped', 'key.resumed', 'key.revoked']);
+  });
+
+  test.each([
+    [['--scope', 'refunds:all'], 2, /Allowed choices are refunds:read/],
+    [['--expires-in-days', '0'], 2, /Give a whole number of days, 1 to 3650/],
+    [['--max-per-refund', '10.50'], 2, /Give a whole number of minor units/],
+    [['--agent-currency', 'xyz'], 2, /Give an ISO 4217 currency/],
+    [['--max-per-refund', '100'], 1, /^--agent-currency: name the currency of the limits/],
+    [['--name', 'x'.repeat(101)], 1, /^name: must be at most 100 printable characters/],
+    [['--agent-currency', 'usd', '--scope', 'refunds:approve'], 1, /^scopes: a key for agents may have/],
+  ])('creates no key with %j', async (options, code, message) => {
+    const { id: organization } = service.organization;
+    const count = await service.deps.db.apiKey.count();
+    const create = ['key', 'create', '--organization', organization, '--environment', 'test'];
+    const refused = await admin([...create, ...options]);
+    expect(refused).toMatchObject({ code, stdout: '' });
+    expect(refused.stderr).toMatch(message);
+    expect(await service.deps.db.apiKey.count()).toBe(count);
+  });
+
+  test('limits only keys that were made for agents', async () => {
+    const { id } = service.organization.keys.test;
+    const refused = await admin(['key', 'limit', id, '--agent-currency', 'usd']);
+    expect(refused.code).toBe(1);
+    expect(onlyLine(refused.stderr)).toContain('only a key made for agents has limits');
+  });
+
   test('gives a new organization the 30-day policy', async () => {
     const shown = await admin(['policy', 'show', '--organization', service.organization.id, '--json']);
     expect(JSON.parse(shown.stdout)).toMatchObject({
@@ -107,6 +193,8 @@ describe('errors are reported in one line with exit code 1', () => {
     const commands = [
       ['key', 'create', '--organization', 'org_missing', '--environment', 'test'],
       ['key', 'revoke', 'key_missing'],
+      ['key', 'stop', 'key_missing'],
+      ['key', 'limit', 'key_missing', '--agent-currency', 'usd'],
       ['policy', 'show', '--organization', 'org_missing'],
       ['refund', 'show', 'ref_missing'],
       ['refund', 'approve', 'ref_missing'],

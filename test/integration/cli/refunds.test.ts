@@ -1,4 +1,6 @@
+import { userInfo } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { createUser } from '../../../shared/people/users.ts';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
@@ -77,6 +79,23 @@ describe('a refund that awaits approval', () => {
     expect(await auditOf(service, refund.id)).toMatchObject([
       { action: 'refund.rejected', detail: { reason } },
     ]);
+  });
+
+  test('is not approved on the command line by who created the key that requested it', async () => {
+    const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+    const { id } = await createApiKey(service.deps, { ...owner, actor: `cli:${userInfo().username}` });
+    // As if that key had requested it.
+    await service.deps.db.$executeRaw`
+      UPDATE api_key SET created_by = ${`key:${id}`} WHERE id = ${service.organization.keys.test.id}`;
+    const refused = await admin(['refund', 'approve', refund.id]);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(onlyLine(refused.stderr)).toBe(
+      'An API key of yours requested this refund, so someone else must approve it. You can reject it.',
+    );
+    expect((await rowOf(service, refund.id)).status).toBe('pending');
+    await service.deps.db.$executeRaw`
+      UPDATE api_key SET created_by = 'test' WHERE id = ${service.organization.keys.test.id}`;
+    expect((await admin(['refund', 'reject', refund.id, '--reason', 'Done'])).code).toBe(0);
   });
 
   test('is either approved or rejected, never both', async () => {

@@ -4,6 +4,7 @@ import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
+import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
 
 const service = useService();
 const signedIn = async (organizationId?: string) =>
@@ -74,6 +75,37 @@ describe('an organization whose refunds are all older', () => {
     expect(text).toContain('No test refunds in the last 7 days');
     expect(text).not.toContain('Bearer svc_test_');
   });
+});
+
+test('lists webhook endpoints that the service disabled, until a client has dealt with them', async () => {
+  const { id: organizationId, keys } = await service.addOrganization('Deaf');
+  const endpoints = await Promise.all(
+    ['failing', 'gone', 'requested', null].map(async (disabledReason, index) => {
+      const url = `http://127.0.0.1:9/${disabledReason}`;
+      const { id } = await newEndpoint(service, { key: keys.test.plaintext, url });
+      if (disabledReason === null) return id;
+      const updatedAt = new Date(Date.now() - (9 - index) * 60_000);
+      const data = { status: 'disabled', disabledReason, updatedAt } as const;
+      await service.deps.db.webhookEndpoint.update({ where: { id }, data });
+      return id;
+    }),
+  );
+  const visitor = await signedIn(organizationId);
+  const shown = async (environment = 'test') =>
+    rowsOf((await visitor.get(`/dashboard/${organizationId}/${environment}`)).text).map(
+      ({ cells }) => cells[0],
+    );
+  expect(await shown()).toEqual([
+    'Webhook endpoint disabled: every delivery failed for five days http://127.0.0.1:9/failing',
+    'Webhook endpoint disabled: it replied 410 Gone http://127.0.0.1:9/gone',
+  ]);
+  expect(await shown('live')).toEqual([]);
+  const [failing, gone] = endpoints;
+  const key = keys.test.plaintext;
+  const body = { status: 'enabled' };
+  expect((await service.call('PATCH', `/v1/webhook-endpoints/${failing}`, { key, body })).status).toBe(200);
+  expect((await service.call('DELETE', `/v1/webhook-endpoints/${gone}`, { key })).status).toBe(200);
+  expect(await shown()).toEqual([]);
 });
 
 test('links a refused account to its settings, and to no refunds', async () => {

@@ -212,9 +212,11 @@ describe.each(queueBackends)('the queue board on $name', (backend) => {
     expect(await flags()).toEqual([
       [false, true],
       [false, true],
+      [false, true],
     ]);
     board.setAccess('read');
     expect(await flags()).toEqual([
+      [true, false],
       [true, false],
       [true, false],
     ]);

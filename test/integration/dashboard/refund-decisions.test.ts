@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
@@ -58,7 +59,7 @@ async function requestedBy({ userId }: DashboardMember): Promise<Refund> {
   const { refund } = await createRefund(service.deps, {
     organizationId: service.organization.id,
     environment: 'test',
-    apiKeyId: null,
+    apiKey: null,
     initiatedBy: 'dashboard',
     actor: `user:${userId}`,
     transactionId: await newPayment(service),
@@ -145,6 +146,38 @@ describe('a refund that awaits approval', () => {
     const second = await requestedBy(person);
     expect((await decide(second, 'reject', { rejectReason: 'A mistake of mine' })).status).toBe(303);
     expect((await rowOf(service, second.id)).status).toBe('cancelled');
+  });
+
+  test('is not approved by the person whose API key requested it, who may reject it', async () => {
+    const admin = await signInMember(service, 'admin');
+    const { plaintext: key } = await createApiKey(service.deps, {
+      organizationId: service.organization.id,
+      environment: 'test',
+      actor: `user:${admin.userId}`,
+    });
+    const body = { transactionId: await newPayment(service), amount: 6_000, reason: 'other' };
+    const { data } = (await service.call('POST', '/v1/refunds', { body, key })).body;
+    const page = await admin.visitor.get(pageOf(data));
+    expect(new Set(offered(page.text))).toEqual(new Set(['reject']));
+    expect(page.text).toContain('An API key of yours requested this refund');
+    expect((await admin.visitor.post(`${pageOf(data)}/approve`)).status).toBe(403);
+    expect((await rowOf(service, data.id)).status).toBe('pending');
+    await person.visitor.get(pageOf(data));
+    expect((await person.visitor.post(`${pageOf(data)}/approve`)).status).toBe(303);
+  });
+
+  test('is not approved while it is flagged for another refund under its name', async () => {
+    const refund = await pendingRefund();
+    await flagByHand(service, refund.id, { reason: 'extra_refund', facts: { externalRefundId: 're_other' } });
+    const page = await person.visitor.get(pageOf(refund));
+    expect(new Set(offered(page.text))).toEqual(new Set(['reject', 'resolve']));
+    expect(page.text).toContain('Resolve the flag before you approve this refund.');
+    const refused = await decide(refund, 'approve');
+    expect(refused.status).toBe(409);
+    expect(refused.text).toContain('The refund is flagged.');
+    expect((await rowOf(service, refund.id)).status).toBe('pending');
+    expect((await decide(refund, 'resolve', { end: 'dismiss', resolveReason: 'Not ours' })).status).toBe(303);
+    expect((await decide(refund, 'approve')).status).toBe(303);
   });
 
   test('is decided once when several people click at the same time', async () => {

@@ -12,14 +12,16 @@ test('names members, former members, API keys, processes and command line users,
   const former = await people.addPerson(organizationId, 'operator');
   const removal = { organizationId, userId: former.userId, acting: { administration: 'cli:ada' } };
   await removeMember(people.deps, removal);
-  const addKey = async (owner: string) =>
-    await createApiKey(people.deps, { organizationId: owner, environment: 'test', actor: 'test' });
+  const addKey = async (owner: string, name = '') =>
+    await createApiKey(people.deps, { organizationId: owner, environment: 'test', actor: 'test', name });
   const key = await addKey(organizationId);
+  const shop = await addKey(organizationId, 'Shop');
   const foreign = await addKey(await people.addOrganization());
   const expected = new Map([
     [`user:${member.userId}`, member.email],
     [`user:${former.userId}`, `${former.email} (former member)`],
     [`key:${key.id}`, `key ...${key.plaintext.slice(-4)}`],
+    [`key:${shop.id}`, `Shop, key ...${shop.plaintext.slice(-4)}`],
     ['worker', 'Worker'],
     ['service', 'System'],
     ['cli:ada', 'ada (command line)'],

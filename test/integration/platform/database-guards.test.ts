@@ -110,6 +110,7 @@ const examples = {
   session,
   lockout,
   invitation: { ...invitation, id: 'inv_new', token_hash: Buffer.alloc(32, 7), email: 'new@example.com' },
+  webhook_cursor: { id: 1, position: 1 },
 };
 
 type Table = keyof typeof examples;
@@ -163,6 +164,7 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['lockout_failures_from_one', 'lockout', { failures: 0 }],
   ['invitation_token_hash_is_sha256', 'invitation', { token_hash: Buffer.alloc(20) }],
   ['invitation_ends_once', 'invitation', { accepted_at: now, revoked_at: now }],
+  ['webhook_cursor_one_row', 'webhook_cursor', { id: 2 }],
 ];
 
 /** Rows at the edge of what is refused. */

@@ -25,7 +25,7 @@ const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
 const webhooks = useWebhooks(service);
 
 const refunds = {} as Record<ProcessorName, Refund>;
-let stranger: TestOrganization;
+let other: TestOrganization;
 let before: string;
 
 // Then no worker runs any more: what changes was changed by a webhook.
@@ -35,8 +35,8 @@ beforeAll(async () => {
   for (const processor of ['stripe', 'braintree'] as const)
     refunds[processor] = await completedRefund(processor, service.organization, 'test');
   await worker.close();
-  stranger = await service.addOrganization('Stranger');
-  await setStripe(stranger, { webhookSecret: 'whsec_stranger' });
+  other = await service.addOrganization('Other');
+  await setStripe(other, { webhookSecret: 'whsec_other' });
 });
 beforeEach(async () => {
   before = await dump();
@@ -106,7 +106,7 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
   test.each<[string, () => SignedWebhook]>([
     ['a wrong secret', () => signStripe(eventText(), { secret: 'whsec_guessed' })],
     ['the secret of our live account', () => signStripe(eventText(), { environment: 'live' })],
-    ['the secret of a stranger', () => signStripe(eventText(), { secret: 'whsec_stranger' })],
+    ['the secret of another organization', () => signStripe(eventText(), { secret: 'whsec_other' })],
     ['an API key as secret', () => signStripe(eventText(), { secret: 'sk_test_sandbox' })],
     ['a tampered body', () => ({ ...signStripe(eventText()), body: eventText().replace('usd', 'eur') })],
     [
@@ -165,7 +165,7 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
   test.each<[string, () => SignedWebhook]>([
     ['a wrong private key', () => signBraintree(xml(), { keys: { ...sandboxKeys, privateKey: 'guessed' } })],
     ['the keys of our live account', () => signBraintree(xml(), { environment: 'live' })],
-    ['a foreign public key', () => signBraintree(xml(), { keys: { ...sandboxKeys, publicKey: 'other' } })],
+    ['a foreign public key', () => signBraintree(xml(), { keys: { ...sandboxKeys, publicKey: 'unknown' } })],
     [
       'a tampered payload',
       () => {
@@ -185,7 +185,7 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
       () => {
         const { body, headers } = signBraintree(xml());
         const form = new URLSearchParams(body);
-        form.set('bt_signature', `${'other|signature&'.repeat(1024)}${form.get('bt_signature')}`);
+        form.set('bt_signature', `${'unknown|signature&'.repeat(1024)}${form.get('bt_signature')}`);
         return { headers, body: form.toString() };
       },
     ],
@@ -308,10 +308,10 @@ describe('a genuine webhook', () => {
   });
 
   test.each(['stripe', 'braintree'] as const)(
-    'of %s that names the refund of a stranger, or of the other environment, leaves both alone',
+    'of %s that names a refund of another organization or environment changes nothing',
     async (processor) => {
       const worker = service.startWorker();
-      const theirs = await completedRefund(processor, stranger, 'test');
+      const theirs = await completedRefund(processor, other, 'test');
       const live = await completedRefund(processor, service.organization, 'live');
       await worker.close();
       for (const refund of [theirs, live]) {

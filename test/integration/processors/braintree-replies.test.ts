@@ -142,7 +142,7 @@ describe('Braintree on the wire', () => {
   ])('reads whether a payment that is %s can be refunded', async (status, unrefundable) => {
     const { url } = await serve((_, response) => xml(response, 200, transactionXml({ status })));
     const braintree = connect('braintree', braintreeCredentials, url);
-    expect(await braintree.getTransaction('sale1', options)).toMatchObject({ value: { unrefundable } });
+    expect(await braintree.getPayment('sale1', options)).toMatchObject({ value: { unrefundable } });
   });
 
   test('does not report a payment as missing when one of its refunds is', async () => {
@@ -152,7 +152,7 @@ describe('Braintree on the wire', () => {
         : xml(response, 404, ''),
     );
     const braintree = connect('braintree', braintreeCredentials, url);
-    expect(await braintree.getTransaction('sale1', options)).toMatchObject({ kind: 'unavailable' });
+    expect(await braintree.getPayment('sale1', options)).toMatchObject({ kind: 'unavailable' });
   });
 
   test('classifies a host whose addresses all refuse the connection as unavailable', async () => {

@@ -29,7 +29,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
       const found = { kind: 'found', value: refund };
       expect(await processor.getRefund(id, referenceOf(submission), options)).toEqual(found);
       expect(await processor.findRefund(referenceOf(submission), options)).toEqual(found);
-      expect(await processor.getTransaction(id, options)).toMatchObject({
+      expect(await processor.getPayment(id, options)).toMatchObject({
         value: { refunds: [{ id, amount: 5_000n, state: 'completed', refundId: null }] },
       });
     },
@@ -141,7 +141,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     const accepted = await processor.createRefund(submissionFor(await unsettledSale('settled')), options);
     if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
     const { id } = accepted.refund;
-    expect(await processor.getTransaction(id, options)).toMatchObject({ kind: 'not-found' });
+    expect(await processor.getPayment(id, options)).toMatchObject({ kind: 'not-found' });
     expect(await processor.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'rejected' });
   });
 
@@ -149,7 +149,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     const id = await unsettledSale('settled');
     const submissions = Array.from({ length: 12 }, () => submissionFor(id, { amount: 100n }));
     for (const submission of submissions) await processor.createRefund(submission, options);
-    const answer = await processor.getTransaction(id, options);
+    const answer = await processor.getPayment(id, options);
     if (answer.kind !== 'found') throw new Error(answer.kind);
     expect(answer.value.refunds.map(({ refundId }) => refundId)).toEqual(
       submissions.map(({ refundId }) => refundId),

@@ -11,7 +11,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     const id = await payment({ createdAt: '2026-01-31T12:00:00Z' });
     const submission = submissionFor(id);
     await processor.createRefund(submission, options);
-    const answer = await processor.getTransaction(id, options);
+    const answer = await processor.getPayment(id, options);
     const [refund] = await moved(id);
     expect(answer).toEqual({
       kind: 'found',
@@ -38,8 +38,8 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
 
   test('does not find an unknown or impossible id', async () => {
     const unknownId = variant.name === 'stripe' ? 'ch_missing' : 'missing';
-    expect(await processor.getTransaction(unknownId, options)).toMatchObject({ kind: 'not-found' });
-    expect(await processor.getTransaction('../v1/account?', options)).toMatchObject({ kind: 'not-found' });
+    expect(await processor.getPayment(unknownId, options)).toMatchObject({ kind: 'not-found' });
+    expect(await processor.getPayment('../v1/account?', options)).toMatchObject({ kind: 'not-found' });
     expect(await processor.createRefund(submissionFor(unknownId), options)).toMatchObject({
       kind: 'rejected',
     });
@@ -69,7 +69,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
       refund: { amount, currency, refundId: submission.refundId, failure: null },
     });
     expect(await moved(id)).toMatchObject([{ amount: Number(amount), currency, key: submission.refundId }]);
-    expect(await processor.getTransaction(id, options)).toMatchObject({
+    expect(await processor.getPayment(id, options)).toMatchObject({
       value: { amount: 5_000n, refunds: [{ amount }] },
     });
   });
@@ -160,17 +160,17 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
   });
 
   test('reports wrong credentials in every call and moves nothing', async () => {
-    const stranger = connect(variant.name, variant.wrongCredentials, sandbox.url);
+    const wrong = connect(variant.name, variant.wrongCredentials, sandbox.url);
     const id = await payment();
     const submission = submissionFor(id);
     const reference = referenceOf(submission);
     const refundId = variant.name === 'stripe' ? 're_1' : 'credit_1';
     const answers = [
-      await stranger.getTransaction(id, options),
-      await stranger.createRefund(submission, options),
-      await stranger.findRefund(reference, options),
-      await stranger.getRefund(refundId, reference, options),
-      await stranger.cancelRefund(refundId, reference, options),
+      await wrong.getPayment(id, options),
+      await wrong.createRefund(submission, options),
+      await wrong.findRefund(reference, options),
+      await wrong.getRefund(refundId, reference, options),
+      await wrong.cancelRefund(refundId, reference, options),
     ];
     expect(answers.map(({ kind }) => kind)).toEqual(Array(5).fill('misconfigured'));
     expect(

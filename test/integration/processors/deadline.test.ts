@@ -31,7 +31,7 @@ describe('a deadline', () => {
     const submission = submissionFor('ch_1');
     const answers = await Promise.all([
       stripe.createRefund(submission, { timeoutMs: 300 }),
-      stripe.getTransaction('pi_1', { timeoutMs: 300 }),
+      stripe.getPayment('pi_1', { timeoutMs: 300 }),
       stripe.findRefund(referenceOf(submission), { timeoutMs: 300 }),
       stripe.cancelRefund('re_1', referenceOf(submission), { timeoutMs: 300 }),
     ]);
@@ -57,7 +57,7 @@ describe('a deadline', () => {
     const submission = submissionFor('sale1');
     const answers = await Promise.all([
       braintree.createRefund(submission, { timeoutMs: 600 }),
-      braintree.getTransaction('sale2', { timeoutMs: 300 }),
+      braintree.getPayment('sale2', { timeoutMs: 300 }),
       braintree.getRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
       braintree.cancelRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
     ]);
@@ -101,8 +101,8 @@ describe('a deadline', () => {
     );
     const startedAt = performance.now();
     const answers = await Promise.all([
-      connect('stripe', stripeCredentials, url).getTransaction('ch_1', { timeoutMs: 600 }),
-      connect('braintree', braintreeCredentials, url).getTransaction('sale1', { timeoutMs: 600 }),
+      connect('stripe', stripeCredentials, url).getPayment('ch_1', { timeoutMs: 600 }),
+      connect('braintree', braintreeCredentials, url).getPayment('sale1', { timeoutMs: 600 }),
     ]);
     expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(answers).toMatchObject([

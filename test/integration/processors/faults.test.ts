@@ -72,9 +72,9 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
       const expected = { kind: 'unavailable', rateLimited: kind === 'rate-limit' };
 
       await arm('transaction.get', kind);
-      expect(await processor.getTransaction(id, limits)).toMatchObject(expected);
+      expect(await processor.getPayment(id, limits)).toMatchObject(expected);
       await arm(isStripe ? 'refund.find' : 'refund.get', kind);
-      expect(await processor.getTransaction(id, limits)).toMatchObject(expected);
+      expect(await processor.getPayment(id, limits)).toMatchObject(expected);
       await arm(isStripe ? 'refund.find' : 'transaction.get', kind);
       expect(await processor.findRefund(reference, limits)).toMatchObject(expected);
       await arm('refund.get', kind);
@@ -107,22 +107,22 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
   test('classifies a refused connection as unavailable, also for a submission', async () => {
     const gone = await startSandbox({ port: 0 });
     await gone.close();
-    const stranger = connect(variant.name, variant.credentials, gone.url);
+    const refused = connect(variant.name, variant.credentials, gone.url);
     const submission = submissionFor(isStripe ? 'ch_123' : 'sale123');
     const refundId = isStripe ? 're_1' : 'credit_1';
     const answers = [
-      await stranger.getTransaction(submission.transactionId, options),
-      await stranger.createRefund(submission, options),
-      await stranger.findRefund(referenceOf(submission), options),
-      await stranger.getRefund(refundId, referenceOf(submission), options),
-      await stranger.cancelRefund(refundId, referenceOf(submission), options),
+      await refused.getPayment(submission.transactionId, options),
+      await refused.createRefund(submission, options),
+      await refused.findRefund(referenceOf(submission), options),
+      await refused.getRefund(refundId, referenceOf(submission), options),
+      await refused.cancelRefund(refundId, referenceOf(submission), options),
     ];
     expect(answers.map(({ kind }) => kind)).toEqual(Array(5).fill('unavailable'));
   });
 
   test('classifies a host without an address as unavailable', async () => {
-    const stranger = connect(variant.name, variant.credentials, 'http://nowhere.invalid:80');
+    const unreachable = connect(variant.name, variant.credentials, 'http://nowhere.invalid:80');
     const id = isStripe ? 'ch_123' : 'sale123';
-    expect(await stranger.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'unavailable' });
+    expect(await unreachable.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'unavailable' });
   });
 });

@@ -108,8 +108,8 @@ describe.each(processorVariants)('the list of all refunds: $title', (variant) =>
   });
 
   test('fails with wrong credentials and is empty without refunds', async () => {
-    const stranger = connect(variant.name, variant.wrongCredentials, sandbox.url);
-    expect(await stranger.listRefunds(windowAroundNow(5), options)).toMatchObject({ kind: 'misconfigured' });
+    const wrong = connect(variant.name, variant.wrongCredentials, sandbox.url);
+    expect(await wrong.listRefunds(windowAroundNow(5), options)).toMatchObject({ kind: 'misconfigured' });
     const longAgo = { from: new Date('2020-01-01T00:00:00Z'), to: new Date('2020-02-01T00:00:00Z') };
     expect(await listAll(processor, longAgo)).toMatchObject({ refunds: [] });
   });

@@ -165,7 +165,7 @@ describe('Stripe on the wire', () => {
           : { object: 'payment_intent', latest_charge: latest },
       ),
     );
-    const answer = await connect('stripe', stripeCredentials, url).getTransaction('pi_1', options);
+    const answer = await connect('stripe', stripeCredentials, url).getPayment('pi_1', options);
     expect(answer).toMatchObject(
       kind === 'found' ? { kind, value: { id: 'pi_1', amount: 5_000n } } : { kind },
     );
@@ -177,7 +177,7 @@ describe('Stripe on the wire', () => {
     ['was never captured', { captured: false, amount_captured: 0 }, 'charge_uncaptured'],
   ])('reads whether a payment that %s can be refunded', async (_, changes, code) => {
     const { url, seen } = await serve((_seen, response) => json(response, 200, chargeJson(changes)));
-    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject({
+    expect(await connect('stripe', stripeCredentials, url).getPayment('ch_1', options)).toMatchObject({
       value: { unrefundable: code === null ? null : { code } },
     });
     expect(seen).toHaveLength(1);
@@ -201,7 +201,7 @@ describe('Stripe on the wire', () => {
           : { object: 'list', data, has_more: false },
       ),
     );
-    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject({
+    expect(await connect('stripe', stripeCredentials, url).getPayment('ch_1', options)).toMatchObject({
       value: { unrefundable: code === null ? null : { code } },
     });
     expect(seen.map(({ path }) => path)).toEqual(['/v1/charges/ch_1', '/v1/disputes?charge=ch_1&limit=100']);
@@ -220,7 +220,7 @@ describe('Stripe on the wire', () => {
         ? json(response, 200, chargeJson({ disputed: true }))
         : json(response, status, { error: { type: 'invalid_request_error', message: 'No.' } }),
     );
-    expect(await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options)).toMatchObject(
+    expect(await connect('stripe', stripeCredentials, url).getPayment('ch_1', options)).toMatchObject(
       expected,
     );
   });
@@ -288,7 +288,7 @@ describe('Stripe on the wire', () => {
         call.path.startsWith('/v1/charges') ? chargeJson(changes) : { object: 'list', data, has_more: false },
       ),
     );
-    const answer = await connect('stripe', stripeCredentials, url).getTransaction('ch_1', options);
+    const answer = await connect('stripe', stripeCredentials, url).getPayment('ch_1', options);
     if (answer.kind !== 'found') throw new Error(answer.kind);
     const { amount, refunds, unrefundable } = answer.value;
     expect({ amount, refunds: refunds.map(({ id }) => id) }).toEqual(expected);

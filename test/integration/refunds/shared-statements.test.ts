@@ -5,7 +5,8 @@ import { closeDependencies, openDependencies } from '../../../shared/dependencie
 import { isDatabaseUnavailable, isNothingDone } from '../../../shared/platform/database.ts';
 import { openLog } from '../../../shared/platform/log.ts';
 import { shareStatement } from '../../../shared/platform/shared-statement.ts';
-import { createRefund, type RefundRequest } from '../../../shared/refunds/lifecycle/create.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -33,7 +34,7 @@ describe('a statement that concurrent requests share', () => {
     return {
       organizationId,
       environment: 'test',
-      apiKeyId: keys.test.id,
+      apiKey: { id: keys.test.id, agentLimits: null },
       initiatedBy: 'api',
       actor: `key:${keys.test.id}`,
       transactionId,

@@ -4,6 +4,7 @@ import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
+import { agentKey } from '../../support/refunds/refund-requests.ts';
 import { query } from '../../support/stores/database-client.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
@@ -110,9 +111,20 @@ describe('a request', () => {
     expectAtMost(await recording.during(get), 2);
   });
 
-  test('that lists refunds: 2', async () => {
-    const list = async () => expect((await service.call('GET', '/v1/refunds')).status).toBe(200);
-    expectAtMost(await recording.during(list), 2);
+  test('that gets a refund with all that may be included: 2', async () => {
+    const url = `/v1/refunds/${await created('stripe')}?include=failure,cancellable`;
+    const get = async () => expect((await service.call('GET', url)).body.data.cancellable).toBe(true);
+    expectAtMost(await recording.during(get), 2);
+  });
+
+  test('that lists refunds, with any filter and with a cursor: 2', async () => {
+    const id = await created('stripe');
+    const { transactionId } = await rowOf(service, id);
+    const filters = `transactionId=${transactionId}&reason=other&amountMin=1&createdAfter=2020-01-01`;
+    for (const query of ['', `after=${id}`, filters, `${filters}&metadata[order]=5&after=${id}`]) {
+      const list = async () => expect((await service.call('GET', `/v1/refunds?${query}`)).status).toBe(200);
+      expectAtMost(await recording.during(list), 2);
+    }
   });
 
   test.each(['a page of the feed', "a refund's events"])('that reads %s: 2', async (what) => {
@@ -138,11 +150,22 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expect(calls).toEqual([]);
   });
 
+  test('a creation with a key for agents, whatever limits it: 4', async () => {
+    const transactionId = await payment();
+    const key = await agentKey(service, {
+      ...{ maxPerRefund: 2_000, maxPerPayment: 9_000, maxPerDay: 9_000, reasons: ['other'] },
+      approvalAbove: 9_000,
+    });
+    await service.deps.db.apiKey.updateMany({ data: { lastUsedAt: new Date(Date.now() + hour) } });
+    const headers = { authorization: `Bearer ${key.plaintext}` };
+    expectAtMost(await recording.during(() => create({ processor, transactionId }, headers)), 4);
+  });
+
   test('a creation for a new payment: 4, with one read from the processor', async () => {
     const transactionId = await payment();
     const calls = watchCalls();
     expectAtMost(await recording.during(() => create({ processor, transactionId })), 4);
-    expect(calls).toEqual(['getTransaction']);
+    expect(calls).toEqual(['getPayment']);
   });
 
   test('a submission and its outcome: 3', async () => {

@@ -59,7 +59,7 @@ export interface Sight {
   payments: { reserved: number; outside: number }[];
 }
 
-/** Refunds above this amount, in minor units, require approval. */
+/** Refunds require approval when those of their payment come to more than this, in minor units. */
 export const approvalAbove = 4_000;
 
 export function newModel(): LifecycleModel {
@@ -102,7 +102,7 @@ export function create(model: LifecycleModel, index: number, amount: number, ans
   const left = remaining(model, index);
   if (left <= 0) return '409 refund_already_processed';
   if (amount > left) return '400 validation_error';
-  const status = amount > approvalAbove ? 'pending' : 'processing';
+  const status = payment.reserved + amount > approvalAbove ? 'pending' : 'processing';
   payment.reserved += amount;
   payment.read = true;
   model.refunds.push({

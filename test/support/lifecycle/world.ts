@@ -314,7 +314,7 @@ function mortal(processor: Processor, when: 'before' | 'after', worker: { isDead
     throw new WorkerDiedError('The worker has died.');
   };
   const deadly: Partial<Processor> = {
-    getTransaction: (...given) => die(processor.getTransaction.bind(processor), given),
+    getPayment: (...given) => die(processor.getPayment.bind(processor), given),
     createRefund: (...given) => die(processor.createRefund.bind(processor), given),
     findRefund: (...given) => die(processor.findRefund.bind(processor), given),
     getRefund: (...given) => die(processor.getRefund.bind(processor), given),

@@ -41,7 +41,7 @@ const writes = [
 
 const transactions = ["commit of the payment's facts"];
 
-const reads = ['getTransaction', 'findRefund', 'getRefund'];
+const reads = ['getPayment', 'findRefund', 'getRefund'];
 
 /** Calls that change the processor's state; a process may also be killed during one. */
 const calls = ['createRefund', 'cancelRefund'];

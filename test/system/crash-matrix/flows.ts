@@ -41,7 +41,7 @@ export async function request({ run, organization, transactionId }: Stage, { dep
   const asked = {
     organizationId: organization.id,
     environment: 'test' as const,
-    apiKeyId: organization.keys.test.id,
+    apiKey: { id: organization.keys.test.id, agentLimits: null },
     initiatedBy: 'api' as const,
     actor: `key:${organization.keys.test.id}`,
     transactionId,
@@ -178,7 +178,7 @@ export const flows: Record<FlowName, Flow> = {
   verification: {
     answers: [...answersToReads, 'rejected'],
     processors: both,
-    call: 'getTransaction',
+    call: 'getPayment',
     payment: ({ answer }) => (answer === 'rejected' ? { id: 'missing' } : {}),
     async arrange(stage, healthy) {
       await stage.fault('transaction.get', 'error-503');

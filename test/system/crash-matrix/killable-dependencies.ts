@@ -17,7 +17,7 @@ import { isWriteStatement, nameOfWrite, type Write } from './names-of-writes.ts'
 import { replacing } from './replacing.ts';
 
 /** Calls to a processor. */
-export type ProcessorCall = 'getTransaction' | 'createRefund' | 'findRefund' | 'getRefund' | 'cancelRefund';
+export type ProcessorCall = 'getPayment' | 'createRefund' | 'findRefund' | 'getRefund' | 'cancelRefund';
 
 /** The changes of a planted bug. */
 export interface Tampering {
@@ -216,7 +216,7 @@ function killableProcessor(processor: Processor, process: KillableProcess): Proc
     return value;
   };
   const calls: Pick<Processor, ProcessorCall> = {
-    getTransaction: (...args) => read('getTransaction', () => processor.getTransaction(...args)),
+    getPayment: (...args) => read('getPayment', () => processor.getPayment(...args)),
     findRefund: (...args) => read('findRefund', () => processor.findRefund(...args)),
     getRefund: (...args) => read('getRefund', () => processor.getRefund(...args)),
     createRefund: (...args) => write('createRefund', () => processor.createRefund(...args)),

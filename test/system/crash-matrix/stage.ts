@@ -60,7 +60,7 @@ function operationOf(call: ProcessorCall, processor: Run['processor']): string {
 }
 
 const operations = {
-  getTransaction: 'transaction.get',
+  getPayment: 'transaction.get',
   createRefund: 'refund.create',
   getRefund: 'refund.get',
   cancelRefund: 'refund.cancel',
@@ -130,7 +130,7 @@ export class Stage {
       return { timeoutMs: shortTimeoutMs };
     };
     const calls: Pick<Processor, ProcessorCall> = {
-      getTransaction: (id, options) => processor.getTransaction(id, hurry('getTransaction', options)),
+      getPayment: (id, options) => processor.getPayment(id, hurry('getPayment', options)),
       createRefund: (asked, options) => processor.createRefund(asked, hurry('createRefund', options)),
       findRefund: (reference, options) => processor.findRefund(reference, hurry('findRefund', options)),
       getRefund: (id, reference, options) => processor.getRefund(id, reference, hurry('getRefund', options)),

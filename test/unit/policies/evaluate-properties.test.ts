@@ -25,12 +25,13 @@ const anyPolicies: fc.Arbitrary<Policy[]> = fc.uniqueArray(
           {},
           { processors: ['stripe'] },
           { amount: { max: 100 } },
+          { amount: { min: 80, max: 200 } },
         ),
         windowDays: fc.option(fc.integer({ min: 1, max: 60 })),
         maxPercent: fc.option(fc.integer({ min: 1, max: 100 })),
         maxAmount: fc.option(fc.record({ amount: fewCents, currency: fc.constantFrom('usd', 'eur') })),
         finalSale: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
-        approvalAbove: fc.record({ mcp: fewCents }),
+        approvalAbove: fc.record({ mcp: fewCents, api: fewCents }, { requiredKeys: ['mcp'] }),
         velocity: fc.constantFrom({}, { perTransaction: 2 }, { perDay: { amount: 250 } }),
       },
       { requiredKeys: ['name', 'priority'] },
@@ -144,6 +145,32 @@ describe('for any policies and facts, a verdict', () => {
         const last = tracePolicies(policies, given).at(-1);
         expect(last).toMatch(eligible ? /: passed$/ : /: denied$/);
       }),
+    );
+  });
+
+  test('is the same for every total within the bounds that it is recorded with', () => {
+    fc.assert(
+      fc.property(anyPolicies, anyFacts, fc.bigInt({ min: 0n, max: 300n }), (policies, given, taken) => {
+        const at = (total: bigint) => {
+          const { policyName, approvalRequired } = evaluatePolicies(policies, {
+            ...given,
+            refunds: { count: 0, amount: total, lastAt: null },
+          });
+          return { policyName, approvalRequired };
+        };
+        fc.pre(given.request.amount !== null);
+        const own = given.transaction.refundedOutside + (given.request.amount ?? 0n);
+        const { limits } = evaluatePolicies(policies, {
+          ...given,
+          refunds: { count: 0, amount: taken, lastAt: null },
+        });
+        const { minTaken = 0n, maxTaken = 1_000n } = limits ?? {};
+        for (let other = 0n; other <= 400n; other += 7n) {
+          if (own + other < minTaken || own + other > maxTaken) continue;
+          expect(at(other)).toEqual(at(taken));
+        }
+      }),
+      { numRuns: 300 },
     );
   });
 });

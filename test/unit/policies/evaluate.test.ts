@@ -146,14 +146,14 @@ describe('a policy', () => {
     ];
     expect(tracePolicies(policies, asked(501n))).toEqual([
       ...start,
-      'approval above 5.00 USD: required',
+      'approval above a total of 5.00 USD: required',
       'not fully refunded: passed',
       'refund window: passed',
       'amount: passed',
     ]);
     expect(tracePolicies(policies, asked(500n, { now: later(deadline, 1) }))).toEqual([
       ...start,
-      'approval above 5.00 USD: not required',
+      'approval above a total of 5.00 USD: not required',
       'not fully refunded: passed',
       'refund window: denied',
     ]);
@@ -272,5 +272,26 @@ describe('approval and enforcement', () => {
     ['mcp', { api: false, dashboard: false }, true],
   ] as const)('from %s with %j is enforced: %s', (initiatedBy, enforce, enforced) => {
     expect(evaluate({ enforce }, facts({ request: { initiatedBy } })).enforced).toBe(enforced);
+  });
+
+  test.each([
+    ['api', false, 500n],
+    ['api', true, 200n],
+    ['dashboard', true, 200n],
+    ['mcp', true, 200n],
+  ] as const)(
+    'from %s with an agent key (%s) requires approval above %s',
+    (initiatedBy, hasAgentKey, above) => {
+      const rules = { approvalAbove: { api: 500, mcp: 200 } };
+      const required = (amount: bigint) =>
+        evaluate(rules, facts({ request: { initiatedBy, hasAgentKey, amount } })).approvalRequired;
+      expect([required(above), required(above + 1n)]).toEqual([false, true]);
+    },
+  );
+
+  test('is enforced for every key with agent limits', () => {
+    const given = facts({ request: { initiatedBy: 'api', hasAgentKey: true } });
+    expect(evaluate({ enforce: { api: false } }, given).enforced).toBe(true);
+    expect(evaluatePolicies([], given).enforced).toBe(true);
   });
 });

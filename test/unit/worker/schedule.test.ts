@@ -34,7 +34,7 @@ test('does not delay a task by another one that hangs, and does not start that o
   await close();
 });
 
-test('waits at the end for a task that runs, tells it to stop, and starts none', async () => {
+test('aborts a running task when it closes, waits for it, and starts no other', async () => {
   let stop = () => {};
   const stopped = new Promise<void>((resolve) => {
     stop = resolve;

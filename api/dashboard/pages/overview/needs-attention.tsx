@@ -20,7 +20,7 @@ const columns: readonly Column[] = [
 
 /** Lists what needs attention, each with an action; renders nothing if the list is empty. */
 export function NeedsAttentionCard({ context, needsAttention }: CardProps) {
-  const { approvals, flagged, refusedAccounts, failedReconciliations } = needsAttention;
+  const { approvals, flagged, refusedAccounts, failedReconciliations, disabledEndpoints } = needsAttention;
   const accounts = `${context.base}/settings/accounts`;
   const rows = [
     ...refundRow('Awaiting approval', approvals, action(`${context.base}/refunds?status=pending`, 'Review')),
@@ -45,6 +45,19 @@ export function NeedsAttentionCard({ context, needsAttention }: CardProps) {
         </>,
         since,
         action(accounts, 'Check account'),
+      ),
+    ),
+    ...disabledEndpoints.map(({ id, url, disabledReason, updatedAt }) =>
+      accountRow(
+        id,
+        <>
+          {disabledReason === 'gone'
+            ? 'Webhook endpoint disabled: it replied 410 Gone'
+            : 'Webhook endpoint disabled: every delivery failed for five days'}{' '}
+          <p class="small muted">{url}</p>
+        </>,
+        updatedAt,
+        action('/docs', 'Enable with the API'),
       ),
     ),
   ];

@@ -17,8 +17,14 @@ const words: Record<TextField, { label: string; hint?: string; answers?: [no: st
     label: 'Payment currencies',
     hint: 'For example USD, EUR. If empty, amounts apply to every currency in its minor unit: 50.00 USD equals 5000 JPY.',
   },
-  'match.amount.min': { label: 'Minimum refund amount', hint: 'Inclusive.' },
-  'match.amount.max': { label: 'Maximum refund amount', hint: 'Inclusive.' },
+  'match.amount.min': {
+    label: 'Minimum refunded amount',
+    hint: 'All refunds of the payment together, with the new one. Inclusive.',
+  },
+  'match.amount.max': {
+    label: 'Maximum refunded amount',
+    hint: 'All refunds of the payment together, with the new one. Inclusive.',
+  },
   'match.metadata': {
     label: 'Metadata (JSON)',
     hint: 'The refund must have exactly these values, for example {"category": "gift_card", "vip": true}.',
@@ -86,7 +92,7 @@ export function PolicyForm(props: PolicyFormProps) {
       <Fields {...part} names={['name', 'priority', 'amountsIn']} />
       <Group
         legend="Applies to"
-        note="All conditions must match. Without conditions, the policy applies to every refund."
+        note="All conditions must match; without any, the policy applies to every refund. The requester chooses the reason and the metadata, so a policy that matches on them should not allow more than the others."
       >
         <Choices
           {...part}
@@ -114,11 +120,14 @@ export function PolicyForm(props: PolicyFormProps) {
       </Group>
       <Group
         legend="Approval"
-        note="Refunds above these amounts require approval. Enter 0 for all refunds, or leave empty for none."
+        note="A refund requires approval when all refunds of its payment exceed this amount with it. Enter 0 for all refunds, or leave empty for none."
       >
         <Fields {...part} names={['approvalAbove.api', 'approvalAbove.dashboard', 'approvalAbove.mcp']} />
       </Group>
-      <Group legend="When the policy denies a refund" note="Refunds by agents are always blocked.">
+      <Group
+        legend="When the policy denies a refund"
+        note="Refunds by agents and with agent keys are always blocked."
+      >
         <Fields {...part} names={['enforce.api', 'enforce.dashboard']} />
       </Group>
       <div class="row">

@@ -75,7 +75,7 @@ async function review(
   const { transactionId, processor, amount, reason, metadata } = entry;
   const request = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
   try {
-    const question = { ...form.context.owner, transactionId, processor, request };
+    const question = { ...form.context.owner, apiKey: null, transactionId, processor, request };
     const examination = await examinePayment(deps, question);
     const { payment, verdict } = examination;
     const problems = paymentProblems(entry, examination);
@@ -124,7 +124,7 @@ async function create(
       ...owner,
       ...entry,
       actor,
-      apiKeyId: null,
+      apiKey: null,
       initiatedBy: 'dashboard',
       // Includes the user, so that another user's form with the same key is a different refund.
       idempotency: { key: `dashboard/${actor}/${form.formKey}`, fingerprint },

@@ -1,8 +1,9 @@
 import { mayAct } from '../../../../shared/people/roles.ts';
 import { type ResolvedStatus, resolvedStatuses } from '../../../../shared/refunds/decisions/evidence.ts';
 import { canBeResolved } from '../../../../shared/refunds/decisions/resolve.ts';
-import { mayBeCancelled } from '../../../../shared/refunds/lifecycle/cancel.ts';
+import { canBeCancelled } from '../../../../shared/refunds/lifecycle/cancel.ts';
 import { canBeDismissed } from '../../../../shared/refunds/lifecycle/flag.ts';
+import { isFlaggedForExtra } from '../../../../shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import type { Context } from '../../http/access.ts';
 import { Confirm } from '../../layout/dialog.tsx';
@@ -12,21 +13,20 @@ import { processorWord } from '../../layout/words.ts';
 import type { DecisionsProps, UnfinishedDecision } from './decision-result.ts';
 
 interface AllDecisionsProps extends DecisionsProps {
-  /** True for the person who requested the refund, and so may not approve it. */
-  isOwnRequest: boolean;
+  /** Why the user may not approve it; null when they may. */
+  approvalRefusal: string | null;
 }
 
 /** The decisions that are possible in the refund's state; nothing for viewers. */
-export function Decisions({ context, refund, unfinished, isOwnRequest }: AllDecisionsProps) {
+export function Decisions({ context, refund, unfinished, approvalRefusal }: AllDecisionsProps) {
   if (!mayAct(context.role, 'operator')) return null;
   const isFlagged = refund.work?.flaggedAt != null;
   const isPending = refund.status === 'pending';
-  const isCancellable = !isPending && mayBeCancelled(refund);
+  const isCancellable = !isPending && canBeCancelled(refund) && refund.work?.cancelRequestedAt == null;
   if (!isPending && !isCancellable && !isFlagged) return null;
   return (
     <div class="row" id="decisions">
-      {isPending && !isOwnRequest ? <ApproveDialog context={context} refund={refund} /> : null}
-      {isPending && isOwnRequest ? <p>You requested this refund, so someone else must approve it.</p> : null}
+      {isPending ? <Approve context={context} refund={refund} refusal={approvalRefusal} /> : null}
       {isPending ? <RejectDialog context={context} refund={refund} unfinished={unfinished} /> : null}
       {isCancellable ? <CancelDialog context={context} refund={refund} /> : null}
       {isFlagged && !isPending ? <RecheckDialog context={context} refund={refund} /> : null}
@@ -37,7 +37,9 @@ export function Decisions({ context, refund, unfinished, isOwnRequest }: AllDeci
 
 type DialogProps = Omit<DecisionsProps, 'unfinished'>;
 
-function ApproveDialog({ context, refund }: DialogProps) {
+function Approve({ context, refund, refusal }: DialogProps & { refusal: string | null }) {
+  if (refusal !== null) return <p>{refusal}</p>;
+  if (isFlaggedForExtra(refund.work)) return <p>Resolve the flag before you approve this refund.</p>;
   return (
     <Confirm
       id="approve"

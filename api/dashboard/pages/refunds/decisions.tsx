@@ -99,6 +99,9 @@ async function reject(
 
 function ofDecision({ kind, refund }: DecisionOutcome, word: DoneWord): DecisionResult {
   if (kind === 'done') return { kind: 'done', word };
+  if (kind === 'flagged') {
+    return { kind: 'too-late', message: 'The refund is flagged. Resolve the flag before you approve it.' };
+  }
   const status = statusWords[refund.status].toLowerCase();
   return {
     kind: 'too-late',

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { remainingOf } from '../../../../shared/payments/payment.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import type { Payment } from '../../../../shared/platform/database.ts';
-import { mayApprove } from '../../../../shared/refunds/decisions/approve.ts';
 import type { RefundEventType } from '../../../../shared/refunds/model/event-types.ts';
 import { isTerminal } from '../../../../shared/refunds/model/states.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
@@ -84,7 +83,7 @@ interface StateProps {
 }
 
 function State({ context, detail, unfinished }: StateProps) {
-  const { refund, payment, events, names } = detail;
+  const { refund, payment, events, names, approvalRefusal } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
   const isUncertain = refund.work?.flaggedAt != null || isUncertainAfter(events);
@@ -98,7 +97,7 @@ function State({ context, detail, unfinished }: StateProps) {
           context={context}
           refund={refund}
           unfinished={unfinished}
-          isOwnRequest={!mayApprove(first, context.actor)}
+          approvalRefusal={approvalRefusal}
         />
         <div class="columns">
           <RefundFacts refund={refund} who={who} />

@@ -1,6 +1,7 @@
 import { wherePayment } from '../../../../shared/payments/payment.ts';
 import { nameActors } from '../../../../shared/people/actors.ts';
 import type { Payment, RefundEvent } from '../../../../shared/platform/database.ts';
+import { readApprovalRefusal } from '../../../../shared/refunds/decisions/four-eyes.ts';
 import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import { findOwnRefund } from '../../../../shared/refunds/queries/find-refunds.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
@@ -14,6 +15,8 @@ export interface RefundDetail {
   events: readonly RefundEvent[];
   /** The display names of the events' actors. */
   names: ReadonlyMap<string, string>;
+  /** Why the user may not approve it; null when they may, or when it does not await approval. */
+  approvalRefusal: string | null;
 }
 
 /** @throws ServiceError not_found for a refund of another organization or environment. */
@@ -32,5 +35,8 @@ export async function readDetail(
     context.owner.organizationId,
     events.map(({ actor }) => actor),
   );
-  return { refund, payment, events, names };
+  const [requested] = events;
+  const isPending = refund.status === 'pending' && requested !== undefined;
+  const approvalRefusal = isPending ? await readApprovalRefusal(db, requested, context.actor) : null;
+  return { refund, payment, events, names, approvalRefusal };
 }

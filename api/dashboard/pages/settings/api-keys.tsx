@@ -1,7 +1,11 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import {
+  type ApiKeyStatus,
   type ApiKeySummary,
+  apiKeyStatus,
   createApiKey,
+  expiryAfter,
   listApiKeys,
   revokeApiKey,
 } from '../../../../shared/organizations/api-keys.ts';
@@ -10,15 +14,15 @@ import { mayAct } from '../../../../shared/people/roles.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
+import { type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { idInPath, originOf } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
-import { Badge } from '../../layout/badge.tsx';
+import { Badge, type Tone } from '../../layout/badge.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
-import { CsrfField } from '../../layout/form.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';
 import { CopyButton, Moment } from '../../layout/values.tsx';
-import { answeredIn, Done, SettingsFrame, ShownOnce, sendOnce } from './settings-frame.tsx';
+import { NewKeyForm, newKeySchema } from './api-key-form.tsx';
+import { Done, SettingsFrame, ShownOnce, sendOnce } from './settings-frame.tsx';
 
 const path = '/settings/api-keys';
 const querySchema = z.object({ done: z.string().optional().catch(undefined) });
@@ -28,30 +32,24 @@ const doneMessages = new Map([['revoked', 'API key revoked. Requests with it now
 export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
   scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
     const { done } = querySchema.parse(request.query);
-    const view = await readKeys(deps, contextOf(request));
-    return sendPage(
-      reply,
-      <SettingsFrame context={view.context} page="api-keys">
-        <ApiKeys {...view} done={done} created={null} />
-      </SettingsFrame>,
-    );
+    return await show(deps, request, reply, { done });
   });
 
   scope.post(path, { config: { role: 'admin' } }, async (request, reply) => {
-    const context = contextOf(request);
-    const { environment } = context;
-    const organizationId = context.organization.id;
-    const { plaintext } = await createApiKey(deps, { organizationId, environment, actor: context.actor });
-    const view = await readKeys(deps, context);
-    const created = { plaintext, origin: originOf(request) };
-    return sendOnce(request, reply, {
-      part: <ApiKeys {...view} done={undefined} created={created} />,
-      page: (part) => (
-        <SettingsFrame context={context} page="api-keys">
-          {part}
-        </SettingsFrame>
-      ),
-    });
+    const { environment, organization, actor } = contextOf(request);
+    const again = (problems: FormProblems) =>
+      show(deps, request, reply.code(400), { problems, body: request.body });
+    const form = readForm(newKeySchema, request.body);
+    if (form.kind === 'invalid') return await again(form.problems);
+    const { name, scopes, expiresInDays } = form.value;
+    const expiresAt = expiresInDays === null ? null : expiryAfter(expiresInDays, deps.clock.now());
+    const asked = { organizationId: organization.id, environment, actor, name, scopes, expiresAt };
+    try {
+      const { plaintext } = await createApiKey(deps, asked);
+      return await show(deps, request, reply, { created: { plaintext, origin: originOf(request) } });
+    } catch (error) {
+      return await again(validationProblemsOf(error, ['name', 'scopes']));
+    }
   });
 
   scope.post<{ Params: { keyId: string } }>(
@@ -66,40 +64,57 @@ export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
   );
 }
 
-interface KeysView {
+async function show(
+  deps: ApiDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  state: State,
+): Promise<FastifyReply> {
+  const context = contextOf(request);
+  const { id } = context.organization;
+  const keys = await listApiKeys(deps.db, id, context.environment);
+  const creators = keys.map(({ createdBy }) => createdBy);
+  const names = await nameActors(deps.db, id, creators);
+  const view = { context, keys, names, now: deps.clock.now() };
+  return sendOnce(request, reply, {
+    part: <ApiKeys {...view} {...state} />,
+    page: (part) => (
+      <SettingsFrame context={context} page="api-keys">
+        {part}
+      </SettingsFrame>
+    ),
+  });
+}
+
+/** The result of the last action. */
+interface State {
+  done?: string | undefined;
+  /** A key that was just created. */
+  created?: { plaintext: string; origin: string };
+  problems?: FormProblems;
+  /** The submitted form, if it has problems. */
+  body?: unknown;
+}
+
+interface ApiKeysProps extends State {
   context: Context;
   keys: readonly ApiKeySummary[];
   /** The display names of those who created them. */
   names: ReadonlyMap<string, string>;
+  now: Date;
 }
 
-async function readKeys({ db }: ApiDependencies, context: Context): Promise<KeysView> {
-  const { id } = context.organization;
-  const keys = await listApiKeys(db, id, context.environment);
-  const creators = keys.map(({ createdBy }) => createdBy);
-  return { context, keys, names: await nameActors(db, id, creators) };
-}
-
-interface ApiKeysProps extends KeysView {
-  done: string | undefined;
-  /** A key that was just created. */
-  created: { plaintext: string; origin: string } | null;
-}
-
-function ApiKeys({ context, keys, names, done, created }: ApiKeysProps) {
+function ApiKeys({ context, keys, names, now, done, created, problems = {}, body }: ApiKeysProps) {
   const { environment, role } = context;
   const mayManage = mayAct(role, 'admin');
   return (
     <div id="api-keys" class="stack">
       <Done done={done} messages={doneMessages} />
-      {created === null ? null : <CreatedKey {...created} />}
-      <div class="spread">
-        <p class="muted">
-          API keys for the {environment} environment.{' '}
-          {environment === 'live' ? 'Refunds created with them move real money.' : 'They move no real money.'}
-        </p>
-        {mayManage ? <CreateForm context={context} /> : null}
-      </div>
+      {created === undefined ? null : <CreatedKey {...created} />}
+      <p class="muted">
+        API keys for the {environment} environment.{' '}
+        {environment === 'live' ? 'Refunds created with them move real money.' : 'They move no real money.'}
+      </p>
       {keys.length === 0 ? (
         <Empty title={`No ${environment} API keys`}>
           <p>
@@ -113,55 +128,55 @@ function ApiKeys({ context, keys, names, done, created }: ApiKeysProps) {
           <Table
             caption="API keys, newest first"
             columns={columns}
-            rows={keys.map((key) => rowOf(context, key, names.get(key.createdBy)))}
+            rows={keys.map((key) => rowOf({ context, now }, key, names.get(key.createdBy)))}
           />
         </div>
       )}
+      {mayManage ? (
+        <NewKeyForm context={context} to={`${context.base}${path}`} problems={problems} body={body} />
+      ) : null}
     </div>
   );
 }
 
 const columns: readonly Column[] = [
   { title: 'Key' },
+  { title: 'Scopes' },
   { title: 'Created' },
   { title: 'Last used' },
+  { title: 'Expires' },
   { title: 'Status' },
   { title: 'Actions', kind: 'actions' },
 ];
 
-function rowOf(context: Context, apiKey: ApiKeySummary, creator: string | undefined): TableRow {
-  const { id, lastFour, createdAt, lastUsedAt, revokedAt } = apiKey;
+type RowView = Pick<ApiKeysProps, 'context' | 'now'>;
+
+function rowOf({ context, now }: RowView, apiKey: ApiKeySummary, creator: string | undefined): TableRow {
+  const { id, name, lastFour, scopes, agentLimits, createdAt, lastUsedAt, expiresAt, revokedAt } = apiKey;
   return {
     key: id,
     id,
     cells: [
-      <code key="key">...{lastFour}</code>,
+      <span key="key">
+        {name === '' ? null : `${name} `}
+        <code>...{lastFour}</code> {agentLimits === null ? null : <Badge tone="quiet">Agent</Badge>}
+      </span>,
+      <span class="small" key="scopes">
+        {scopes.join(', ')}
+      </span>,
       <span key="created">
         <Moment at={createdAt} />
         <span class="detail small muted">by {creator}</span>
       </span>,
-      lastUsedAt === null ? (
-        <span class="muted" key="used">
-          Never
-        </span>
-      ) : (
-        <Moment at={lastUsedAt} key="used" />
-      ),
-      revokedAt === null ? (
-        <Badge tone="good" key="status">
-          Active
-        </Badge>
-      ) : (
-        <span key="status">
-          <Badge tone="quiet">Revoked</Badge> <Moment at={revokedAt} />
-        </span>
-      ),
+      <When at={lastUsedAt} key="used" />,
+      <When at={expiresAt} key="expires" />,
+      <Status status={apiKeyStatus(apiKey, now)} since={revokedAt ?? apiKey.stoppedAt} key="status" />,
       revokedAt === null && mayAct(context.role, 'admin') ? (
         <Confirm
           key="revoke"
           id={`revoke-${id}`}
           action="Revoke"
-          title={`Revoke API key ...${lastFour}?`}
+          title={`Revoke API key ${name === '' ? '' : `${name} `}...${lastFour}?`}
           kind="danger"
           to={`${context.base}${path}/${id}/revoke`}
           csrfToken={context.csrfToken}
@@ -173,14 +188,25 @@ function rowOf(context: Context, apiKey: ApiKeySummary, creator: string | undefi
   };
 }
 
-function CreateForm({ context }: { context: Context }) {
+function When({ at }: { at: Date | null }) {
+  return at === null ? <span class="muted">Never</span> : <Moment at={at} />;
+}
+
+const statuses: Record<ApiKeyStatus, { word: string; tone: Tone }> = {
+  active: { word: 'Active', tone: 'good' },
+  stopped: { word: 'Stopped', tone: 'warn' },
+  expired: { word: 'Expired', tone: 'quiet' },
+  revoked: { word: 'Revoked', tone: 'quiet' },
+};
+
+/** @param props.since when it was stopped or revoked. */
+function Status({ status, since }: { status: ApiKeyStatus; since: Date | null }) {
+  const { word, tone } = statuses[status];
   return (
-    <form {...answeredIn('api-keys', `${context.base}${path}`)}>
-      <CsrfField token={context.csrfToken} />
-      <button type="submit" class="button" data-kind="primary">
-        Create {context.environment} key
-      </button>
-    </form>
+    <span>
+      <Badge tone={tone}>{word}</Badge>{' '}
+      {status === 'expired' || since === null ? null : <Moment at={since} />}
+    </span>
   );
 }
 

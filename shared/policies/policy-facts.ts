@@ -1,16 +1,9 @@
 import type { KnownPayment } from '../payments/payment.ts';
 import type { Database } from '../platform/database.ts';
-import type { InitiatedBy, RefundReason } from '../refunds/model/reasons.ts';
-import { evaluatePolicies } from './evaluate.ts';
-import type { Policy, PolicyFacts, PolicyVerdict } from './policy.ts';
+import type { Policy, PolicyFacts } from './policy.ts';
 
 /** The refund to decide about; without an amount, whether the payment can be refunded at all. */
-export interface PolicyRequest {
-  amount: bigint | null;
-  reason: RefundReason | null;
-  metadata: Readonly<Record<string, unknown>> | null;
-  initiatedBy: InitiatedBy;
-}
+export type PolicyRequest = PolicyFacts['request'];
 
 /** The input of a decision. */
 export interface PolicyCase {
@@ -20,21 +13,16 @@ export interface PolicyCase {
   now: Date;
 }
 
-/** Decides with all facts for the conditions of the verdict, such as the number and time of earlier refunds. */
-export async function decideInFull(db: Database, question: PolicyCase): Promise<PolicyVerdict> {
-  return await decide(db, question, true);
-}
-
-/** Decides about a refund to be created; reads only the facts that some policy limits. */
-export async function decidePolicy(db: Database, question: PolicyCase): Promise<PolicyVerdict> {
-  return await decide(db, question, false);
-}
-
-async function decide(
+/**
+ * Reads the facts that policies decide by.
+ * @param inFull true for what the conditions of the verdict name, such as the number and time of earlier refunds; false for the
+ * facts that some policy limits.
+ */
+export async function readPolicyFacts(
   db: Database,
   { policies, payment, request, now }: PolicyCase,
   inFull: boolean,
-): Promise<PolicyVerdict> {
+): Promise<PolicyFacts> {
   const countsRefunds = policies.some(({ velocity }) => velocity.perTransaction !== undefined);
   const countsDays = policies.some(({ velocity }) => velocity.perDay !== undefined);
   const refunds =
@@ -42,14 +30,14 @@ async function decide(
       ? await refundsOf(db, payment)
       : { count: 0, amount: payment.reserved, lastAt: null };
   const velocity = countsDays ? await velocityOf(db, payment, now) : noVelocity;
-  return evaluatePolicies(policies, { transaction: payment, refunds, velocity, request, now });
+  return { transaction: payment, refunds, velocity, request, now };
 }
 
 const noVelocity: PolicyFacts['velocity'] = { refundsInLastDay: 0, amountInLastDay: 0n };
 
-/** True when the policy can block a refund of this initiator or require approval for it. */
-export function bindsInitiator(policy: Policy, initiatedBy: InitiatedBy): boolean {
-  if (initiatedBy === 'mcp' || policy.enforce[initiatedBy]) return true;
+/** True when the policy can block a refund of this requester or require approval for it. */
+export function bindsRequester(policy: Policy, { initiatedBy, hasAgentKey }: PolicyRequest): boolean {
+  if (initiatedBy === 'mcp' || hasAgentKey === true || policy.enforce[initiatedBy]) return true;
   return (policy.approvalAbove[initiatedBy] ?? null) !== null;
 }
 

@@ -1,6 +1,5 @@
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
-import Fastify from 'fastify';
+import Fastify, { type FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
 import {
   jsonSchemaTransform,
@@ -9,17 +8,24 @@ import {
   validatorCompiler,
 } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { errorCatalogue } from '../../shared/platform/errors.ts';
-import { apiErrorCodes, type DescribedRoute, type JsonResponse } from './route.ts';
+import { apiKeyScopes } from '../../shared/organizations/api-keys.ts';
+import { type ErrorCode, errorCatalogue } from '../../shared/platform/errors.ts';
+import { describeInvalidFields } from '../http/invalid-fields.ts';
+import { apiErrorCodes, type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
+import { type NamedExamples, namedExamples } from './examples.ts';
+import { referencePage } from './page.ts';
+import { describeWebhooks } from './webhooks.ts';
 
 /** The parts of an OpenAPI document that are changed here. */
 interface OpenApiDocument {
   paths?: Record<string, Record<string, Operation>>;
+  webhooks?: Record<string, unknown>;
   components?: { schemas?: Record<string, unknown>; headers?: typeof headers };
 }
 
 interface Operation {
-  parameters?: { name: string; in: string }[];
+  parameters?: { name: string; in: string; schema?: { style?: string; explode?: boolean } & object }[];
+  requestBody?: { required: boolean; content: Record<string, { schema: { anyOf?: { type?: string }[] } }> };
   responses?: Record<string, { headers?: Record<string, { $ref: string }> }>;
 }
 
@@ -28,11 +34,7 @@ export const openApi = fp<{ routes: readonly DescribedRoute[] }>(
   async (app, { routes }) => {
     const document = await documentOf(routes);
     await app.register(swagger, { mode: 'static', specification: { document: document as never } });
-    await app.register(swaggerUi, {
-      routePrefix: '/docs',
-      uiConfig: { tryItOutEnabled: true },
-      theme: { title: 'Refund service' },
-    });
+    await app.register(referencePage);
     app.get('/openapi.json', async (_request, reply) =>
       reply
         .type('application/json')
@@ -74,7 +76,13 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
       tags: [
         { name: 'Refunds', description: 'Create, follow and cancel refunds.' },
         { name: 'Events', description: 'Follow what happens to all refunds, in order.' },
+        {
+          name: 'Webhooks',
+          description:
+            'Have events sent to your server. What is sent is described under the names of the events.',
+        },
         { name: 'Policies', description: 'Check whether a payment can be refunded.' },
+        { name: 'Agent keys', description: 'Give agents keys of their own, with limits.' },
         { name: 'Health', description: 'For load balancers and operators.' },
       ],
       components: {
@@ -82,7 +90,9 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
           apiKey: {
             type: 'http',
             scheme: 'bearer',
-            description: '`svc_live_...` moves money, `svc_test_...` never does.',
+            description:
+              '`svc_live_...` moves money, `svc_test_...` never does. A key has scopes; each operation names the one that it ' +
+              `needs: ${apiKeyScopes.map((scope) => `\`${scope}\``).join(', ')}.`,
           },
         },
       },
@@ -103,11 +113,41 @@ const transformWithExamples: typeof jsonSchemaTransform = (input) => {
   const transformed = jsonSchemaTransform(input);
   const described = (input.schema?.response ?? {}) as Responses;
   for (const [status, response] of Object.entries((transformed.schema.response ?? {}) as Responses)) {
-    const examples = described[status]?.content?.['application/json'].examples;
-    if (response.content && examples) response.content['application/json'].examples = examples;
+    const content = described[status]?.content?.['application/json'];
+    if (!response.content || !content) continue;
+    const { schema, examples = namedExamples(schema) } = content;
+    response.content['application/json'].examples = withOwnMessages(examples, input.schema);
   }
   return transformed;
 };
+
+/** The examples of errors whose messages depend on the route, with the messages of this route. */
+function withOwnMessages(examples: NamedExamples, schemas: FastifySchema): NamedExamples {
+  const messages: Partial<Record<ErrorCode, string>> = {
+    validation_error: exampleOfInvalid(schemas),
+    insufficient_scope: errorCatalogue.insufficient_scope.example.replace('refunds:write', scopesOf(schemas)),
+  };
+  return Object.fromEntries(
+    Object.entries(examples).map(([code, example]) => {
+      const message = messages[code as ErrorCode];
+      return [code, message === undefined ? example : { value: errorExample(code as ErrorCode, message) }];
+    }),
+  );
+}
+
+function scopesOf({ security }: FastifySchema): string {
+  return security?.[0]?.apiKey?.join(' and ') ?? '';
+}
+
+/** What the route answers to an empty body, else to a query that no route accepts. */
+function exampleOfInvalid(schemas: FastifySchema): string {
+  const inBody = schemas.body === undefined ? '' : describeInvalidFields(schemas, { body: {} });
+  return (
+    inBody ||
+    describeInvalidFields(schemas, { querystring: { limit: '0' } }) ||
+    'host: HTTP/1.1 requires this header.'
+  );
+}
 
 const headers = {
   'X-Request-Id': {
@@ -126,6 +166,11 @@ const headers = {
     schema: { type: 'string' },
     example: 'wait=10',
   },
+  Location: {
+    description: 'The address of the refund that is on record.',
+    schema: { type: 'string' },
+    example: '/v1/refunds/ref_01kahw3v6me8fbw6r5k2jdz7qs',
+  },
   'Retry-After': {
     description: 'Seconds to wait before the request is repeated.',
     schema: { type: 'integer' },
@@ -141,14 +186,22 @@ const headers = {
 /** Adds what the generator leaves out. Changes the document that it is given. */
 function finishDocument(document: OpenApiDocument): OpenApiDocument {
   const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path));
-  for (const operation of operations) nameHeaders(operation);
+  for (const operation of operations) finishOperation(operation);
+  document.webhooks = describeWebhooks();
   document.components = { ...document.components, headers };
   dropUnusedSchemas(document);
   return renameInputs(document);
 }
 
-function nameHeaders({ parameters = [], responses = {} }: Operation): void {
+function finishOperation({ parameters = [], requestBody, responses = {} }: Operation): void {
+  // The generator requires every body that has a schema.
+  const alternatives = requestBody?.content['application/json']?.schema.anyOf ?? [];
+  if (requestBody !== undefined && alternatives.some(({ type }) => type === 'null'))
+    requestBody.required = false;
   for (const parameter of parameters) {
+    // The generator leaves these in the schema, where they mean nothing.
+    const { style, explode, ...schema } = parameter.schema ?? {};
+    if (style !== undefined) Object.assign(parameter, { style, explode, schema });
     if (parameter.in === 'header') {
       parameter.name = parameter.name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
     }
@@ -166,6 +219,7 @@ function headersOf(status: string, idempotent: boolean, waits: boolean): (keyof 
   const names: (keyof typeof headers)[] = ['X-Request-Id'];
   if (idempotent && ['200', '403', '404', '409', '502'].includes(status)) names.push('Idempotent-Replayed');
   if (waits && status === '200') names.push('Preference-Applied');
+  if (idempotent && status === '502') names.push('Location');
   if (status === '401') names.push('WWW-Authenticate');
   if (status === '429' || status === '503' || (idempotent && status === '409')) names.push('Retry-After');
   return names;

@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import { reencryptEndpointSecrets } from '../../../shared/events/reencrypt-endpoints.ts';
+import { reencryptAccountCredentials } from '../../../shared/processors/accounts/reencrypt-accounts.ts';
+import { examples } from '../console/options.ts';
+import { explain } from '../console/output.ts';
+import { withDependencies } from '../console/session.ts';
+
+const reencryptHelp = `
+Run it after every process was started with the new key as ENCRYPTION_KEY and the old one in ENCRYPTION_PREVIOUS_KEYS, and with
+the same settings. The old key can then be removed.
+`;
+
+/** `secrets`: what is stored encrypted. */
+export function addSecretsCommands(program: Command): void {
+  const secrets = program.command('secrets').description('manage the encryption of stored secrets');
+  secrets
+    .command('reencrypt')
+    .description('encrypt processor credentials and webhook secrets of all organizations with ENCRYPTION_KEY')
+    .addHelpText('after', reencryptHelp)
+    .addHelpText('after', examples('secrets reencrypt'))
+    .action(reencrypt);
+}
+
+async function reencrypt(): Promise<void> {
+  await withDependencies(async (deps) => {
+    const accounts = await reencryptAccountCredentials(deps);
+    const endpoints = await reencryptEndpointSecrets(deps);
+    explain(
+      `Encrypted with ENCRYPTION_KEY: processor accounts: ${accounts}, webhook endpoints: ${endpoints}.`,
+    );
+  });
+}

@@ -1,0 +1,89 @@
+import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import type { ApiKey } from '../../shared/platform/database.ts';
+import type { Logger } from '../../shared/platform/log.ts';
+import type { ApiDependencies } from '../http/dependencies.ts';
+import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
+import { requireScopes } from '../http/scopes.ts';
+import { inputSchemaOf, outputSchemaOf, readArguments } from './schemas.ts';
+import { cancelRefundTool } from './tools/cancel-refund.ts';
+import { checkPolicyTool } from './tools/check-policy.ts';
+import { createRefundTool } from './tools/create-refund.ts';
+import { getRefundTool } from './tools/get-refund.ts';
+import { listRefundsTool } from './tools/list-refunds.ts';
+import type { Tool } from './tools/tool.ts';
+
+const tools = [createRefundTool, getRefundTool, cancelRefundTool, listRefundsTool, checkPolicyTool];
+const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
+
+const listedTools = tools.map((tool) => ({
+  name: tool.name,
+  title: tool.title,
+  description: tool.description,
+  inputSchema: inputSchemaOf(tool),
+  outputSchema: outputSchemaOf(tool),
+  annotations: { title: tool.title, ...tool.annotations },
+}));
+
+const instructions =
+  'Refunds of payments at Stripe and Braintree. Amounts are whole numbers in minor units of the currency: 1050 is 10.50 USD. ' +
+  'A refund moves money and cannot be taken back once it is completed. Errors have a code and a message that says what would ' +
+  'be accepted; do not work around a refusal by splitting an amount or changing the reason.';
+
+/** Who calls, and where to log. */
+export interface Caller {
+  key: ApiKey;
+  log: Pick<Logger, 'error' | 'info'>;
+}
+
+/**
+ * Answers one message of the Model Context Protocol. Nothing is kept between messages, so any API process can answer.
+ * @param message its headers and parsed body; undefined without a body.
+ */
+export async function answerMcp(
+  deps: ApiDependencies,
+  caller: Caller,
+  message: { headers: Headers; body: unknown },
+): Promise<Response> {
+  // The tools never change, so there is nothing to subscribe to.
+  const handler = createMcpHandler(() => serverFor(deps, caller), { maxSubscriptions: 0 });
+  const request = new Request('http://localhost/mcp', { method: 'POST', headers: message.headers });
+  return await handler.fetch(request, { parsedBody: message.body });
+}
+
+function serverFor(deps: ApiDependencies, caller: Caller): Server {
+  const server = new Server(
+    { name: 'refund-service', title: 'Refund service', version: '1.0.0' },
+    { capabilities: { tools: {} }, instructions },
+  );
+  server.setRequestHandler('tools/list', () => ({ tools: listedTools }));
+  server.setRequestHandler('tools/call', async ({ params }) => {
+    const tool = toolsByName.get(params.name);
+    if (tool === undefined) throw unknownTool();
+    return await callTool(deps, caller, tool, params.arguments ?? {});
+  });
+  return server;
+}
+
+/** As the protocol demands, no result of a tool. */
+function unknownTool(): ProtocolError {
+  const names = [...toolsByName.keys()].join(', ');
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool. The tools are: ${names}.`);
+}
+
+/** The result as structured content and, for clients without it, the same as text. Errors have `code` and `message`. */
+async function callTool(deps: ApiDependencies, { key, log }: Caller, tool: Tool, given: unknown) {
+  try {
+    requireScopes(key, [tool.scope]);
+    return resultOf(await tool.run(deps, key, readArguments(tool, given)));
+  } catch (cause) {
+    const refusal = toServiceError(cause);
+    logFailure(log, refusal, cause);
+    const { code, message } = errorBody(refusal).error;
+    return { ...resultOf({ code, message }), isError: true };
+  }
+}
+
+function resultOf(content: object) {
+  const structuredContent = { ...content };
+  return { content: [{ type: 'text' as const, text: JSON.stringify(content) }], structuredContent };
+}

@@ -1,0 +1,31 @@
+import { ServiceError } from '../../shared/platform/errors.ts';
+import { routePlugin } from '../http/route.ts';
+
+/**
+ * `POST /mcp`: the tools for agents, by the Model Context Protocol over Streamable HTTP. Each tool checks the scopes of the
+ * key itself. The Host header is not checked: every request needs an API key, which a rebound web page does not have.
+ */
+export const mcpRoute = routePlugin(
+  { name: 'mcp', dependencies: ['authenticate', 'limit-keys'] },
+  async (app) => {
+    const { deps } = app;
+    app.post('/mcp', { schema: { hide: true } }, async (request, reply) => {
+      const { apiKey: key, body, log } = request;
+      // The limits of a key count requests, so a request is one call.
+      if (Array.isArray(body)) {
+        throw new ServiceError(
+          'validation_error',
+          'body: must be one JSON-RPC message. Send a request for each.',
+        );
+      }
+      // Loaded with the first request, so that the API listens without it.
+      const { answerMcp } = await import('./answer.ts');
+      const headers = new Headers(request.headers as Record<string, string>);
+      const answer = await answerMcp(deps, { key, log }, { headers, body });
+      return reply
+        .code(answer.status)
+        .headers(Object.fromEntries(answer.headers))
+        .send(await answer.text());
+    });
+  },
+);

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { listAgentKeys } from '../../../shared/organizations/agent-keys.ts';
+import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
+import { agentKeySchema, toPublicAgentKey } from './agent-key-schema.ts';
+
+/** `GET /v1/agent-keys`: the keys for agents that are not revoked. */
+export const listAgentKeysRoute = routePlugin(
+  { name: 'list-agent-keys', dependencies: ['authenticate'] },
+  async (app) => {
+    const { deps } = app;
+    app.get(
+      '/v1/agent-keys',
+      {
+        schema: {
+          operationId: 'listAgentKeys',
+          summary: 'List agent keys',
+          description:
+            "The keys for agents in the calling key's organization and environment that are not revoked, newest first.",
+          tags: ['Agent keys'],
+          security: [{ apiKey: ['keys:manage'] }],
+          response: {
+            200: dataResponse('All keys for agents.', z.array(agentKeySchema)),
+            ...errorResponses(),
+          },
+        },
+      },
+      async (request) => ({
+        data: (await listAgentKeys(deps.db, request.apiKey)).map(toPublicAgentKey),
+      }),
+    );
+  },
+);

@@ -1,0 +1,35 @@
+import type { FastifyRequest } from 'fastify';
+import { ServiceError } from '../../../shared/platform/errors.ts';
+import type { DecidedRefund, DecisionOutcome } from '../../../shared/refunds/decisions/approve.ts';
+import { type PublicRefund, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
+import { type RefundReads, readRefund } from '../../../shared/refunds/queries/find-refunds.ts';
+
+/**
+ * The refund that a key decides about.
+ * @throws ServiceError not_found
+ */
+export async function refundToDecide(
+  reads: RefundReads,
+  { apiKey }: FastifyRequest,
+  id: string,
+): Promise<DecidedRefund> {
+  return { ...(await readRefund(reads, apiKey, id)), environment: apiKey.environment };
+}
+
+/**
+ * The refund after a decision.
+ * @throws ServiceError refund_not_pending or refund_flagged when nothing was changed.
+ */
+export function answerFor({ kind, refund }: DecisionOutcome): PublicRefund {
+  if (kind === 'done') return toPublicRefund(refund);
+  if (kind === 'not-pending') {
+    throw new ServiceError(
+      'refund_not_pending',
+      `The refund is ${refund.status} and no longer awaits approval.`,
+    );
+  }
+  throw new ServiceError(
+    'refund_flagged',
+    'The processor already has another refund under the name of this one. Reject it, or dismiss its flag in the dashboard first.',
+  );
+}

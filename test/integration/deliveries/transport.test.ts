@@ -1,0 +1,268 @@
+import { createSocket } from 'node:dgram';
+import { getServers, setServers } from 'node:dns';
+import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openTransport, type Transport, type TransportOptions } from '../../../worker/deliver/transport.ts';
+import { freePort } from '../../support/processes/free-port.ts';
+import { responses, useReceivers } from '../../support/webhooks/receivers.ts';
+
+const newReceiver = useReceivers();
+
+const opened: Transport[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((transport) => transport.close()));
+});
+
+function open(options: Partial<TransportOptions> = {}): Transport {
+  const transport = openTransport({ isPublicOnly: false, ...options });
+  opened.push(transport);
+  return transport;
+}
+
+const body = Buffer.from('{"a":"ä"}');
+const post = async (transport: Transport, url: string) => {
+  const reply = await transport.post(url, { 'content-type': 'application/json' }, body);
+  return { ...reply, body: reply.body.toString() };
+};
+
+describe('outside of production', () => {
+  test('sends the exact bytes to a local receiver and returns its response', async () => {
+    const receiver = await newReceiver((response) => response.writeHead(201).end('thanks'));
+    expect(await post(open(), receiver.url)).toEqual({ status: 201, body: 'thanks', error: null });
+    expect(receiver.received).toMatchObject([{ body: body.toString(), headers: { 'content-length': '10' } }]);
+  });
+
+  test.each([
+    { what: 'a server error', respond: responses.fail, reply: { status: 500, error: null } },
+    { what: 'a redirect', respond: responses.redirect, reply: { status: 302, error: null } },
+    { what: '410', respond: responses.gone, reply: { status: 410, error: null } },
+    { what: 'a reset', respond: responses.reset, reply: { status: null, error: 'connection_closed' } },
+    {
+      what: 'a reset in the middle of the body',
+      respond: responses.resetInBody,
+      reply: { status: 200, error: 'connection_closed' },
+    },
+    {
+      what: 'what is not HTTP',
+      respond: responses.malformed,
+      reply: { status: null, error: 'invalid_response' },
+    },
+    { what: 'nothing', respond: responses.hang, reply: { status: null, error: 'timeout' } },
+    { what: 'headers alone', respond: responses.hangAfterHeaders, reply: { status: 200, error: 'timeout' } },
+    { what: 'a byte at a time', respond: responses.trickle, reply: { status: 200, error: 'timeout' } },
+  ])('reports a receiver that answers with $what', async ({ respond, reply }) => {
+    const receiver = await newReceiver(respond);
+    expect(await post(open({ timeoutMs: 300 }), receiver.url)).toMatchObject(reply);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test('reads the first kilobytes of a response that does not end, and succeeds', async () => {
+    const receiver = await newReceiver(responses.megabytes);
+    const reply = await post(open(), receiver.url);
+    expect(reply).toMatchObject({ status: 200, error: null });
+    expect(reply.body).toMatch(/^x+$/);
+    expect(reply.body.length).toBe(4 * 1024);
+  });
+
+  test('reports a port where nothing listens', async () => {
+    const url = `http://127.0.0.1:${await freePort()}/`;
+    expect(await post(open(), url)).toMatchObject({ status: null, error: 'connection_failed' });
+  });
+
+  test.each([
+    ['cannot be resolved', async () => Promise.reject(new Error('ENOTFOUND'))],
+    ['has no address', async () => []],
+  ])('reports a host that %s', async (_what, resolve) => {
+    const reply = await post(open({ resolve }), 'http://receiver.example/');
+    expect(reply).toMatchObject({ status: null, error: 'dns_failed' });
+  });
+
+  test('ends a lookup that does not end', async () => {
+    const resolve = () => new Promise<never>(() => {});
+    const reply = await post(open({ resolve, timeoutMs: 200 }), 'http://receiver.example/');
+    expect(reply).toMatchObject({ status: null, error: 'timeout' });
+  });
+
+  test('reports a receiver whose certificate is not valid', async () => {
+    const { server, port } = await listen(createTlsServer());
+    expect(await post(open(), `https://127.0.0.1:${port}/`)).toMatchObject({
+      status: null,
+      error: 'tls_failed',
+    });
+    server.close();
+  });
+
+  test('uses no proxy of the environment', async () => {
+    const proxy = await newReceiver();
+    const receiver = await newReceiver();
+    const before = { ...process.env };
+    Object.assign(process.env, { HTTP_PROXY: proxy.url, http_proxy: proxy.url, NODE_USE_ENV_PROXY: '1' });
+    try {
+      expect(await post(open(), receiver.url)).toMatchObject({ status: 204 });
+    } finally {
+      process.env = before;
+    }
+    expect([proxy.connections, receiver.connections]).toEqual([0, 1]);
+  });
+});
+
+async function listen(server: Server): Promise<{ server: Server; port: number }> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, port: (server.address() as AddressInfo).port };
+}
+
+describe('in production', () => {
+  let server: Server;
+  let port: number;
+  let hits = 0;
+  beforeAll(async () => {
+    ({ server, port } = await listen(createServer()));
+    server.on('connection', (socket) => {
+      hits += 1;
+      socket.destroy();
+    });
+    return () => server.close();
+  });
+
+  /** Every name leads to this machine, as the owner of a domain can make it do. */
+  const resolveHere = async () => [{ address: '127.0.0.1', family: 4 }];
+
+  const addresses = [
+    ...[
+      '127.0.0.1',
+      '127.1',
+      '127.0.1',
+      '127.0.0.1.',
+      '0.0.0.0',
+      '0',
+      '2130706433',
+      '017700000001',
+      '0x7f000001',
+    ],
+    ...[
+      '0177.0.0.1',
+      '0x7f.0.0.1',
+      '0x7f.1',
+      '127.0.0.01',
+      '%31%32%37.0.0.1',
+      '１２７.0.0.1',
+      '127。0。0。1',
+    ],
+    ...['[::1]', '[::]', '[0:0:0:0:0:0:0:1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]'],
+    ...[
+      '[64:ff9b::127.0.0.1]',
+      '[64:ff9b::7f00:1]',
+      '[2002:7f00:1::]',
+      '[2001::1]',
+      '[fe80::1]',
+      '[fd00::1]',
+    ],
+    ...[
+      '[fc00::1]',
+      '[2001:db8::1]',
+      '[4000::1]',
+      '[ff02::1]',
+      '10.0.0.1',
+      '10.1',
+      '172.16.0.1',
+      '192.168.1.1',
+    ],
+    ...['169.254.169.254', '0xa9fea9fe', '2852039166', '0251.0376.0251.0376', '100.64.0.1', '198.18.0.1'],
+    ...['192.0.2.1', '224.0.0.1', '255.255.255.255', '240.0.0.1', '192.88.99.1'],
+  ];
+  const names = [
+    'localhost',
+    'localhost.',
+    'LOCALHOST',
+    'here.example',
+    'metadata.google.internal',
+    '127.0.0.1.nip.io',
+  ];
+
+  test.each([...addresses, ...names])('refuses https://%s', async (host) => {
+    const reply = await post(open({ isPublicOnly: true, resolve: resolveHere }), `https://${host}:${port}/`);
+    expect(reply).toEqual({ status: null, body: '', error: 'address_not_public' });
+    expect(hits).toBe(0);
+  });
+
+  test('refuses http, whatever the host', async () => {
+    const transport = open({ isPublicOnly: true, resolve: resolveHere });
+    for (const host of ['127.0.0.1', '192.0.2.1', 'here.example']) {
+      expect(await post(transport, `http://${host}:${port}/`)).toMatchObject({ error: 'https_required' });
+    }
+    expect(hits).toBe(0);
+  });
+
+  test('refuses a name with a private address among public ones', async () => {
+    const resolve = async () => [
+      { address: '192.0.2.1', family: 4 },
+      { address: '127.0.0.1', family: 4 },
+    ];
+    const reply = await post(open({ isPublicOnly: true, resolve }), `https://mixed.example:${port}/`);
+    expect(reply).toMatchObject({ error: 'address_not_public' });
+    expect(hits).toBe(0);
+  });
+
+  test('connects to the addresses that were checked, and checks those of the next connection again', async () => {
+    const other = await newReceiver();
+    const answers = ['127.0.0.2', '127.0.0.1'];
+    const asked: string[] = [];
+    const transport = open({
+      isPublicOnly: true,
+      isAllowed: (ip) => ip === '127.0.0.2',
+      resolve: async (host) => {
+        asked.push(host);
+        return [{ address: answers[asked.length - 1] ?? '', family: 4 }];
+      },
+    });
+    const first = await post(transport, `https://rebinding.example:${port}/`);
+    expect(first).toMatchObject({ error: 'connection_failed' });
+    const second = await post(transport, `https://rebinding.example:${other.port}/`);
+    expect(second).toMatchObject({ error: 'address_not_public' });
+    expect(asked).toEqual(['rebinding.example', 'rebinding.example']);
+    expect([hits, other.connections]).toEqual([0, 0]);
+  });
+
+  test('outside of production, the same names lead to this machine', async () => {
+    const transport = open({ resolve: resolveHere });
+    expect((await post(transport, `http://here.example:${port}/`)).error).toBe('connection_closed');
+    expect(hits).toBe(1);
+    hits = 0;
+  });
+
+  test('asks name servers for the addresses', async () => {
+    const names = await startNameServer('127.0.0.3');
+    const checked: string[] = [];
+    const isAllowed = (ip: string) => {
+      checked.push(ip);
+      return false;
+    };
+    const before = getServers();
+    setServers([`127.0.0.1:${names.port}`]);
+    try {
+      const reply = await post(open({ isPublicOnly: true, isAllowed }), `https://asked.example:${port}/`);
+      expect(reply).toMatchObject({ error: 'address_not_public' });
+    } finally {
+      setServers(before);
+      names.close();
+    }
+    expect([checked, hits]).toEqual([['127.0.0.3'], 0]);
+  });
+});
+
+/** A name server that knows one IPv4 address for every name, and no other. */
+async function startNameServer(address: string): Promise<{ port: number; close(): void }> {
+  const socket = createSocket('udp4');
+  socket.on('message', (query, { port, address: from }) => {
+    const endOfName = query.indexOf(0, 12) + 1;
+    const question = query.subarray(12, endOfName + 4);
+    const isForIPv4 = query.readUInt16BE(endOfName) === 1;
+    const header = Buffer.from([...query.subarray(0, 2), 0x81, 0x80, 0, 1, 0, isForIPv4 ? 1 : 0, 0, 0, 0, 0]);
+    const answer = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]);
+    socket.send(Buffer.concat([header, question, ...(isForIPv4 ? [answer] : [])]), port, from);
+  });
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  return { port: socket.address().port, close: () => socket.close() };
+}

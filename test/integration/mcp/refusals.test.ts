@@ -1,0 +1,396 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { AgentLimits } from '../../../shared/organizations/agent-limits.ts';
+import { type ApiKeyScope, apiKeyScopes } from '../../../shared/organizations/api-keys.ts';
+import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { connectOverHttp } from '../../support/agents/agent.ts';
+import { useAgents } from '../../support/agents/use-agents.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { unknownRefundId } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0, CANCEL_WAIT_MS: 0 } });
+const agents = useAgents(service);
+
+let transactionId: string;
+beforeEach(async () => {
+  transactionId = await newPayment(service);
+});
+
+const countRefunds = async () => await service.deps.db.refund.count({ where: { transactionId } });
+const callsOf = (refundId: string) => ({
+  create_refund: { transactionId, amount: 1_000, reason: 'other' },
+  get_refund: { refundId },
+  cancel_refund: { refundId },
+  list_refunds: {},
+  check_policy: { transactionId },
+});
+const scopeOf = {
+  create_refund: 'refunds:write',
+  get_refund: 'refunds:read',
+  cancel_refund: 'refunds:write',
+  list_refunds: 'refunds:read',
+  check_policy: 'policies:read',
+} as const satisfies Record<string, ApiKeyScope>;
+const tools = Object.keys(scopeOf) as (keyof typeof scopeOf)[];
+
+/** A refund of the organization in the test environment. */
+async function newRefund(): Promise<string> {
+  const body = { transactionId: await newPayment(service), amount: 500, reason: 'other' };
+  return (await service.call('POST', '/v1/refunds', { body })).body.data.id;
+}
+
+describe('a key', () => {
+  test.each(tools)('needs for %s the scope of the API, and no other', async (tool) => {
+    const refundId = await newRefund();
+    const without = await agents.connect({ scopes: apiKeyScopes.filter((scope) => scope !== scopeOf[tool]) });
+    expect(await without.call(tool, callsOf(refundId)[tool])).toEqual({
+      isError: true,
+      content: {
+        code: 'insufficient_scope',
+        message: `This requires the scope ${scopeOf[tool]}, which this API key does not have. Use another key.`,
+      },
+    });
+    expect(await countRefunds()).toBe(0);
+    const having = await agents.connect({ scopes: [scopeOf[tool]] });
+    expect((await having.call(tool, callsOf(refundId)[tool])).isError).toBe(false);
+  });
+
+  test.each(tools)('that is stopped gets an error from %s at once', async (tool) => {
+    const refundId = await newRefund();
+    const agent = await agents.connect();
+    await changeApiKey(service.deps, { keyId: agent.keyId, actor: 'test', change: { isStopped: true } });
+    const refused = await agent.call(tool, callsOf(refundId)[tool]);
+    expect(refused).toMatchObject({ isError: true, content: { code: 'insufficient_scope' } });
+    expect(refused.content.message).toBe(
+      'This API key is stopped. An admin of the organization can resume it.',
+    );
+    expect(await countRefunds()).toBe(0);
+  });
+
+  test.each([
+    ['expires', { expiresAt: new Date(0) }],
+    ['is revoked', { revokedAt: new Date(0) }],
+  ])('that %s is refused with 401 at once', async (_what, data) => {
+    const agent = await agents.connect();
+    await service.deps.db.apiKey.update({ where: { id: agent.keyId }, data });
+    await expect(agent.call('create_refund', callsOf('').create_refund)).rejects.toMatchObject({
+      status: 401,
+      message: expect.stringContaining('Send a valid API key'),
+    });
+    expect(await countRefunds()).toBe(0);
+  });
+
+  test('that is unknown cannot connect', async () => {
+    const unknown = `svc_test_${'0'.repeat(32)}`;
+    await expect(connectOverHttp(agents.origin(), unknown)).rejects.toMatchObject({ status: 401 });
+  });
+});
+
+describe('guardrails', () => {
+  test('of a policy refuse a refund, and say what it allows', async () => {
+    const { id: organizationId } = await service.addOrganization('Strict');
+    const file = {
+      policies: [{ name: 'Small', priority: 1, maxAmount: { amount: 500, currency: 'usd' } }],
+    };
+    await setPolicies(service.deps, { organizationId, file, actor: 'test' });
+    const agent = await agents.connect({ organizationId });
+    const { isError, content } = await agent.call('create_refund', callsOf('').create_refund);
+    expect([isError, content.code]).toEqual([true, 'policy_denied']);
+    expect(content.message).toContain('5.00 USD');
+    expect(await countRefunds()).toBe(0);
+  });
+
+  const currency = 'usd';
+  test.each<[string, AgentLimits, number, RegExp]>([
+    ['per refund', { currency, maxPerRefund: 999n }, 0, /at most 9\.99 USD per refund; 9\.99 USD are left/],
+    [
+      'per payment',
+      { currency, maxPerPayment: 1_500n },
+      1,
+      /at most 15\.00 USD of a payment; 5\.00 USD are left/,
+    ],
+    ['per day', { currency, maxPerDay: 1_999n }, 1, /at most 19\.99 USD in 24 hours; 9\.99 USD are left/],
+    ['reasons', { currency, reasons: ['wrong_product'] }, 0, /for these reasons only: wrong_product/],
+    ['currency', { currency: 'eur' }, 0, /payments in EUR only/],
+  ])('of a key refuse what exceeds its limit: %s', async (_limit, agentLimits, allowed, message) => {
+    const agent = await agents.connect({ agentLimits });
+    const call = (more = {}) => agent.call('create_refund', { ...callsOf('').create_refund, ...more });
+    for (let refund = 0; refund < allowed; refund += 1) {
+      expect((await call({ metadata: { refund } })).content).toMatchObject({ replayed: false });
+    }
+    const dryRun = await call({ dryRun: true });
+    const { isError, content } = await call();
+    expect(isError).toBe(true);
+    expect(content).toEqual({ code: 'policy_denied', message: expect.stringMatching(message) });
+    expect(dryRun).toMatchObject({ isError: false, content: { wouldCreate: false, error: content } });
+    expect(await countRefunds()).toBe(allowed);
+  });
+
+  test('of a key hold back what exceeds its threshold, also in parts', async () => {
+    const agent = await agents.connect({ agentLimits: { currency, approvalAbove: 1_500n } });
+    const statuses: string[] = [];
+    for (const part of [1, 2]) {
+      const args = { ...callsOf('').create_refund, metadata: { part } };
+      const dryRun = await agent.call('create_refund', { ...args, dryRun: true });
+      const { content } = await agent.call('create_refund', args);
+      expect(dryRun.content).toMatchObject({ wouldCreate: true, status: content.refund.status, error: null });
+      statuses.push(content.refund.status);
+    }
+    expect(statuses).toEqual(['processing', 'pending']);
+  });
+
+  test('of a key are what check_policy counts with', async () => {
+    const agent = await agents.connect({ agentLimits: { currency, maxPerRefund: 999n } });
+    const { content } = await agent.call('check_policy', { transactionId, amount: 1_000 });
+    expect(content.policy).toMatchObject({ eligible: false, maxAmount: 999 });
+  });
+
+  test('are not passed by calls at once', async () => {
+    const agent = await agents.connect({ agentLimits: { currency, maxPerPayment: 2_000n } });
+    const calls = Array.from({ length: 5 }, (_, part) =>
+      agent.call('create_refund', { ...callsOf('').create_refund, metadata: { part } }),
+    );
+    const codes = (await Promise.all(calls)).map(({ content }) => content.code ?? content.refund.status);
+    expect(codes.toSorted()).toEqual([...Array(3).fill('policy_denied'), ...Array(2).fill('processing')]);
+    expect(await countRefunds()).toBe(2);
+  });
+});
+
+test('a dry run changes nothing, and answers the same again', async () => {
+  const agent = await agents.connect();
+  const args = { ...callsOf('').create_refund, dryRun: true };
+  const { isError, content } = await agent.call('create_refund', args);
+  expect(isError).toBe(false);
+  expect(content).toMatchObject({ wouldCreate: true, status: 'processing', error: null, maxAmount: 10_000 });
+  expect(content.policy.trace.length).toBeGreaterThan(0);
+  expect(await agent.call('create_refund', args)).toEqual({ isError, content });
+  expect(await countRefunds()).toBe(0);
+  // The same call for real is not a repetition of the dry run. After it, a dry run says that nothing would be created.
+  const real = await agent.call('create_refund', callsOf('').create_refund);
+  expect(real.content.replayed).toBe(false);
+  const after = await agent.call('create_refund', args);
+  expect(after.content).toMatchObject({ wouldCreate: false, status: null, error: null });
+});
+
+test('a dry run for an unknown payment answers the error of the creation', async () => {
+  const agent = await agents.connect();
+  const { isError, content } = await agent.call('create_refund', {
+    ...callsOf('').create_refund,
+    transactionId: 'ch_missing',
+    dryRun: true,
+  });
+  expect(isError).toBe(false);
+  expect(content).toMatchObject({ wouldCreate: false, error: { code: 'processor_error' }, maxAmount: 0 });
+});
+
+describe('refunds of others', () => {
+  let foreign: string[];
+  beforeAll(async () => {
+    const other = await service.addOrganization('Other');
+    foreign = [];
+    for (const [environment, key] of [
+      ['test', other.keys.test.plaintext],
+      ['live', service.organization.keys.live.plaintext],
+    ] as const) {
+      const body = {
+        transactionId: await newPayment(service, { environment }),
+        amount: 500,
+        reason: 'other',
+      };
+      foreign.push((await service.call('POST', '/v1/refunds', { body, key })).body.data.id);
+    }
+  });
+
+  test.each(['get_refund', 'cancel_refund'])('get the answer for an unknown id from %s', async (tool) => {
+    const agent = await agents.connect();
+    const unknown = await agent.call(tool, { refundId: unknownRefundId });
+    expect(unknown).toEqual({ isError: true, content: { code: 'not_found', message: 'Refund not found.' } });
+    for (const refundId of [...foreign, 'ref_', '', 'nonsense', `ref_${'x'.repeat(5_000)}`]) {
+      expect(await agent.call(tool, { refundId }), refundId).toEqual(unknown);
+    }
+  });
+
+  test('are not listed', async () => {
+    const agent = await agents.connect();
+    const { content } = await agent.call('list_refunds', { limit: 100 });
+    const ids = content.refunds.map(({ id }: { id: string }) => id);
+    expect(ids.length).toBeGreaterThan(0);
+    expect(ids.filter((id: string) => foreign.includes(id))).toEqual([]);
+  });
+});
+
+const amountMessage =
+  'amount: must be a positive whole number in the smallest currency unit (1050 is 10.50 USD)';
+
+describe('invalid arguments are refused with every problem', () => {
+  test.each<[string, string, Record<string, unknown>, RegExp | string]>([
+    [
+      'nothing',
+      'create_refund',
+      {},
+      /^transactionId: is required; amount: is required; reason: is required$/,
+    ],
+    ['text for an amount', 'create_refund', { amount: '1000' }, amountMessage],
+    ['a fraction', 'create_refund', { amount: 10.5 }, amountMessage],
+    ['a negative amount', 'create_refund', { amount: -1 }, amountMessage],
+    ['text for a dry run', 'create_refund', { dryRun: 'yes' }, 'dryRun: must be true or false'],
+    ['null', 'create_refund', { amount: null }, amountMessage],
+    ['an unknown reason', 'create_refund', { reason: 'because' }, /^reason: must be one of: product_not_rec/],
+    ['a list', 'create_refund', { transactionId: ['ch_1'] }, 'transactionId: must be a string'],
+    ['a long id', 'create_refund', { transactionId: 'x'.repeat(300) }, /at most 255 characters$/],
+    [
+      'a long key',
+      'create_refund',
+      { idempotencyKey: 'x'.repeat(256) },
+      /^idempotencyKey: must be 1 to 255 visible/,
+    ],
+    ['an empty key', 'create_refund', { idempotencyKey: '' }, /^idempotencyKey: must be 1 to 255 visible/],
+    [
+      'much metadata',
+      'create_refund',
+      { metadata: { a: 'x'.repeat(20_000) } },
+      /^metadata: must have at most 16384 b/,
+    ],
+    ['text for metadata', 'create_refund', { metadata: 'ticket' }, 'metadata: must be an object'],
+    [
+      'an unknown argument',
+      'create_refund',
+      { currencyCode: 'usd' },
+      /^currencyCode: unknown field\. The fields are: transactionId, amount, reason, currency, .*\.$/,
+    ],
+    ['an unknown currency', 'create_refund', { currency: 'abc' }, 'currency: must be an ISO 4217 currency'],
+    ['a number for an id', 'get_refund', { refundId: 1 }, 'refundId: must be a string'],
+    ['no id', 'cancel_refund', {}, 'refundId: is required'],
+    ['a long list', 'list_refunds', { limit: 101 }, 'limit: must be at most 100'],
+    [
+      'an unknown filter',
+      'list_refunds',
+      { customer: 'c' },
+      /^customer: unknown field\. The fields are: status, processor, /,
+    ],
+    ['a list of metadata', 'list_refunds', { metadata: ['a'] }, 'metadata: must be an object'],
+    [
+      'nested metadata',
+      'list_refunds',
+      { metadata: { a: {} } },
+      'metadata.a: must be a text, number or boolean',
+    ],
+    ['an unknown cursor', 'list_refunds', { after: unknownRefundId }, /^after: /],
+    ['an amount of zero', 'check_policy', { amount: 0 }, amountMessage],
+  ])('%s for %s', async (what, tool, args, message) => {
+    const agent = await agents.connect();
+    const valid = tool === 'create_refund' || tool === 'check_policy' ? callsOf('')[tool] : {};
+    const given = what === 'nothing' ? {} : { ...valid, ...args };
+    const { isError, content } = await agent.call(tool, given);
+    expect(isError).toBe(true);
+    expect(content).toEqual({
+      code: 'validation_error',
+      message: typeof message === 'string' ? message : expect.stringMatching(message),
+    });
+    expect(await countRefunds()).toBe(0);
+  });
+
+  test('arguments over 64 KiB get 413', async () => {
+    const agent = await agents.connect();
+    const metadata = { a: 'x'.repeat(70_000) };
+    await expect(
+      agent.call('create_refund', { ...callsOf('').create_refund, metadata }),
+    ).rejects.toMatchObject({ status: 413, message: expect.stringContaining('must be at most 64 KiB') });
+  });
+
+  test('an amount that cannot be stored exactly gets 400', async () => {
+    const agent = await agents.connect();
+    await expect(
+      agent.call('create_refund', { ...callsOf('').create_refund, amount: 2 ** 60 }),
+    ).rejects.toMatchObject({ status: 400, message: expect.stringContaining('cannot be stored exactly') });
+  });
+
+  test('a call of an unknown tool gets the names of the tools', async () => {
+    const agent = await agents.connect();
+    await expect(agent.call('refund_everything')).rejects.toMatchObject({
+      code: -32602,
+      message:
+        'Unknown tool. The tools are: create_refund, get_refund, cancel_refund, list_refunds, check_policy.',
+    });
+  });
+
+  test('arguments that are no object get an error of the protocol', async () => {
+    const agent = await agents.connect();
+    await expect(agent.call('get_refund', 'ref_1' as never)).rejects.toMatchObject({ code: -32602 });
+  });
+});
+
+describe('requests outside of the protocol', () => {
+  const post = async (body: unknown, headers: Record<string, string> = {}) =>
+    await fetch(`${agents.origin()}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${service.organization.keys.test.plaintext}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+
+  test.each(['GET', 'DELETE', 'PUT'])('%s gets 405', async (method) => {
+    const answer = await fetch(`${agents.origin()}/mcp`, { method });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  test('several calls in one request are refused, because limits count requests', async () => {
+    const answer = await post([ping, { ...ping, id: 2 }]);
+    expect(answer.status).toBe(400);
+    expect((await answer.json()).error).toEqual({
+      code: 'validation_error',
+      message: 'body: must be one JSON-RPC message. Send a request for each.',
+    });
+  });
+
+  test.each<[string, unknown, number, Record<string, string>?]>([
+    ['no JSON', '{', 400],
+    ['an empty body', '', 400],
+    ['another object', { hello: 1 }, 400],
+    ['a number', '5', 400],
+    ['a duplicate key', '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 400],
+    ['text', 'hello', 415, { 'content-type': 'text/plain' }],
+    ['a client that accepts nothing', ping, 406, { accept: 'text/html' }],
+    ['an unknown version', ping, 400, { 'mcp-protocol-version': '1999-01-01' }],
+  ])('%s gets a refusal without detail', async (_what, body, status, headers) => {
+    const answer = await post(body, headers);
+    expect(answer.status).toBe(status);
+    expect(await answer.text()).not.toMatch(/node_modules|\.ts\b|at /);
+  });
+
+  test('a subscription is refused, because the tools never change', async () => {
+    const about = 'io.modelcontextprotocol';
+    const _meta = {
+      [`${about}/protocolVersion`]: '2026-07-28',
+      [`${about}/clientInfo`]: { name: 'test', version: '1.0.0' },
+      [`${about}/clientCapabilities`]: {},
+    };
+    const params = { _meta, notifications: { toolsListChanged: true } };
+    const listen = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params };
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': listen.method };
+    const answer = await post(listen, headers);
+    expect(await answer.text()).toContain('Subscription limit reached');
+  });
+
+  test('an error inside of a tool shows nothing of its cause', async () => {
+    const agent = await agents.connect();
+    const { refundReads } = service.deps;
+    const { byId } = refundReads;
+    refundReads.byId = async () => {
+      throw new Error('secret detail in /srv/app.ts');
+    };
+    try {
+      const { isError, content } = await agent.call('get_refund', { refundId: unknownRefundId });
+      expect([isError, content.code]).toEqual([true, 'internal_error']);
+      expect(JSON.stringify(content)).not.toContain('secret');
+    } finally {
+      refundReads.byId = byId;
+    }
+  });
+});

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
+import { connectOverStdio, stdioProgram } from '../../support/agents/agent.ts';
+import { useAgents } from '../../support/agents/use-agents.ts';
+import { freePort } from '../../support/processes/free-port.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const agents = useAgents(service);
+
+/** Runs the program with the given input until it ends. */
+async function run(
+  env: Record<string, string>,
+  { command = process.execPath, args = [stdioProgram()], input = '' } = {},
+) {
+  const child = spawn(command, args, {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    timeout: 90_000,
+  });
+  child.stdin.on('error', () => {});
+  child.stdin.write(input);
+  const ended = new Promise<number | null>((settle) => child.once('close', settle));
+  // A client keeps stdin open until it has read the answer.
+  if (input === '') child.stdin.end();
+  else child.stdout.once('data', () => child.stdin.end());
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { code, stdout, stderr };
+}
+
+const key = () => service.organization.keys.test.plaintext;
+const initialize = `${JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+})}\n`;
+
+test.each<[string, () => Record<string, string> | Promise<Record<string, string>>, RegExp]>([
+  [
+    'no address',
+    () => ({ REFUND_API_KEY: key() }),
+    /^REFUND_API_URL must be the address of the API, such as https:\/\/refunds\.example\.com\n$/,
+  ],
+  [
+    'no key',
+    () => ({ REFUND_API_URL: agents.origin() }),
+    /^REFUND_API_KEY must be an API key, svc_test_\.\.\. or svc_live_\.\.\.\n$/,
+  ],
+  [
+    'a refused key',
+    () => ({ REFUND_API_URL: agents.origin(), REFUND_API_KEY: `svc_test_${'x'.repeat(32)}` }),
+    /^The API refused REFUND_API_KEY: it is unknown, revoked or expired\. Set a valid key\.\n$/,
+  ],
+  [
+    'an address where nothing listens',
+    async () => ({ REFUND_API_URL: `http://127.0.0.1:${await freePort()}`, REFUND_API_KEY: key() }),
+    /^The API at http:\/\/127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)\. Check REFUND_API_URL, and that the API is running\.\n$/,
+  ],
+  [
+    'an address of something else',
+    () => ({ REFUND_API_URL: `${service.sandboxUrl}/nothing`, REFUND_API_KEY: key() }),
+    /^The server at http:\S+ is not the refund API: HTTP 404\. Check REFUND_API_URL\.\n$/,
+  ],
+])('with %s the program ends with one line on stderr', async (_what, env, line) => {
+  const { code, stdout, stderr } = await run(await env(), { input: initialize });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(line);
+});
+
+test('`npm run --silent mcp` prints nothing but messages of the protocol', async () => {
+  const env = { REFUND_API_URL: `${agents.origin()}/`, REFUND_API_KEY: key() };
+  const options = { command: 'npm', args: ['run', '--silent', 'mcp'], input: initialize };
+  const { code, stdout } = await run(env, options);
+  expect(code).toBe(0);
+  const messages = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(messages).toMatchObject([
+    {
+      jsonrpc: '2.0',
+      id: 1,
+      result: { serverInfo: { name: 'refund-service' }, protocolVersion: '2025-06-18' },
+    },
+  ]);
+});
+
+test('a stopped key and an expired one are refused while the program runs', async () => {
+  const agent = await agents.connect();
+  const { plaintext, keyId } = agent;
+  const overStdio = await connectOverStdio(agents.origin(), plaintext);
+  onTestFinished(() => overStdio.close());
+  await changeApiKey(service.deps, { keyId, actor: 'test', change: { isStopped: true } });
+  expect(await overStdio.call('list_refunds')).toEqual({
+    isError: true,
+    content: {
+      code: 'insufficient_scope',
+      message: 'This API key is stopped. An admin of the organization can resume it.',
+    },
+  });
+  await service.deps.db.apiKey.update({ where: { id: keyId }, data: { expiresAt: new Date(0) } });
+  await expect(overStdio.call('list_refunds')).rejects.toThrow(
+    'The API refused REFUND_API_KEY: it is unknown, revoked or expired. Set a valid key.',
+  );
+});
+
+test('what the API refuses outside of a tool is passed on with its message', async () => {
+  const overStdio = await connectOverStdio(agents.origin(), key());
+  onTestFinished(() => overStdio.close());
+  await expect(overStdio.call('list_refunds', { processor: 'x'.repeat(70_000) })).rejects.toThrow(
+    'body: must be at most 64 KiB.',
+  );
+  await expect(overStdio.call('nothing')).rejects.toMatchObject({
+    code: -32602,
+    message: expect.stringContaining('Unknown tool. The tools are: create_refund,'),
+  });
+});

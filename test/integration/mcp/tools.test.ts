@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
+import { type Agent, connectOverHttp, connectOverStdio } from '../../support/agents/agent.ts';
+import { useAgents } from '../../support/agents/use-agents.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { rowOf } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const service = useService();
+const agents = useAgents(service);
+beforeEach(() => service.sandbox.settings({ autoSettleMs: 0 }));
+
+const read = async (id: string) => (await service.call('GET', `/v1/refunds/${id}`)).body.data;
+
+describe.each([
+  ['over HTTP', connectOverHttp, {}],
+  ['over HTTP, by the protocol of 2026', connectOverHttp, { versionNegotiation: { mode: 'auto' } }],
+  ['over stdio', connectOverStdio, {}],
+  ['over stdio, by the protocol of 2026', connectOverStdio, { versionNegotiation: { mode: 'auto' } }],
+] as const)('an agent %s', (_name, connect, options) => {
+  let agent: Agent;
+  beforeAll(async () => {
+    agent = await connect(agents.origin(), service.organization.keys.test.plaintext, options);
+  });
+  afterAll(() => agent?.close());
+
+  test('finds five tools with schemas and hints', async () => {
+    const { tools } = await agent.client.listTools();
+    expect(
+      tools.map(({ name, annotations, inputSchema, outputSchema }) => [
+        name,
+        annotations?.readOnlyHint,
+        annotations?.destructiveHint,
+        inputSchema.additionalProperties,
+        outputSchema?.type,
+      ]),
+    ).toEqual([
+      ['create_refund', false, true, false, 'object'],
+      ['get_refund', true, undefined, false, 'object'],
+      ['cancel_refund', false, true, false, 'object'],
+      ['list_refunds', true, undefined, false, 'object'],
+      ['check_policy', true, undefined, false, 'object'],
+    ]);
+  });
+
+  test('creates a refund, which the API shows as requested by mcp', async () => {
+    const transactionId = await newPayment(service);
+    const metadata = { ticket: 'T-1', tags: ['a', { b: null }] };
+    const args = { transactionId, amount: 1_050, reason: 'product_defective', currency: 'USD', metadata };
+    const { isError, content } = await agent.call('create_refund', args);
+    expect(isError, JSON.stringify(content)).toBe(false);
+    const { refund } = content;
+    expect(refund).toMatchObject({ ...args, currency: 'usd', initiatedBy: 'mcp', status: 'processing' });
+    expect(content).toEqual({ refund, idempotencyKey: expect.stringMatching(/^mcp_/), replayed: false });
+    await waitFor('the refund to complete', async () => (await read(refund.id)).status === 'completed');
+    const { actor } = await service.deps.db.refundEvent.findFirstOrThrow({
+      where: { refundId: refund.id, seq: 1 },
+    });
+    expect(actor).toBe(`key:${service.organization.keys.test.id}`);
+  });
+
+  test('gets the refund as the API does', async () => {
+    const transactionId = await newPayment(service);
+    const created = await agent.call('create_refund', { transactionId, amount: 700, reason: 'other' });
+    const refundId = created.content.refund.id;
+    await waitFor('the refund to complete', async () => (await read(refundId)).status === 'completed');
+    const { content } = await agent.call('get_refund', { refundId });
+    expect(content).toEqual({ refund: await read(refundId) });
+  });
+
+  test('cancels a refund that the processor can revoke', async () => {
+    await service.sandbox.settings({ autoSettleMs: null });
+    const transactionId = await newPayment(service, { paymentMethod: 'customer_balance' });
+    const created = await agent.call('create_refund', { transactionId, amount: 700, reason: 'other' });
+    const refundId = created.content.refund.id;
+    const { isError, content } = await agent.call('cancel_refund', { refundId });
+    expect(isError, JSON.stringify(content)).toBe(false);
+    expect(content).toEqual({ refund: await read(refundId) });
+    expect(content.refund.status).toBe('cancelled');
+    const again = await agent.call('cancel_refund', { refundId });
+    expect(again).toEqual({
+      isError: true,
+      content: {
+        code: 'refund_not_cancellable',
+        message: 'The refund is cancelled and can no longer be cancelled.',
+      },
+    });
+  });
+
+  test('lists refunds by filter, as the API does', async () => {
+    const transactionId = await newPayment(service);
+    for (const amount of [100, 200, 300]) {
+      const args = { transactionId, amount, reason: 'other', metadata: { seat: amount, paid: true } };
+      await agent.call('create_refund', args);
+    }
+    const since = '2026-01-01T00:00:00Z';
+    const queries: [args: Record<string, unknown>, query: string, amounts: number[]][] = [
+      [{ transactionId }, `transactionId=${transactionId}`, [300, 200, 100]],
+      [{ transactionId, limit: 2, offset: 1 }, `transactionId=${transactionId}&limit=2&offset=1`, [200, 100]],
+      [
+        { transactionId, amountMin: 150, amountMax: 250, createdAfter: since, initiatedBy: 'mcp' },
+        `transactionId=${transactionId}&amountMin=150&amountMax=250&createdAfter=${since}&initiatedBy=mcp`,
+        [200],
+      ],
+      [
+        { transactionId, metadata: { seat: 300, paid: true } },
+        `transactionId=${transactionId}&metadata[seat]=300&metadata[paid]=true`,
+        [300],
+      ],
+    ];
+    for (const [args, query, amounts] of queries) {
+      const { content } = await agent.call('list_refunds', args);
+      expect(content.refunds.map(({ amount }: { amount: number }) => amount)).toEqual(amounts);
+      const { body } = await service.call('GET', `/v1/refunds?${query}`);
+      expect(content).toEqual({ refunds: body.data });
+      const after = body.data[0].id;
+      const next = await agent.call('list_refunds', { ...args, after, offset: 0 });
+      expect(next.content.refunds.map(({ amount }: { amount: number }) => amount)).toEqual(
+        [300, 200, 100].filter((amount) => amount < Number(amounts[0]) && amounts.includes(amount)),
+      );
+    }
+  });
+
+  test('checks the policy as the API does', async () => {
+    const transactionId = await newPayment(service);
+    for (const question of [{ transactionId }, { transactionId, amount: 20_000 }]) {
+      const { content } = await agent.call('check_policy', question);
+      const { body } = await service.call('POST', '/v1/policies/check', { body: question });
+      expect(content).toEqual({ policy: body.data });
+      expect(content.policy.eligible).toBe(question.amount === undefined);
+    }
+  });
+
+  test('gets a refund that awaits approval, which completes once a person approves it', async () => {
+    const { id: organizationId } = await service.addOrganization('With approval');
+    const { plaintext } = await createApiKey(service.deps, {
+      organizationId,
+      environment: 'test',
+      actor: 'test',
+      agentLimits: { currency: 'usd', approvalAbove: 2_000n },
+    });
+    const other = await connect(agents.origin(), plaintext, options);
+    const transactionId = await newPayment(service);
+    const args = { transactionId, amount: 2_001, reason: 'wrong_product' };
+    const { refund } = (await other.call('create_refund', args)).content;
+    expect(refund.status).toBe('pending');
+    expect((await other.call('get_refund', { refundId: refund.id })).content.refund.status).toBe('pending');
+    // Repeating the call gives the waiting refund, not another one.
+    const again = (await other.call('create_refund', args)).content;
+    expect(again).toMatchObject({ replayed: true, refund: { id: refund.id, status: 'pending' } });
+    const { db } = service.deps;
+    const own = await findOwnRefund(db, { organizationId, environment: 'test' }, refund.id);
+    expect((await approveRefund(service.deps, own, 'user:usr_a_person')).kind).toBe('done');
+    const status = async () =>
+      (await other.call('get_refund', { refundId: refund.id })).content.refund.status;
+    await waitFor('the refund to complete', async () => (await status()) === 'completed');
+    expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
+    await other.close();
+  });
+});
+
+test('creates refunds with explicit processors and keys that the API replays', async () => {
+  const agent = await agents.connect();
+  const transactionId = await newPayment(service);
+  const body = { transactionId, amount: 900, reason: 'other', processor: 'stripe' };
+  const { content } = await agent.call('create_refund', { ...body, idempotencyKey: 'order-17' });
+  expect(content).toMatchObject({ idempotencyKey: 'order-17', replayed: false });
+  const { body: answer, headers } = await service.call('POST', '/v1/refunds', {
+    body,
+    headers: { 'idempotency-key': 'order-17' },
+  });
+  expect(headers['idempotent-replayed']).toBe('true');
+  expect(answer.data.id).toBe(content.refund.id);
+  expect((await rowOf(service, content.refund.id)).idempotencyKey).toBe('order-17');
+});

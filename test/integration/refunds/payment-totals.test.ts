@@ -1,0 +1,328 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { closeDependencies, type Dependencies, openDependencies } from '../../../shared/dependencies.ts';
+import { openLog } from '../../../shared/platform/log.ts';
+import type { PolicyInput } from '../../../shared/policies/policy.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import type { RefundRequest, RequestingKey } from '../../../shared/refunds/lifecycle/decide.ts';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { refundDirectly } from '../../support/refunds/refund-directly.ts';
+import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
+import { agentKey, holdDecisions, refundRequest } from '../../support/refunds/refund-requests.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+// Thresholds, limits and ranges look at what all refunds of a payment come to. Two processes create refunds here.
+const service = useService({ workers: 0 });
+let other: Dependencies;
+
+beforeAll(() => {
+  const { settings } = service;
+  other = openDependencies(settings, openLog(settings.LOG_LEVEL, 'other'));
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await service.sandbox.clearFaults();
+  await expectInvariants(service);
+});
+afterAll(() => closeDependencies(other));
+
+async function usePolicies(...policies: Partial<PolicyInput>[]): Promise<void> {
+  const file = {
+    policies: policies.map((policy, index) => ({ name: `Policy ${index}`, priority: index, ...policy })),
+  };
+  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+}
+
+const payment = (amount = 100_000) => newPayment(service, { amount });
+
+/** The status of a new refund, or the code of its error. */
+async function outcomeOf(asked: RefundRequest, deps: Dependencies = service.deps): Promise<string> {
+  try {
+    return (await createRefund(deps, asked)).refund.status;
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+/** Creates refunds that all decide before any of them is recorded, half of them in another process. */
+async function allAtOnce(requests: readonly RefundRequest[]): Promise<string[]> {
+  holdDecisions([service.deps, other], requests.length);
+  const outcomes = await Promise.all(
+    requests.map((asked, index) => outcomeOf(asked, index % 2 === 0 ? service.deps : other)),
+  );
+  return outcomes.toSorted();
+}
+
+const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
+
+describe('five refunds of 20.00 on one payment', () => {
+  const parts = times(5, 2_000n);
+
+  test.each<[string, Partial<PolicyInput>[], string[]]>([
+    [
+      'pass a threshold of 20.00 once',
+      [{ approvalAbove: { api: 2_000 } }],
+      ['processing', ...times(4, 'pending')],
+    ],
+    [
+      'are matched by their total',
+      [
+        { match: { amount: { max: 4_000 } } },
+        { match: { amount: { min: 4_001 } }, finalSale: true, enforce: { api: true } },
+      ],
+      ['processing', 'processing', ...times(3, 'policy_denied')],
+    ],
+    [
+      'share a limit of 50.00',
+      [{ maxAmount: { amount: 5_000, currency: 'usd' }, enforce: { api: true } }],
+      ['processing', 'processing', ...times(3, 'policy_denied')],
+    ],
+  ])('%s', async (_promise, policies, expected) => {
+    await usePolicies(...policies);
+    const transactionId = await payment();
+    const outcomes: string[] = [];
+    for (const amount of parts)
+      outcomes.push(await outcomeOf(refundRequest(service, transactionId, { amount })));
+    expect(outcomes).toEqual(expected);
+  });
+});
+
+describe('20 refunds of 20.00 at once on one payment', () => {
+  const expectTogether = async (asked: (transactionId: string) => RefundRequest, expected: string[]) => {
+    const transactionId = await payment();
+    const request = asked(transactionId);
+    expect(await allAtOnce(times(20, request))).toEqual(expected.toSorted());
+  };
+
+  test('pass a threshold of 100.00 five times, the others await approval', async () => {
+    await usePolicies({ approvalAbove: { api: 10_000 } });
+    await expectTogether(
+      (id) => refundRequest(service, id, { amount: 2_000n }),
+      [...times(5, 'processing'), ...times(15, 'pending')],
+    );
+  });
+
+  test('are matched by the total that each comes to', async () => {
+    await usePolicies(
+      { match: { amount: { max: 6_000 } } },
+      { match: { amount: { max: 14_000 } }, approvalAbove: { api: 0 } },
+      { finalSale: true, enforce: { api: true } },
+    );
+    await expectTogether(
+      (id) => refundRequest(service, id, { amount: 2_000n }),
+      [...times(3, 'processing'), ...times(4, 'pending'), ...times(13, 'policy_denied')],
+    );
+  });
+
+  test.each([
+    ['limit per payment', { maxPerPayment: 10_000 }, 'policy_denied'],
+    ['limit per day', { maxPerDay: 10_000 }, 'policy_denied'],
+    ['threshold', { approvalAbove: 10_000 }, 'pending'],
+  ])('pass the %s of an agent key five times', async (_what, limits, otherwise) => {
+    await usePolicies({});
+    const apiKey = await agentKey(service, limits);
+    await expectTogether(
+      (id) => refundRequest(service, id, { amount: 2_000n, apiKey }),
+      [...times(5, 'processing'), ...times(15, otherwise)],
+    );
+  });
+});
+
+test('20 refunds of one agent key at once on 20 payments pass its limit per day five times', async () => {
+  await usePolicies({});
+  const apiKey = await agentKey(service, { maxPerDay: 10_000 });
+  const payments = await Promise.all(times(20, null).map(() => payment()));
+  const requests = payments.map((id) => refundRequest(service, id, { amount: 2_000n, apiKey }));
+  expect(await allAtOnce(requests)).toEqual([...times(15, 'policy_denied'), ...times(5, 'processing')]);
+});
+
+test('a refund in between changes the decision of one that was decided before', async () => {
+  await usePolicies({ approvalAbove: { api: 2_000 } });
+  const transactionId = await payment();
+  const asked = refundRequest(service, transactionId, { amount: 2_000n });
+  const held = holdDecisions([service.deps], 2);
+  const first = outcomeOf(asked);
+  await waitFor('the first to have read the payment', () => held.count() === 1);
+  expect(await outcomeOf(asked, other)).toBe('processing');
+  held.release();
+  expect(await first).toBe('pending');
+});
+
+describe('an ended refund gives its part back', () => {
+  async function cancelled(transactionId: string, apiKey: RequestingKey | null): Promise<void> {
+    const { refund } = await createRefund(service.deps, refundRequest(service, transactionId, asked(apiKey)));
+    const { status } = await service.call('POST', `/v1/refunds/${refund.id}/cancel`);
+    expect(status).toBe(200);
+  }
+  async function failed(transactionId: string, apiKey: RequestingKey | null): Promise<void> {
+    const { refund } = await createRefund(service.deps, refundRequest(service, transactionId, asked(apiKey)));
+    await advanceRefund(service.deps, refund.id);
+    const { externalRefundId } = await rowOf(service, refund.id);
+    await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'failed' });
+    await makeDue(service, refund.id);
+    await advanceRefund(service.deps, refund.id);
+    expect((await rowOf(service, refund.id)).status).toBe('failed');
+  }
+  const asked = (apiKey: RequestingKey | null) => ({ amount: 2_000n, apiKey });
+
+  test.each([
+    ['threshold of a policy', null, 'pending'],
+    ['threshold of a key', { approvalAbove: 2_000 }, 'pending'],
+    ['limit per payment of a key', { maxPerPayment: 2_000 }, 'policy_denied'],
+    ['limit per day of a key', { maxPerDay: 2_000 }, 'policy_denied'],
+  ])('of a %s', async (_what, limits, otherwise) => {
+    await usePolicies(limits === null ? { approvalAbove: { api: 2_000 } } : {});
+    const apiKey = limits === null ? null : await agentKey(service, limits);
+    const transactionId = await payment();
+    const outcome = () => outcomeOf(refundRequest(service, transactionId, asked(apiKey)));
+    await cancelled(transactionId, apiKey);
+    await failed(transactionId, apiKey);
+    expect([await outcome(), await outcome()]).toEqual(['processing', otherwise]);
+  });
+
+  test('while another refund is decided, which then needs no approval', async () => {
+    await usePolicies({ approvalAbove: { api: 2_000 } });
+    const transactionId = await payment();
+    const { refund } = await createRefund(service.deps, refundRequest(service, transactionId, asked(null)));
+    const held = holdDecisions([other], 2);
+    const waiting = outcomeOf(refundRequest(service, transactionId, asked(null)), other);
+    await waitFor('the decision to have read the payment', () => held.count() === 1);
+    expect((await service.call('POST', `/v1/refunds/${refund.id}/cancel`)).status).toBe(200);
+    held.release();
+    expect(await waiting).toBe('processing');
+  });
+});
+
+test('refunds made elsewhere count', async () => {
+  await usePolicies({ approvalAbove: { api: 2_000 } });
+  const transactionId = await payment();
+  await refundDirectly(service, { processor: 'stripe', transactionId, amount: 1_500 });
+  const outcome = () => outcomeOf(refundRequest(service, transactionId, { amount: 500n }));
+  expect([await outcome(), await outcome()]).toEqual(['processing', 'pending']);
+});
+
+describe('an agent key', () => {
+  const create = async (
+    { plaintext }: { plaintext: string },
+    transactionId: string,
+    body: Record<string, unknown> = {},
+  ) =>
+    await service.call('POST', '/v1/refunds', {
+      key: plaintext,
+      headers: { prefer: 'respond-async' },
+      body: { transactionId, amount: 1_000, reason: 'other', ...body },
+    });
+
+  test.each<[string, Record<string, unknown>, Record<string, unknown>, string]>([
+    ['currency', { currency: 'eur' }, {}, 'This key may refund payments in EUR only.'],
+    [
+      'reason',
+      { reasons: ['wrong_product'] },
+      {},
+      'This key may refund for these reasons only: wrong_product.',
+    ],
+    [
+      'limit per refund',
+      { maxPerRefund: 2_000 },
+      { amount: 2_001 },
+      'This key may refund at most 20.00 USD per refund; 20.00 USD are left.',
+    ],
+    [
+      'limit per payment',
+      { maxPerPayment: 5_000 },
+      { amount: 1_201 },
+      'This key may refund at most 50.00 USD of a payment; 12.00 USD are left.',
+    ],
+    [
+      'limit per day',
+      { maxPerDay: 5_000 },
+      { amount: 1_201 },
+      'This key may refund at most 50.00 USD in 24 hours; 12.00 USD are left.',
+    ],
+  ])('is refused beyond its %s, and told what would be accepted', async (_what, limits, body, message) => {
+    await usePolicies({});
+    const key = await agentKey(service, {});
+    const transactionId = await payment();
+    expect((await create(key, transactionId, { amount: 3_800 })).status).toBe(200);
+    await service.deps.db.apiKey.update({
+      where: { id: key.id },
+      data: { agentLimits: { currency: 'usd', ...limits } },
+    });
+    const { status, body: answer } = await create(key, transactionId, body);
+    expect({ status, ...answer }).toEqual({ status: 403, error: { code: 'policy_denied', message } });
+    const checked = await service.call('POST', '/v1/policies/check', {
+      key: key.plaintext,
+      body: { transactionId, amount: body.amount ?? 1_000 },
+    });
+    // A check has no reason.
+    if (_what !== 'reason') expect(checked.body.data).toMatchObject({ eligible: false, reason: message });
+  });
+
+  test('is bound by policies that only advise others, and by the threshold for agents', async () => {
+    await usePolicies({ maxPercent: 50, approvalAbove: { mcp: 2_000 } });
+    const key = await agentKey(service, {});
+    const transactionId = await payment(10_000);
+    expect((await create(key, transactionId, { amount: 2_000 })).body.data.status).toBe('processing');
+    expect((await create(key, transactionId, { amount: 1 })).body.data.status).toBe('pending');
+    expect((await create(key, transactionId, { amount: 3_000 })).body.error).toMatchObject({
+      code: 'policy_denied',
+      message: expect.stringContaining('Request at most 29.99 USD.'),
+    });
+    const ordinary = refundRequest(service, transactionId, { amount: 3_000n });
+    expect(await outcomeOf(ordinary)).toBe('processing');
+  });
+
+  test('names no policy when its own threshold requires the approval', async () => {
+    await usePolicies({});
+    const key = await agentKey(service, { approvalAbove: 0 });
+    const { body } = await create(key, await payment());
+    expect(body.data.status).toBe('pending');
+    const event = await service.deps.db.refundEvent.findFirstOrThrow({
+      where: { refundId: body.data.id, type: 'refund.approval_required' },
+    });
+    expect(event.detail).toEqual({ policy: null });
+  });
+
+  test('creates nothing while the processor is unreachable and the payment is not known', async () => {
+    await usePolicies({});
+    const key = await agentKey(service, {});
+    const transactionId = await payment();
+    await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+    expect((await create(key, transactionId)).status).toBe(503);
+    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
+  });
+
+  test('is told by a check what it can still refund, and that it requires approval', async () => {
+    await usePolicies({});
+    const key = await agentKey(service, { maxPerPayment: 5_000, approvalAbove: 0 });
+    const transactionId = await payment();
+    await create(key, transactionId, { amount: 3_800 });
+    const { body } = await service.call('POST', '/v1/policies/check', {
+      key: key.plaintext,
+      body: { transactionId },
+    });
+    expect(body.data).toMatchObject({
+      ...{ eligible: true, maxAmount: 1_200 },
+      reason: expect.stringMatching(/at most 12\.00 USD.* It will require approval\.$/),
+      conditions: expect.arrayContaining(['Limit of this key per payment: 50.00 USD']),
+    });
+  });
+
+  test('has a limit per day of its own', async () => {
+    await usePolicies({});
+    const [one, two] = [
+      await agentKey(service, { maxPerDay: 1_000 }),
+      await agentKey(service, { maxPerDay: 1_000 }),
+    ];
+    const transactionId = await payment();
+    const statuses = [
+      await create(one, transactionId),
+      await create(one, transactionId),
+      await create(two, transactionId),
+    ];
+    expect(statuses.map(({ status }) => status)).toEqual([200, 403, 200]);
+  });
+});

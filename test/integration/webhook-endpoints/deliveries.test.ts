@@ -1,0 +1,292 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { newId } from '../../../shared/platform/ids.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import { waitForLock, withClient } from '../../support/stores/database-client.ts';
+import { useService } from '../../support/use-service.ts';
+import { newEndpoint, refusalOf, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
+
+// No worker: deliveries stay as they are.
+const service = useService({ workers: 0 });
+let id: string;
+let enqueued: string[];
+beforeEach(async () => {
+  await service.deps.db.webhookDelivery.deleteMany();
+  await service.deps.db.webhookEndpoint.deleteMany();
+  ({ id } = await newEndpoint(service, { events: ['refund.failed'] }));
+  enqueued = [];
+  const spy = vi.spyOn(service.deps.queues, 'enqueueDelivery');
+  spy.mockImplementation((deliveryId) => void enqueued.push(deliveryId));
+});
+
+const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
+  await service.call(method, `/v1/webhook-endpoints/${id}${path}`, { body });
+const rowOf = (deliveryId: string) =>
+  service.deps.db.webhookDelivery.findUniqueOrThrow({ where: { id: deliveryId } });
+const disable = async () => expect((await call('PATCH', '', { status: 'disabled' })).status).toBe(200);
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+const disabled = [400, 'validation_error', 'The webhook endpoint is disabled. Enable it first.'];
+
+describe('a test event', () => {
+  test('is due now, whatever the filter, and is not in the feed', async () => {
+    const { status, body } = await call('POST', '/test');
+    expect(status).toBe(200);
+    expect(body.data).toEqual({
+      id: expect.stringMatching(/^del_[0-9a-z]{26}$/),
+      eventId: expect.stringMatching(/^evt_[0-9a-z]{26}$/),
+      type: 'webhook.test',
+      status: 'pending',
+      nextAttemptAt: expect.any(String),
+      attempts: [],
+    });
+    expect(enqueued).toEqual([body.data.id]);
+    const row = await rowOf(body.data.id);
+    expect(row).toMatchObject({ endpointId: id, type: 'webhook.test', refundId: null, position: null });
+    expect(row.nextAttemptAt).toEqual(row.createdAt);
+    expect((await call('GET', '/deliveries')).body.data).toEqual([body.data]);
+    const feed = await service.call('GET', `/v1/events?after=${body.data.eventId}`);
+    expect(feed.status).toBe(400);
+    const audit = await auditOf(service, id);
+    expect(audit.at(-1)).toMatchObject({
+      action: 'webhook_endpoint.tested',
+      detail: { delivery: body.data.id },
+    });
+  });
+
+  test('takes any body, as a form that clients send with every POST', async () => {
+    const answer = await service.call('POST', `/v1/webhook-endpoints/${id}/test`, {
+      body: 'a=b',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  test('is refused by a disabled endpoint', async () => {
+    await disable();
+    expect(refusalOf(await call('POST', '/test'))).toEqual(disabled);
+    expect((await call('GET', '/deliveries')).body.data).toEqual([]);
+  });
+});
+
+describe('the list of deliveries', () => {
+  test('is newest first, with every attempt, in pages and by status', async () => {
+    const startedAt = minutesAgo(3);
+    const failed = await storeDelivery(service, id, { createdAt: minutesAgo(3) });
+    const outcomes = [
+      { durationMs: 12, responseStatus: 500, error: 'unsuccessful_status', responseBody: 'Oops' },
+      { durationMs: null, responseStatus: null, error: null, responseBody: null },
+    ];
+    await service.deps.db.webhookAttempt.createMany({
+      // The later one first: the order does not depend on that of the rows.
+      data: outcomes
+        .map((each, index) => ({ ...each, deliveryId: failed.id, number: index + 1, startedAt }))
+        .toReversed(),
+    });
+    const pending = await storeDelivery(service, id, {
+      ...{ status: 'pending', nextAttemptAt: minutesAgo(-5), createdAt: minutesAgo(2) },
+    });
+    const succeeded = await storeDelivery(service, id, { status: 'succeeded', createdAt: minutesAgo(1) });
+    const { id: other } = await newEndpoint(service);
+    await storeDelivery(service, other);
+    const { data } = (await call('GET', '/deliveries')).body;
+    expect(data.map((each: { id: string }) => each.id)).toEqual([succeeded.id, pending.id, failed.id]);
+    expect(data[1]).toEqual({
+      ...{ id: pending.id, eventId: pending.eventId, type: 'refund.completed', status: 'pending' },
+      nextAttemptAt: pending.nextAttemptAt?.toISOString(),
+      attempts: [],
+    });
+    expect(data[2]).toMatchObject({
+      nextAttemptAt: null,
+      attempts: outcomes.map((each) => ({ startedAt: startedAt.toISOString(), ...each })),
+    });
+    for (const each of [pending, succeeded, failed]) {
+      const { body } = await call('GET', `/deliveries?status=${each.status}`);
+      expect(body.data.map((found: { id: string }) => found.id)).toEqual([each.id]);
+    }
+    const pages = [
+      await call('GET', '/deliveries?limit=2'),
+      await call('GET', '/deliveries?limit=2&offset=2'),
+    ];
+    expect(pages.flatMap(({ body }) => body.data)).toEqual(data);
+  });
+
+  test.each([
+    ['status=done', 'status: must be one of: pending, succeeded, failed'],
+    ['limit=0', 'limit: must be at least 1'],
+    ['limit=101', 'limit: must be at most 100'],
+    ['offset=-1', 'offset: must be a whole number'],
+    ['type=refund.failed', /unknown (field|parameter)/],
+  ])('refuses the query %s', async (query, message) => {
+    const [status, code, actual] = refusalOf(await call('GET', `/deliveries?${query}`));
+    expect([status, code]).toEqual([400, 'validation_error']);
+    expect(actual).toMatch(message);
+  });
+});
+
+describe('a retry', () => {
+  test.each([
+    ['failed', null],
+    ['succeeded', null],
+    ['pending', minutesAgo(-60)],
+  ] as const)('makes a delivery that is %s due now', async (status, nextAttemptAt) => {
+    const stored = await storeDelivery(service, id, { status, nextAttemptAt, createdAt: minutesAgo(10) });
+    const attempt = { deliveryId: stored.id, number: 1, startedAt: minutesAgo(9), durationMs: 4 };
+    await service.deps.db.webhookAttempt.create({ data: attempt });
+    const before = Date.now();
+    const answer = await call('POST', `/deliveries/${stored.id}/retry`);
+    expect(answer.status).toBe(200);
+    const row = await rowOf(stored.id);
+    expect(row).toEqual({ ...stored, status: 'pending', nextAttemptAt: row.nextAttemptAt });
+    expect(Math.abs(Number(row.nextAttemptAt) - before)).toBeLessThan(60_000);
+    expect(answer.body.data).toMatchObject({
+      ...{ id: stored.id, status: 'pending', nextAttemptAt: row.nextAttemptAt?.toISOString() },
+      attempts: [{ durationMs: 4 }],
+    });
+    expect(enqueued).toEqual([stored.id]);
+    const audit = await auditOf(service, id);
+    expect(audit.at(-1)).toMatchObject({
+      action: 'webhook_endpoint.delivery_retried',
+      detail: { delivery: stored.id },
+    });
+  });
+
+  test('of a delivery that does not exist, or is of another endpoint, is not found', async () => {
+    const { id: other } = await newEndpoint(service);
+    const elsewhere = await storeDelivery(service, other);
+    for (const each of [elsewhere.id, newId('del'), 'del_', 'nothing', newId('we')]) {
+      const answer = refusalOf(await call('POST', `/deliveries/${each}/retry`));
+      expect(answer).toEqual([404, 'not_found', 'Webhook delivery not found.']);
+    }
+    expect(await rowOf(elsewhere.id)).toEqual(elsewhere);
+    expect(enqueued).toEqual([]);
+  });
+
+  test('is refused by a disabled endpoint', async () => {
+    const stored = await storeDelivery(service, id);
+    await disable();
+    expect(refusalOf(await call('POST', `/deliveries/${stored.id}/retry`))).toEqual(disabled);
+    expect(await rowOf(stored.id)).toEqual(stored);
+  });
+});
+
+describe('a retry while the endpoint is disabled', () => {
+  test('is refused when it comes second', async () => {
+    const stored = await storeDelivery(service, id);
+    await withClient(service.settings.DATABASE_URL, async (client) => {
+      await client.query('BEGIN');
+      await client.query(
+        `UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'gone' WHERE id = $1`,
+        [id],
+      );
+      const retry = call('POST', `/deliveries/${stored.id}/retry`);
+      await waitForLock(client);
+      await client.query('COMMIT');
+      expect(refusalOf(await retry)).toEqual(disabled);
+    });
+    expect(await rowOf(stored.id)).toEqual(stored);
+  });
+
+  test('is ended with the other pending deliveries when it comes first', async () => {
+    const stored = await storeDelivery(service, id);
+    await withClient(service.settings.DATABASE_URL, async (client) => {
+      await client.query('BEGIN');
+      await client.query('SELECT 1 FROM webhook_endpoint WHERE id = $1 FOR SHARE', [id]);
+      await client.query(
+        `UPDATE webhook_delivery SET status = 'pending', next_attempt_at = now() WHERE id = $1`,
+        [stored.id],
+      );
+      const disabling = disable();
+      await waitForLock(client);
+      await client.query('COMMIT');
+      await disabling;
+    });
+    expect(await rowOf(stored.id)).toMatchObject({ status: 'failed', nextAttemptAt: null });
+  });
+
+  test('leaves nothing pending, however they fall', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      await call('PATCH', '', { status: 'enabled' });
+      const stored = await storeDelivery(service, id);
+      const [retry] = await Promise.all([call('POST', `/deliveries/${stored.id}/retry`), disable()]);
+      expect([200, 400]).toContain(retry.status);
+      expect(await rowOf(stored.id)).toMatchObject({ status: 'failed', nextAttemptAt: null });
+    }
+  });
+});
+
+describe('a replay', () => {
+  test('makes the failed deliveries since a time due now, unless another status is given', async () => {
+    const since = minutesAgo(30);
+    const early = await storeDelivery(service, id, { createdAt: minutesAgo(31) });
+    const failed = [
+      await storeDelivery(service, id, { createdAt: since }),
+      await storeDelivery(service, id, { createdAt: minutesAgo(1) }),
+    ];
+    const succeeded = await storeDelivery(service, id, { status: 'succeeded', createdAt: minutesAgo(20) });
+    const scheduled = minutesAgo(-60);
+    const pending = await storeDelivery(service, id, {
+      ...{ status: 'pending', nextAttemptAt: scheduled, createdAt: minutesAgo(10) },
+    });
+    const { id: other } = await newEndpoint(service);
+    const elsewhere = await storeDelivery(service, other);
+    const isDue = async (deliveryId: string) => {
+      const { status, nextAttemptAt } = await rowOf(deliveryId);
+      return status === 'pending' && nextAttemptAt !== null && nextAttemptAt < scheduled;
+    };
+    const replay = await call('POST', '/replay', { since: since.toISOString() });
+    expect([replay.status, replay.body]).toEqual([200, { data: { count: 2 } }]);
+    for (const each of failed) expect(await isDue(each.id)).toBe(true);
+    for (const each of [early, succeeded, pending, elsewhere]) expect(await rowOf(each.id)).toEqual(each);
+    const again = await call('POST', '/replay', { since: since.toISOString(), status: 'succeeded' });
+    expect(again.body.data).toEqual({ count: 1 });
+    expect(await isDue(succeeded.id)).toBe(true);
+    // In another time zone, the same moment.
+    const local = new Date(since.getTime() + 3_600_000).toISOString().replace('Z', '+01:00');
+    const all = await call('POST', '/replay', { since: local, status: 'pending' });
+    expect(all.body.data).toEqual({ count: 4 });
+    expect(await isDue(pending.id)).toBe(true);
+    const audit = await auditOf(service, id);
+    expect(audit.at(-1)).toMatchObject({
+      action: 'webhook_endpoint.replayed',
+      detail: { since: since.toISOString(), status: 'pending' },
+    });
+  });
+
+  test('takes any number of deliveries, each once', async () => {
+    const row = { endpointId: id, type: 'refund.failed', status: 'failed' } as const;
+    // Many of the same millisecond.
+    const data = Array.from({ length: 2_300 }, (_, index) => ({
+      ...row,
+      ...{ id: newId('del'), eventId: newId('evt'), createdAt: minutesAgo(index < 1_500 ? 5 : 4) },
+    }));
+    await service.deps.db.webhookDelivery.createMany({ data });
+    const { body } = await call('POST', '/replay', { since: minutesAgo(60).toISOString(), status: 'failed' });
+    expect(body.data).toEqual({ count: 2_300 });
+    const where = { endpointId: id, status: 'pending', nextAttemptAt: { not: null } } as const;
+    expect(await service.deps.db.webhookDelivery.count({ where })).toBe(2_300);
+  });
+
+  test('is refused by a disabled endpoint', async () => {
+    const stored = await storeDelivery(service, id);
+    await disable();
+    const since = minutesAgo(60).toISOString();
+    expect(refusalOf(await call('POST', '/replay', { since }))).toEqual(disabled);
+    expect(await rowOf(stored.id)).toEqual(stored);
+  });
+
+  test.each([
+    [{}, 'since: is required'],
+    [{ since: 'yesterday' }, 'since: must be a time in ISO 8601, such as 2026-11-20T09:30:00Z'],
+    [{ since: '2026-11-20' }, 'since: must be a time in ISO 8601'],
+    [{ since: '2026-02-30T00:00:00Z' }, 'since: must be a time in ISO 8601'],
+    [{ since: 1 }, 'since: must be a time in ISO 8601'],
+    [{ since: '2026-11-20T09:30:00Z', status: 'all' }, 'status: must be one of: pending, succeeded, failed'],
+    [
+      { since: '2026-11-20T09:30:00Z', until: '2026-11-21T09:30:00Z' },
+      /unknown field.*until|until.*unknown field/,
+    ],
+  ])('refuses %j', async (body, message) => {
+    const [status, code, actual] = refusalOf(await call('POST', '/replay', body));
+    expect([status, code]).toEqual([400, 'validation_error']);
+    expect(actual).toMatch(message);
+  });
+});

@@ -1,0 +1,282 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { maxEndpoints } from '../../../shared/events/manage-endpoints.ts';
+import { apiKeyScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { newId } from '../../../shared/platform/ids.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import type { TestOrganization } from '../../support/service.ts';
+import { expectNotInDatabase } from '../../support/stores/database-content.ts';
+import { useService } from '../../support/use-service.ts';
+import { newEndpoint, refusalOf, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
+
+const service = useService({ workers: 0 });
+let owner: TestOrganization;
+// Each test has an organization of its own, because the number of endpoints is limited.
+beforeEach(async () => {
+  owner = await service.addOrganization('Own');
+});
+
+const key = () => owner.keys.test.plaintext;
+const create = (options = {}) => newEndpoint(service, { key: key(), ...options });
+const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
+  await service.call(method, `/v1/webhook-endpoints${path}`, { key: key(), body });
+
+describe('creating an endpoint', () => {
+  test('shows the secret once and stores it encrypted', async () => {
+    const body = {
+      url: 'https://example.com/hooks?token=private',
+      events: ['refund.failed', 'refund.created'],
+    };
+    const { status, body: answer } = await call('POST', '', { ...body, description: 'Orders' });
+    expect(status).toBe(200);
+    const { secret, ...endpoint } = answer.data;
+    expect(endpoint).toEqual({
+      id: expect.stringMatching(/^we_[0-9a-z]{26}$/),
+      url: body.url,
+      events: ['refund.created', 'refund.failed'],
+      description: 'Orders',
+      status: 'enabled',
+      disabledReason: null,
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updatedAt: endpoint.createdAt,
+    });
+    expect(secret).toMatch(/^whsec_/);
+    expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).toHaveLength(32);
+    expect((await call('GET', '')).body).toEqual({ data: [endpoint] });
+    expect((await call('GET', `/${endpoint.id}`)).body).toEqual({ data: endpoint });
+    await expectNotInDatabase(service.settings.DATABASE_URL, secret);
+    expect(await auditOf(service, endpoint.id)).toMatchObject([
+      {
+        organizationId: owner.id,
+        actor: `key:${owner.keys.test.id}`,
+        action: 'webhook_endpoint.created',
+        detail: { environment: 'test', host: 'example.com' },
+      },
+    ]);
+  });
+
+  test('subscribes to all events by default', async () => {
+    expect(await create()).toMatchObject({ events: ['*'], description: null });
+    expect(await create({ events: ['refund.failed', '*', 'refund.failed'] })).toMatchObject({
+      events: ['*'],
+    });
+  });
+
+  test.each([
+    [{}, 'url: is required'],
+    [{ url: 7 }, 'url: must be a string'],
+    [{ url: '' }, 'url: must not be empty'],
+    [{ url: 'ftp://example.com' }, 'url: must be a complete URL, such as https://example.com/webhooks.'],
+    [{ url: 'https://a:b@example.com' }, 'url: must not contain a user name or password.'],
+    [{ events: [] }, 'events: must have at least one type; use ["*"] for all'],
+    [{ events: 'refund.created' }, 'events: must be an array of event types'],
+    [
+      { events: ['refund.created', 'refund.lost'] },
+      'events.1: unknown type "refund.lost"; use *, refund.created',
+    ],
+    [{ events: ['webhook.test'] }, 'events.0: unknown type "webhook.test"'],
+    [{ events: [null] }, 'events.0: unknown type null'],
+    [{ description: 'x'.repeat(501) }, 'description: must have at most 500 characters'],
+    [{ description: 'a\0b' }, 'description: must not hold a NUL character'],
+    [{ description: 1 }, 'description: must be a string or null'],
+    [{ secret: 'whsec_mine' }, /unknown field.*secret|secret.*unknown field/],
+    [{ status: 'disabled' }, /unknown field.*status|status.*unknown field/],
+  ])('refuses %j', async (body, message) => {
+    const url = Object.keys(body).length === 0 ? {} : { url: 'https://example.com/' };
+    const [status, code, actual] = refusalOf(await call('POST', '', { ...url, ...body }));
+    expect([status, code]).toEqual([400, 'validation_error']);
+    expect(actual).toMatch(message);
+    expect((await call('GET', '')).body.data).toEqual([]);
+  });
+
+  test(`is refused beyond ${maxEndpoints} per environment, also when several are created at once`, async () => {
+    for (let count = 1; count < maxEndpoints; count += 1) await create();
+    const body = { url: 'https://example.com/' };
+    const answers = await Promise.all([1, 2, 3, 4].map(() => call('POST', '', body)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400, 400, 400]);
+    const refused = answers.find(({ status }) => status === 400);
+    expect(refused?.body.error.message).toBe(
+      'There are 16 webhook endpoints in this environment, which is the maximum. Delete one first.',
+    );
+    await newEndpoint(service, { key: owner.keys.live.plaintext });
+    const { data: endpoints } = (await call('GET', '')).body;
+    expect(endpoints).toHaveLength(maxEndpoints);
+    await call('DELETE', `/${endpoints[0].id}`);
+    expect((await call('POST', '', body)).status).toBe(200);
+  });
+});
+
+test('lists the endpoints of one organization and environment, newest first', async () => {
+  const ids = [await create(), await create()].map(({ id }) => id);
+  const live = await newEndpoint(service, { key: owner.keys.live.plaintext });
+  await newEndpoint(service);
+  const listed = (await call('GET', '')).body.data;
+  expect(listed.map(({ id }: { id: string }) => id)).toEqual(ids.toReversed());
+  const listedLive = await service.call('GET', '/v1/webhook-endpoints', { key: owner.keys.live.plaintext });
+  expect(listedLive.body.data.map(({ id }: { id: string }) => id)).toEqual([live.id]);
+});
+
+describe('changing an endpoint', () => {
+  test('changes the given fields and no others', async () => {
+    const { secret: _, ...before } = await create({ description: 'Orders' });
+    const changes = [
+      { url: 'https://example.com/other' },
+      { events: ['refund.cancelled'] },
+      { description: null },
+      { status: 'disabled', events: ['*'] },
+    ];
+    let expected = before;
+    for (const change of changes) {
+      const { status, body } = await call('PATCH', `/${before.id}`, change);
+      const disabledReason = 'status' in change ? 'requested' : null;
+      expected = { ...expected, ...change, disabledReason, updatedAt: body.data.updatedAt };
+      expect([status, body.data]).toEqual([200, expected]);
+      expect((await call('GET', `/${before.id}`)).body.data).toEqual(expected);
+    }
+    const audit = (await auditOf(service, before.id)).slice(1);
+    expect(audit.map(({ action }) => action)).toEqual(changes.map(() => 'webhook_endpoint.changed'));
+    expect(audit.at(-1)?.detail).toMatchObject({
+      changed: 'events, status, disabledReason',
+      status: 'disabled',
+    });
+  });
+
+  test.each([{}, { url: 'http://127.0.0.1:9/hooks', events: ['*'], description: null, status: 'enabled' }])(
+    'leaves no trace when nothing differs: %j',
+    async (change) => {
+      const { secret: _, ...before } = await create();
+      const { status, body } = await call('PATCH', `/${before.id}`, change);
+      expect([status, body.data]).toEqual([200, before]);
+      expect(await auditOf(service, before.id)).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    [{ status: 'paused' }, 'status: must be one of: enabled, disabled'],
+    [{ events: [] }, 'events: must have at least one type'],
+    [{ url: 'nowhere' }, 'url: must be a complete URL'],
+    [{ url: null }, 'url: must be a string'],
+    [{ disabledReason: null }, /unknown field.*disabledReason|disabledReason.*unknown field/],
+    [[], 'body: must be a JSON object'],
+  ])('refuses %j', async (change, message) => {
+    const { secret: _, ...before } = await create();
+    const [status, code, actual] = refusalOf(await call('PATCH', `/${before.id}`, change));
+    expect([status, code]).toEqual([400, 'validation_error']);
+    expect(actual).toMatch(message);
+    expect((await call('GET', `/${before.id}`)).body.data).toEqual(before);
+  });
+
+  test('to disabled ends its pending deliveries, and to enabled forgets its failures', async () => {
+    const [endpoint, other] = [await create(), await create()];
+    const due = { status: 'pending', nextAttemptAt: new Date() } as const;
+    const pending = await storeDelivery(service, endpoint.id, due);
+    const succeeded = await storeDelivery(service, endpoint.id, { status: 'succeeded' });
+    const elsewhere = await storeDelivery(service, other.id, due);
+    const { db } = service.deps;
+    await call('PATCH', `/${endpoint.id}`, { status: 'disabled' });
+    const rowOf = (id: string) => db.webhookDelivery.findUniqueOrThrow({ where: { id } });
+    expect(await rowOf(pending.id)).toEqual({ ...pending, status: 'failed', nextAttemptAt: null });
+    expect(await rowOf(succeeded.id)).toEqual(succeeded);
+    expect(await rowOf(elsewhere.id)).toEqual(elsewhere);
+    const where = { id: endpoint.id };
+    await db.webhookEndpoint.update({
+      where,
+      data: { disabledReason: 'failing', failingSince: new Date() },
+    });
+    expect((await call('GET', `/${endpoint.id}`)).body.data.disabledReason).toBe('failing');
+    const enabled = await call('PATCH', `/${endpoint.id}`, { status: 'enabled' });
+    expect(enabled.body.data).toMatchObject({ status: 'enabled', disabledReason: null });
+    expect(await db.webhookEndpoint.findUnique({ where })).toMatchObject({ failingSince: null });
+    // What ended is not sent later.
+    expect((await rowOf(pending.id)).status).toBe('failed');
+  });
+
+  test('to disabled acknowledges that the service disabled it', async () => {
+    const { id } = await create();
+    const data = { status: 'disabled', disabledReason: 'gone' } as const;
+    await service.deps.db.webhookEndpoint.update({ where: { id }, data });
+    const { body } = await call('PATCH', `/${id}`, { status: 'disabled' });
+    expect(body.data).toMatchObject({ status: 'disabled', disabledReason: 'requested' });
+  });
+
+  test('to another URL forgets its failures', async () => {
+    const { id } = await create();
+    const update = { where: { id }, data: { failingSince: new Date() } };
+    await service.deps.db.webhookEndpoint.update(update);
+    await call('PATCH', `/${id}`, { description: 'Moved' });
+    expect(await service.deps.db.webhookEndpoint.findUnique({ where: { id } })).toMatchObject(update.data);
+    await call('PATCH', `/${id}`, { url: 'https://example.com/new' });
+    expect(await service.deps.db.webhookEndpoint.findUnique({ where: { id } })).toMatchObject({
+      failingSince: null,
+    });
+  });
+
+  test('to disabled ends any number of pending deliveries', async () => {
+    const { id: endpointId } = await create();
+    const { db } = service.deps;
+    const row = { endpointId, type: 'refund.created', nextAttemptAt: new Date(), createdAt: new Date() };
+    const data = Array.from({ length: 2_300 }, () => ({ ...row, id: newId('del'), eventId: newId('evt') }));
+    await db.webhookDelivery.createMany({ data });
+    await call('PATCH', `/${endpointId}`, { status: 'disabled' });
+    expect(
+      await db.webhookDelivery.count({ where: { endpointId, status: 'failed', nextAttemptAt: null } }),
+    ).toBe(2_300);
+  });
+});
+
+test('deletes an endpoint, which is unknown from then on, and ends its pending deliveries', async () => {
+  const { id } = await create();
+  const pending = await storeDelivery(service, id, { status: 'pending', nextAttemptAt: new Date() });
+  const { status, body } = await call('DELETE', `/${id}`, {});
+  expect([status, body]).toEqual([200, { data: { id, deleted: true } }]);
+  const { db } = service.deps;
+  expect(await db.webhookDelivery.findUnique({ where: { id: pending.id } })).toMatchObject({
+    status: 'failed',
+    nextAttemptAt: null,
+  });
+  // A worker that has not heard of it sends nothing.
+  expect(await db.webhookEndpoint.findUnique({ where: { id } })).toMatchObject({ status: 'disabled' });
+  expect((await call('GET', '')).body.data).toEqual([]);
+  const requests = [
+    call('GET', `/${id}`),
+    call('PATCH', `/${id}`, { status: 'enabled' }),
+    call('DELETE', `/${id}`),
+    call('POST', `/${id}/rotate-secret`),
+    call('POST', `/${id}/test`),
+    call('GET', `/${id}/deliveries`),
+    call('POST', `/${id}/deliveries/${pending.id}/retry`),
+    call('POST', `/${id}/replay`, { since: '2026-01-01T00:00:00Z' }),
+  ];
+  for (const answer of await Promise.all(requests)) {
+    expect(refusalOf(answer)).toEqual([404, 'not_found', 'Webhook endpoint not found.']);
+  }
+  expect((await auditOf(service, id)).map(({ action }) => action)).toEqual([
+    'webhook_endpoint.created',
+    'webhook_endpoint.deleted',
+  ]);
+});
+
+test('every route requires the scope webhooks:manage', async () => {
+  const { id } = await create();
+  const { plaintext } = await createApiKey(service.deps, {
+    organizationId: owner.id,
+    environment: 'test',
+    actor: 'test',
+    scopes: apiKeyScopes.filter((scope) => scope !== 'webhooks:manage'),
+  });
+  const routes = [
+    ['POST', ''],
+    ['GET', ''],
+    ['GET', `/${id}`],
+    ['PATCH', `/${id}`],
+    ['DELETE', `/${id}`],
+    ['POST', `/${id}/rotate-secret`],
+    ['POST', `/${id}/test`],
+    ['GET', `/${id}/deliveries`],
+    ['POST', `/${id}/deliveries/${newId('del')}/retry`],
+    ['POST', `/${id}/replay`],
+  ] as const;
+  for (const [method, path] of routes) {
+    const answer = await service.call(method, `/v1/webhook-endpoints${path}`, { key: plaintext, body: {} });
+    expect([path, answer.status, answer.body.error?.code]).toEqual([path, 403, 'insufficient_scope']);
+  }
+});

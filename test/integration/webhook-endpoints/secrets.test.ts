@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, test } from 'vitest';
+import { openEndpointSecrets } from '../../../shared/events/endpoint-secrets.ts';
+import { reencryptEndpointSecrets } from '../../../shared/events/reencrypt-endpoints.ts';
+import { SecretBox } from '../../../shared/platform/secrets.ts';
+import { credentialContext } from '../../../shared/processors/accounts/connections.ts';
+import { reencryptAccountCredentials } from '../../../shared/processors/accounts/reencrypt-accounts.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import { adminCli } from '../../support/processes/admin-cli.ts';
+import { useService } from '../../support/use-service.ts';
+import { newEndpoint, refusalOf } from '../../support/webhooks/api-endpoints.ts';
+
+const service = useService({ workers: 0 });
+
+const rowOf = (id: string) => service.deps.db.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+
+/** The secrets that sign so many seconds from now, the newest first. */
+async function signing(id: string, inSeconds = 0): Promise<string[]> {
+  const now = new Date(service.deps.clock.now().getTime() + inSeconds * 1_000);
+  return openEndpointSecrets(service.deps.secrets, await rowOf(id), now);
+}
+
+async function rotate(id: string, body?: object): Promise<string> {
+  const answer = await service.call('POST', `/v1/webhook-endpoints/${id}/rotate-secret`, { body });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  const { secret, ...endpoint } = answer.body.data;
+  expect((await service.call('GET', `/v1/webhook-endpoints/${id}`)).body.data).toMatchObject({
+    id: endpoint.id,
+  });
+  return secret;
+}
+
+describe('a rotation', () => {
+  test('lets both secrets sign for a day, unless the client says otherwise', async () => {
+    const { id, secret } = await newEndpoint(service);
+    expect(await signing(id)).toEqual([secret]);
+    const next = await rotate(id);
+    expect(next).not.toBe(secret);
+    expect(await signing(id)).toEqual([next, secret]);
+    expect(await signing(id, 86_300)).toEqual([next, secret]);
+    expect(await signing(id, 86_401)).toEqual([next]);
+    const last = await rotate(id, { overlapSeconds: 60 });
+    expect(await signing(id, 61)).toEqual([last]);
+    expect((await auditOf(service, id)).slice(1)).toMatchObject([
+      { action: 'webhook_endpoint.secret_rotated', detail: { overlapSeconds: 86_400 } },
+      { action: 'webhook_endpoint.secret_rotated', detail: { overlapSeconds: 60 } },
+    ]);
+  });
+
+  test('makes signatures that the public package verifies with either secret', async () => {
+    const { id, secret } = await newEndpoint(service);
+    const next = await rotate(id);
+    const [at, body] = [new Date(), '{"id":"evt_1"}'];
+    const signatures = (await signing(id)).map((each) => new Webhook(each).sign('evt_1', at, body));
+    const headers = {
+      'webhook-id': 'evt_1',
+      'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+      'webhook-signature': signatures.join(' '),
+    };
+    for (const each of [secret, next])
+      expect(new Webhook(each).verify(body, headers)).toEqual({ id: 'evt_1' });
+  });
+
+  test('without an overlap ends every earlier secret at once', async () => {
+    const { id } = await newEndpoint(service);
+    await rotate(id);
+    const last = await rotate(id, { overlapSeconds: 0 });
+    expect(await signing(id)).toEqual([last]);
+    expect(await rowOf(id)).toMatchObject({ encryptedPreviousSecret: null, previousSecretExpiresAt: null });
+  });
+
+  test('during the overlap of another one keeps all secrets that are valid', async () => {
+    const { id, secret } = await newEndpoint(service);
+    const lost = await rotate(id);
+    const repeated = await rotate(id);
+    expect(await signing(id)).toEqual([repeated, lost, secret]);
+    expect(await signing(id, 86_401)).toEqual([repeated]);
+  });
+
+  test('after the overlap of another one keeps no secret that has expired', async () => {
+    const { id } = await newEndpoint(service);
+    const second = await rotate(id);
+    const past = new Date(Date.now() - 1_000);
+    await service.deps.db.webhookEndpoint.update({ where: { id }, data: { previousSecretExpiresAt: past } });
+    const third = await rotate(id);
+    expect(await signing(id)).toEqual([third, second]);
+  });
+
+  test('keeps the newest five secrets, however often it is repeated', async () => {
+    const { id } = await newEndpoint(service);
+    const secrets: string[] = [];
+    for (let count = 0; count < 7; count += 1) secrets.unshift(await rotate(id));
+    expect(await signing(id)).toEqual(secrets.slice(0, 5));
+  });
+
+  test('at the same time as another one leaves both new secrets valid', async () => {
+    const { id, secret } = await newEndpoint(service);
+    const both = await Promise.all([rotate(id), rotate(id)]);
+    const valid = await signing(id);
+    expect(valid.toSorted()).toEqual([...both, secret].toSorted());
+    expect(valid.at(-1)).toBe(secret);
+  });
+
+  test.each([-1, 604_801, 1.5, '60', null])('refuses an overlap of %j', async (overlapSeconds) => {
+    const { id, secret } = await newEndpoint(service);
+    const path = `/v1/webhook-endpoints/${id}/rotate-secret`;
+    expect(refusalOf(await service.call('POST', path, { body: { overlapSeconds } }))).toEqual([
+      400,
+      'validation_error',
+      'overlapSeconds: must be a whole number of seconds from 0 to 604800 (seven days)',
+    ]);
+    expect(refusalOf(await service.call('POST', path, { body: { overlap: 1 } }))[0]).toBe(400);
+    expect(await signing(id)).toEqual([secret]);
+  });
+
+  test('of a secret that cannot be read works without an overlap', async () => {
+    const { id } = await newEndpoint(service);
+    const where = { id };
+    await service.deps.db.webhookEndpoint.update({ where, data: { encryptionKeyId: 'lost' } });
+    const refused = await service.call('POST', `/v1/webhook-endpoints/${id}/rotate-secret`);
+    expect(refusalOf(refused)).toEqual([
+      503,
+      'service_unavailable',
+      'The current secret cannot be read. Nothing was changed. Send overlapSeconds 0 to replace it.',
+    ]);
+    const secret = await rotate(id, { overlapSeconds: 0 });
+    expect(await signing(id)).toEqual([secret]);
+  });
+});
+
+test('a secret cannot be read in the row of another endpoint', async () => {
+  const [one, other] = [await newEndpoint(service), await newEndpoint(service)];
+  const { encryptedSecret } = await rowOf(one.id);
+  const stolen = { ...(await rowOf(other.id)), encryptedSecret };
+  expect(() => openEndpointSecrets(service.deps.secrets, stolen, new Date())).toThrow(
+    'does not match its row',
+  );
+});
+
+describe('after a change of the encryption key', () => {
+  test('everything can be encrypted with the new one, so that the old one can be removed', async () => {
+    const { id, secret } = await newEndpoint(service);
+    const next = await rotate(id);
+    const newKey = randomBytes(32).toString('base64');
+    const { db, clock } = service.deps;
+    const both = { db, clock, secrets: new SecretBox([newKey, service.settings.ENCRYPTION_KEY]) };
+    expect(await reencryptEndpointSecrets(both)).toBeGreaterThan(0);
+    expect(await reencryptAccountCredentials(both)).toBe(4);
+    const alone = new SecretBox([newKey]);
+    const row = await rowOf(id);
+    expect(openEndpointSecrets(alone, row, clock.now())).toEqual([next, secret]);
+    for (const account of await db.processorAccount.findMany()) {
+      const { encryptionKeyId: keyId, encryptedCredentials: bytes } = account;
+      expect(JSON.parse(alone.open({ keyId, bytes }, credentialContext(account)))).toHaveProperty('apiBase');
+    }
+    // The command line does the same, here back to the first key.
+    const { DATABASE_URL, ENCRYPTION_KEY, QUEUE_PREFIX } = service.settings;
+    const settings = { DATABASE_URL, ENCRYPTION_KEY, QUEUE_PREFIX };
+    const refused = await adminCli(settings)(['secrets', 'reencrypt']);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('ENCRYPTION_PREVIOUS_KEYS')]);
+    const done = await adminCli({ ...settings, ENCRYPTION_PREVIOUS_KEYS: newKey })(['secrets', 'reencrypt']);
+    expect(done.code, done.stderr).toBe(0);
+    expect(done.stderr).toMatch(
+      /^Encrypted with ENCRYPTION_KEY: processor accounts: 4, webhook endpoints: \d+\.\n$/,
+    );
+    expect(await signing(id)).toEqual([next, secret]);
+  });
+});

@@ -1,0 +1,171 @@
+import type { ServerResponse } from 'node:http';
+import { beforeAll, expect, test } from 'vitest';
+import { expireWebhooks } from '../../../worker/schedule/retention.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
+import { type Receiver, responses, useReceivers, verify } from '../../support/webhooks/receivers.ts';
+
+const service = useService();
+const receiver = useReceivers();
+beforeAll(() => service.sandbox.settings({ autoSettleMs: 0 }));
+
+const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) => {
+  const answer = await service.call(method, `/v1/webhook-endpoints/${path}`, { body });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  return answer.body.data;
+};
+const deliveriesOf = async (id: string) => await call('GET', `${id}/deliveries`);
+const untilReceived = (at: Receiver, count: number) =>
+  waitFor(`${count} webhooks`, () => at.received.length === count);
+const untilStatus = (id: string, status: string) =>
+  waitFor(`the delivery to be ${status}`, async () => (await deliveriesOf(id))[0]?.status === status);
+
+/** A receiver that responds when the test says so. */
+async function heldReceiver() {
+  const waiting: ServerResponse[] = [];
+  const at = await receiver((response) => void waiting.push(response));
+  return { at, respond: (status: number) => waiting.shift()?.writeHead(status).end() };
+}
+
+test('sends a test event with exactly the documented fields, signed with the secret', async () => {
+  const at = await receiver();
+  const { id, secret } = await newEndpoint(service, { url: at.url, events: ['refund.cancelled'] });
+  const delivery = await call('POST', `${id}/test`);
+  await untilReceived(at, 1);
+  const [webhook] = at.received;
+  if (webhook === undefined) throw new Error('nothing was received');
+  expect(verify(webhook, secret)).toEqual({
+    ...{ id: delivery.eventId, type: 'webhook.test', createdAt: expect.any(String) },
+    ...{ refundId: null, seq: null, previousStatus: null, failure: null, data: {} },
+  });
+  expect(webhook.headers['webhook-id']).toBe(delivery.eventId);
+  await untilStatus(id, 'succeeded');
+  expect(await deliveriesOf(id)).toMatchObject([
+    { id: delivery.id, nextAttemptAt: null, attempts: [{ responseStatus: 204, error: null }] },
+  ]);
+});
+
+test('sends the events that the filter includes, as the feed has them', async () => {
+  const [some, all] = [await receiver(), await receiver()];
+  const { secret } = await newEndpoint(service, { url: some.url, events: ['refund.completed'] });
+  await newEndpoint(service, { url: all.url });
+  const transactionId = await newPayment(service);
+  const body = { transactionId, amount: 500, reason: 'other' };
+  const { id } = (await service.call('POST', '/v1/refunds', { body })).body.data;
+  await untilReceived(all, 2);
+  await untilReceived(some, 1);
+  const events = (await service.call('GET', `/v1/refunds/${id}/events`)).body.data;
+  expect(events.map(({ type }: { type: string }) => type)).toEqual(['refund.created', 'refund.completed']);
+  expect(all.received.map(({ event }) => event)).toEqual(events);
+  expect(some.received.map((each) => verify(each, secret))).toEqual([events[1]]);
+});
+
+test('signs with every secret that is valid after a rotation', async () => {
+  const at = await receiver();
+  const { id, secret } = await newEndpoint(service, { url: at.url });
+  const { secret: next } = await call('POST', `${id}/rotate-secret`);
+  await call('POST', `${id}/test`);
+  await untilReceived(at, 1);
+  const { secret: last } = await call('POST', `${id}/rotate-secret`, { overlapSeconds: 0 });
+  await call('POST', `${id}/test`);
+  await untilReceived(at, 2);
+  const [during, after] = at.received;
+  if (during === undefined || after === undefined) throw new Error('two were received');
+  for (const each of [secret, next]) {
+    expect(verify(during, each)).toMatchObject({ type: 'webhook.test' });
+    expect(() => verify(after, each)).toThrow('No matching signature');
+  }
+  expect(verify(after, last)).toMatchObject({ type: 'webhook.test' });
+});
+
+test('attempts a failed delivery again at once when a client retries it, under the same id', async () => {
+  const at = await receiver(responses.gone);
+  const { id } = await newEndpoint(service, { url: at.url });
+  const { id: deliveryId } = await call('POST', `${id}/test`);
+  await untilStatus(id, 'failed');
+  expect(await call('GET', id)).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
+  at.respond = responses.accept;
+  await call('PATCH', id, { status: 'enabled' });
+  await call('POST', `${id}/deliveries/${deliveryId}/retry`);
+  await untilStatus(id, 'succeeded');
+  const ids = at.received.map(({ headers }) => headers['webhook-id']);
+  expect(ids).toEqual([ids[0], ids[0]]);
+  const [{ attempts }] = await deliveriesOf(id);
+  expect(attempts).toMatchObject([{ responseStatus: 410 }, { responseStatus: 204 }]);
+});
+
+test('attempts a delivery once more at once when a retry was requested during an attempt that fails', async () => {
+  const { at, respond } = await heldReceiver();
+  const { id } = await newEndpoint(service, { url: at.url });
+  const { id: deliveryId } = await call('POST', `${id}/test`);
+  await untilReceived(at, 1);
+  await call('POST', `${id}/deliveries/${deliveryId}/retry`);
+  // One attempt at a time.
+  expect(at.received).toHaveLength(1);
+  respond(500);
+  await untilReceived(at, 2);
+  respond(204);
+  await untilStatus(id, 'succeeded');
+  expect((await deliveriesOf(id))[0].attempts).toMatchObject([
+    { responseStatus: 500 },
+    { responseStatus: 204 },
+  ]);
+});
+
+test.each(['disabled', 'deleted'])(
+  'makes no further attempt for an endpoint that is %s during one',
+  async (change) => {
+    const { at, respond } = await heldReceiver();
+    const { id } = await newEndpoint(service, { url: at.url });
+    await call('POST', `${id}/test`);
+    await untilReceived(at, 1);
+    if (change === 'deleted') await call('DELETE', id);
+    else await call('PATCH', id, { status: 'disabled' });
+    respond(500);
+    const where = { endpointId: id };
+    const delivery = await waitFor('the attempt to be recorded', () =>
+      service.deps.db.webhookDelivery.findFirst({ where: { ...where, leasedUntil: null } }),
+    );
+    expect(delivery).toMatchObject({ status: 'failed', nextAttemptAt: null });
+    expect(at.received).toHaveLength(1);
+    if (change === 'disabled') return;
+    await expireWebhooks(service.deps);
+    expect(await service.deps.db.webhookEndpoint.count({ where: { id } })).toBe(0);
+  },
+);
+
+test('records an attempt whose endpoint and delivery were removed meanwhile, without an error', async () => {
+  const { at, respond } = await heldReceiver();
+  const { id } = await newEndpoint(service, { url: at.url });
+  await call('POST', `${id}/test`);
+  await untilReceived(at, 1);
+  await call('DELETE', id);
+  await expireWebhooks(service.deps);
+  respond(500);
+  // The worker goes on with others.
+  const other = await receiver();
+  const { id: otherId } = await newEndpoint(service, { url: other.url });
+  await call('POST', `${otherId}/test`);
+  await untilStatus(otherId, 'succeeded');
+  expect(await service.deps.db.webhookDelivery.count({ where: { endpointId: id } })).toBe(0);
+});
+
+test('sends what was missed when a client replays it', async () => {
+  const at = await receiver(responses.gone);
+  const { id, secret } = await newEndpoint(service, { url: at.url });
+  const { createdAt: since } = await call('GET', id);
+  const missed: string[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    await call('PATCH', id, { status: 'enabled' });
+    missed.push((await call('POST', `${id}/test`)).eventId);
+    await untilStatus(id, 'failed');
+  }
+  at.respond = responses.accept;
+  await call('PATCH', id, { status: 'enabled' });
+  expect(await call('POST', `${id}/replay`, { since })).toEqual({ count: 3 });
+  await untilReceived(at, 6);
+  const replayed = at.received.slice(3).map((each) => (verify(each, secret) as { id: string }).id);
+  expect(replayed.toSorted()).toEqual(missed.toSorted());
+});

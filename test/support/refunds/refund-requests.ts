@@ -1,0 +1,62 @@
+import { vi } from 'vitest';
+import type { z } from 'zod';
+import type { Dependencies } from '../../../shared/dependencies.ts';
+import type { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
+import { createApiKey } from '../../../shared/organizations/api-keys.ts';
+import type { RefundRequest, RequestingKey } from '../../../shared/refunds/lifecycle/decide.ts';
+import type { TestService } from '../service.ts';
+
+/** A request of the organization's test key for 10.00 USD. */
+export function refundRequest(
+  { organization: { id: organizationId, keys } }: TestService,
+  transactionId: string,
+  more: Partial<RefundRequest> = {},
+): RefundRequest {
+  const apiKey = more.apiKey ?? { id: keys.test.id, agentLimits: null };
+  return {
+    ...{ organizationId, environment: 'test', apiKey, initiatedBy: 'api', actor: `key:${apiKey.id}` },
+    ...{ transactionId, amount: 1_000n, currency: 'usd', reason: 'other', processor: undefined },
+    ...{ metadata: null, idempotency: null },
+    ...more,
+  };
+}
+
+/** Makes a test key for agents. */
+export async function agentKey(
+  { deps, organization: { id: organizationId } }: TestService,
+  limits: Partial<z.input<typeof agentLimitsSchema>>,
+): Promise<RequestingKey & { plaintext: string }> {
+  const made = await createApiKey(deps, { organizationId, environment: 'test', actor: 'test' });
+  const agentLimits = { currency: 'usd', ...limits };
+  await deps.db.apiKey.update({ where: { id: made.id }, data: { agentLimits } });
+  return { ...made, agentLimits };
+}
+
+/** Decisions that have read their payment and are held. */
+export interface HeldDecisions {
+  count(): number;
+  release(): void;
+}
+
+/**
+ * Holds decisions once they have read their payment, and releases all of them when a number is held, so that they decide on the
+ * same state. Later ones are not held.
+ */
+export function holdDecisions(processes: readonly Dependencies[], releasedAt: number): HeldDecisions {
+  let held = 0;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  for (const { lookups } of processes) {
+    const payment = lookups.payment.bind(lookups);
+    vi.spyOn(lookups, 'payment').mockImplementation(async (...given) => {
+      const stored = await payment(...given);
+      held += 1;
+      if (held >= releasedAt) release();
+      await released;
+      return stored;
+    });
+  }
+  return { count: () => held, release };
+}

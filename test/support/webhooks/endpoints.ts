@@ -1,0 +1,95 @@
+import { newEndpointSecret, sealEndpointSecret } from '../../../shared/events/endpoint-secrets.ts';
+import type { WebhookEndpoint } from '../../../shared/platform/database.ts';
+import type { Environment } from '../../../shared/platform/environment.ts';
+import { newId } from '../../../shared/platform/ids.ts';
+import type { TestService } from '../service.ts';
+
+// Endpoints, events and deliveries straight in the database, without the API.
+
+export interface EndpointOptions {
+  url: string;
+  events?: string[];
+  organizationId?: string;
+  environment?: Environment;
+}
+
+/** Registers an endpoint. */
+export async function addEndpoint(
+  { deps, organization }: Pick<TestService, 'deps' | 'organization'>,
+  { url, events = ['*'], organizationId = organization.id, environment = 'test' }: EndpointOptions,
+): Promise<WebhookEndpoint & { secret: string }> {
+  const id = newId('we');
+  const secret = newEndpointSecret();
+  const { keyId, bytes } = sealEndpointSecret(deps.secrets, id, secret);
+  const now = deps.clock.now();
+  const columns = { encryptedSecret: bytes, encryptionKeyId: keyId, createdAt: now, updatedAt: now };
+  const endpoint = await deps.db.webhookEndpoint.create({
+    data: { id, organizationId, environment, url, events, ...columns },
+  });
+  return { ...endpoint, secret };
+}
+
+export interface Owner {
+  organizationId: string;
+  environment: Environment;
+}
+
+const ownerOf = ({ organization }: Pick<TestService, 'organization'>): Owner => ({
+  organizationId: organization.id,
+  environment: 'test',
+});
+
+/** Records refunds, each with its first event, and returns their ids. No worker ever works on them. */
+export async function recordRefunds(
+  service: Pick<TestService, 'deps' | 'organization'>,
+  count: number,
+  { organizationId, environment }: Owner = ownerOf(service),
+): Promise<string[]> {
+  const now = new Date();
+  const ids = Array.from({ length: count }, () => newId('ref'));
+  const items = ids.map((id) => ({
+    id,
+    organization_id: organizationId,
+    environment,
+    processor: 'stripe',
+    transaction_id: `ch_${id}`,
+    amount: 100,
+    currency: 'usd',
+    reason: 'other',
+    initiated_by: 'api',
+    actor: 'test',
+    status: 'processing',
+    event_id: newId('evt'),
+    payment: { amount: 100, currency: 'usd', charged_at: now, fetched_at: now },
+  }));
+  const { db } = service.deps;
+  await db.$transaction([
+    db.$queryRaw`SELECT outcome FROM create_refunds(${JSON.stringify(items)}::jsonb)`,
+    db.refundWork.updateMany({ where: { refundId: { in: ids } }, data: { dueAt: new Date('2100-01-01') } }),
+  ]);
+  return ids;
+}
+
+/** Cancels a refund, which is its next event. */
+export async function recordCancellation(
+  service: Pick<TestService, 'deps' | 'organization'>,
+  refundId: string,
+  { organizationId, environment }: Owner = ownerOf(service),
+): Promise<void> {
+  const asked = {
+    refund_id: refundId,
+    organization_id: organizationId,
+    environment,
+    actor: 'test',
+    event_id: newId('evt'),
+  };
+  await service.deps.db.$queryRaw`SELECT outcome FROM cancel_refund(${JSON.stringify(asked)}::jsonb)`;
+}
+
+/** A delivery with its attempts, as the database has it. */
+export async function readDelivery({ deps }: Pick<TestService, 'deps'>, id: string) {
+  return await deps.db.webhookDelivery.findUniqueOrThrow({
+    where: { id },
+    include: { attempts: { orderBy: { number: 'asc' } }, endpoint: true },
+  });
+}

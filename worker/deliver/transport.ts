@@ -1,0 +1,163 @@
+import type { LookupAddress } from 'node:dns';
+import dns from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { Agent, buildConnector, request } from 'undici';
+import type { AttemptError } from '../../shared/events/attempt-error.ts';
+import { isPublicAddress } from '../../shared/events/public-address.ts';
+
+/** The beginning of a response, or why there is none. */
+export interface Reply {
+  /** Null when there was no response. */
+  status: number | null;
+  /** The first bytes of the body. */
+  body: Buffer;
+  /** What went wrong on the way; null for a response with any status. */
+  error: AttemptError | null;
+}
+
+/** Sends requests to addresses that users entered. */
+export interface Transport {
+  /** Sends a POST request. Never throws. */
+  post(url: string, headers: Readonly<Record<string, string>>, body: Buffer): Promise<Reply>;
+  close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  /** Allows https and public addresses alone, as in production. */
+  isPublicOnly: boolean;
+  /** Whether an address may be connected to; tests replace it. */
+  isAllowed?: (ip: string) => boolean;
+  /** Resolves a host name to addresses; tests replace it. */
+  resolve?: (host: string) => Promise<LookupAddress[]>;
+  /** For the whole attempt, in milliseconds. */
+  timeoutMs?: number;
+}
+
+/** The time for an attempt, from the look-up of the host to the end of the response. */
+export const attemptTimeoutMs = 15_000;
+
+const connectTimeoutMs = 5_000;
+
+/** Bytes of a response that are read; the rest is never received. */
+const mostBodyBytes = 4 * 1024;
+
+/**
+ * Opens a transport that follows no redirect and uses no proxy. With `isPublicOnly`, addresses are checked as they are
+ * connected to: a name is resolved once, and the checked addresses are the ones that are used, so that a name which changes
+ * between check and use leads nowhere.
+ */
+export function openTransport(options: TransportOptions): Transport {
+  const { isPublicOnly, timeoutMs = attemptTimeoutMs } = options;
+  const { resolve = isPublicOnly ? resolveWithDns : resolveWithSystem } = options;
+  const { isAllowed = isPublicOnly ? isPublicAddress : () => true } = options;
+  const agent = new Agent({
+    // A connection per request: an endpoint that closes an idle connection would fail the request that is just sent on it.
+    pipelining: 0,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    connect: guardedConnector(resolve, isAllowed),
+  });
+  return {
+    async post(url, headers, body) {
+      if (isPublicOnly && new URL(url).protocol !== 'https:') return failed('https_required');
+      const signal = AbortSignal.timeout(timeoutMs);
+      let status: number | null = null;
+      try {
+        const response = await request(url, { dispatcher: agent, method: 'POST', headers, body, signal });
+        status = response.statusCode;
+        return { status, body: await readBeginning(response.body), error: null };
+      } catch (error) {
+        return { ...failed(signal.aborted ? 'timeout' : errorOf(error)), status };
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function failed(error: AttemptError): Reply {
+  return { status: null, body: Buffer.alloc(0), error };
+}
+
+/** Reads no more than is kept, then ends the connection. */
+async function readBeginning(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= mostBodyBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, mostBodyBytes);
+}
+
+class BlockedAddressError extends Error {
+  override readonly name = 'BlockedAddressError';
+}
+
+function guardedConnector(
+  resolve: NonNullable<TransportOptions['resolve']>,
+  isAllowed: NonNullable<TransportOptions['isAllowed']>,
+): buildConnector.connector {
+  const connect = buildConnector({
+    timeout: connectTimeoutMs,
+    lookup(host, { all }, callback) {
+      resolve(host).then(
+        (addresses) => {
+          const [first] = addresses;
+          if (first === undefined) return callback(new DnsError(host), []);
+          if (!addresses.every(({ address }) => isAllowed(address))) {
+            return callback(new BlockedAddressError(host), []);
+          }
+          if (all) callback(null, addresses);
+          else callback(null, first.address, first.family);
+        },
+        () => callback(new DnsError(host), []),
+      );
+    },
+  });
+  return (target, callback) => {
+    // A literal address is never looked up.
+    const host = target.hostname.replace(/^\[|\]$/g, '');
+    if (isIP(host) !== 0 && !isAllowed(host)) return callback(new BlockedAddressError(host), null);
+    connect(target, (error, socket) => {
+      if (error !== null) return callback(error, null);
+      if (isAllowed(socket.remoteAddress ?? '')) return callback(null, socket);
+      socket.destroy();
+      callback(new BlockedAddressError(host), null);
+    });
+  };
+}
+
+class DnsError extends Error {
+  override readonly name = 'DnsError';
+}
+
+async function resolveWithSystem(host: string): Promise<LookupAddress[]> {
+  return await dns.lookup(host, { all: true });
+}
+
+/**
+ * Asks name servers directly. The system's look-up shares four threads with everything else in the process: a few names whose
+ * servers do not respond would delay all other look-ups, also those of processors.
+ */
+async function resolveWithDns(host: string): Promise<LookupAddress[]> {
+  const [v4, v6] = await Promise.all([
+    dns.resolve4(host).catch(() => []),
+    dns.resolve6(host).catch(() => []),
+  ]);
+  return [...v4.map((address) => ({ address, family: 4 })), ...v6.map((address) => ({ address, family: 6 }))];
+}
+
+function errorOf(error: unknown): AttemptError {
+  const { name = '', code = '' } = error as { name?: string; code?: string };
+  if (name === 'BlockedAddressError') return 'address_not_public';
+  if (name === 'DnsError') return 'dns_failed';
+  if (name.startsWith('HTTPParser') || code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return 'invalid_response';
+  }
+  if (/^(ERR_TLS|ERR_SSL|CERT_|UNABLE_|DEPTH_ZERO|SELF_SIGNED|EPROTO|HOSTNAME_)/.test(code))
+    return 'tls_failed';
+  if (/^(UND_ERR_SOCKET|UND_ERR_RES_CONTENT|ECONNRESET|EPIPE|UND_ERR_ABORTED)/.test(code))
+    return 'connection_closed';
+  return 'connection_failed';
+}
