@@ -26,6 +26,7 @@ export class Refunds {
   /** Creates a refund once, however often the request has to be repeated. */
   async create(body: CreateRefund, options: IdempotentOptions = {}): Promise<Refund> {
     const request = { method: 'POST', path: '/v1/refunds', body, ...withKey(options) } as const;
+    // The other response is that of a dry run.
     return (await this.#transport.data<'createRefund'>(request)) as Refund;
   }
 

@@ -109,7 +109,7 @@ function limitColumns({
   maxRefunds,
   dayCount,
   dayAmount,
-  keyDayAmount,
+  keyDay,
 }: RecordedLimits): object {
   return {
     min_taken: minTaken,
@@ -117,8 +117,8 @@ function limitColumns({
     max_refunds: maxRefunds,
     day_count: dayCount,
     day_amount: dayAmount,
-    api_key_id: keyDayAmount?.apiKeyId,
-    key_day_amount: keyDayAmount?.amount,
+    api_key_id: keyDay?.apiKeyId,
+    key_day_amount: keyDay?.maxPerDay,
   };
 }
 

@@ -72,8 +72,14 @@ export interface Decision {
 
 /** Limits to check when a refund is recorded. */
 export interface RecordedLimits extends PolicyLimits {
-  /** The sum of this key's refunds in 24 hours. */
-  keyDayAmount?: { apiKeyId: string; amount: bigint };
+  keyDay?: CountedKey;
+}
+
+/** An agent's key whose refunds of 24 hours are limited. */
+interface CountedKey {
+  apiKeyId: string;
+  currency: string;
+  maxPerDay: bigint;
 }
 
 /**
@@ -93,7 +99,8 @@ export async function decideRefund(
   const { processor } = account;
   const key = { organizationId, environment, processor, transactionId };
   const agentLimits = readAgentLimits(apiKey?.agentLimits ?? null);
-  const stored = await deps.lookups.payment(key, countedKey(apiKey, agentLimits));
+  const counted = countedKey(apiKey, agentLimits);
+  const stored = await deps.lookups.payment(key, counted);
   const found = await readFacts(deps, account, transactionId, stored);
   const unreadable = readProblem(processor, found);
   if (unreadable !== null) throw amountProblem ?? unreadable;
@@ -116,7 +123,7 @@ export async function decideRefund(
     verdict,
     trace: isDryRun ? tracePolicies(setUp.policies, facts) : [],
     maxAmount: agent?.left ?? availableOf(payment, verdict),
-    limits: limitsOf(verdict, agent, apiKey, agentLimits),
+    limits: limitsOf(verdict, agent, counted),
     unstored,
   };
 }
@@ -139,12 +146,9 @@ async function chooseProcessor(
 }
 
 /** The key whose refunds of a day are limited; null for none. */
-export function countedKey(
-  apiKey: RequestingKey | null,
-  limits: AgentLimits | null,
-): { apiKeyId: string; currency: string } | null {
+export function countedKey(apiKey: RequestingKey | null, limits: AgentLimits | null): CountedKey | null {
   if (apiKey === null || limits?.maxPerDay === undefined) return null;
-  return { apiKeyId: apiKey.id, currency: limits.currency };
+  return { apiKeyId: apiKey.id, currency: limits.currency, maxPerDay: limits.maxPerDay };
 }
 
 function readProblem(processor: string, found: PaymentFacts): ServiceError | null {
@@ -252,17 +256,9 @@ export function balanceProblem(
 function limitsOf(
   { limits }: PolicyVerdict,
   agent: AgentVerdict | null,
-  apiKey: RequestingKey | null,
-  agentLimits: AgentLimits | null,
+  counted: CountedKey | null,
 ): RecordedLimits | null {
   if (agent === null) return limits;
-  const counted = countedKey(apiKey, agentLimits);
-  const amount = agentLimits?.maxPerDay;
-  return {
-    ...limits,
-    ...withinBoth(limits ?? {}, agent.bounds),
-    ...(counted === null || amount === undefined
-      ? {}
-      : { keyDayAmount: { apiKeyId: counted.apiKeyId, amount } }),
-  };
+  const bounds = withinBoth(limits ?? {}, agent.bounds);
+  return { ...limits, ...bounds, ...(counted === null ? {} : { keyDay: counted }) };
 }
