@@ -10,8 +10,7 @@ export function readAnswer({ status, ok, headers }: Response, text: string): unk
   if (ok && body !== undefined) return body;
   const { code, message } = (body as Partial<components['schemas']['Error']> | null | undefined)?.error ?? {};
   throw new RefundApiError(
-    message ??
-      `Something else than the refund service answered ${status}. Check baseUrl and what is in between.`,
+    message ?? `The response ${status} is not from the refund service. Check baseUrl and what is in between.`,
     {
       code: code ?? 'unexpected_response',
       status,

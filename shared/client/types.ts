@@ -10,22 +10,25 @@ type Loose<Content> = {
 type Schemas = components['schemas'];
 
 export type Refund = Schemas['Refund'];
-export type CreateRefund = Omit<Loose<Schemas['CreateRefund']>, 'dryRun'>;
+export type DetailedRefund = Schemas['DetailedRefund'];
+export type CreateRefund = Loose<Omit<Schemas['CreateRefund'], 'dryRun'>>;
+export type RejectRefund = NonNullable<Schemas['RejectRefund']>;
+export type RefundDryRun = Schemas['RefundDryRun'];
 export type PolicyCheck = Schemas['PolicyCheck'];
 export type CheckPolicy = Loose<Schemas['CheckPolicy']>;
 export type RefundEvent = Schemas['Event'];
-
-/** The webhook that a test of an endpoint sends. */
-export interface WebhookTest {
-  id: string;
-  type: 'webhook.test';
-  createdAt: string;
-  refundId: null;
-  seq: null;
-  previousStatus: null;
-  failure: null;
-  data: Record<string, never>;
-}
+export type TestEvent = Schemas['TestEvent'];
+export type WebhookEndpoint = Schemas['WebhookEndpoint'];
+export type WebhookEndpointWithSecret = Schemas['WebhookEndpointWithSecret'];
+export type CreateWebhookEndpoint = Loose<Schemas['CreateWebhookEndpoint']>;
+export type ChangeWebhookEndpoint = Loose<Schemas['ChangeWebhookEndpoint']>;
+export type RotateWebhookSecret = Loose<Schemas['RotateWebhookSecret']>;
+export type ReplayWebhooks = Loose<Schemas['ReplayWebhooks']>;
+export type WebhookDelivery = Schemas['WebhookDelivery'];
+export type AgentKey = Schemas['AgentKey'];
+export type CreatedAgentKey = Schemas['CreatedAgentKey'];
+export type CreateAgentKey = Loose<Schemas['CreateAgentKey']>;
+export type ChangeAgentKey = Loose<Schemas['ChangeAgentKey']>;
 
 export type Operation = keyof operations;
 
@@ -42,8 +45,10 @@ export type ResponseOf<Name extends Operation> = operations[Name] extends {
 /** What such a body has in `data`. */
 export type DataOf<Name extends Operation> = ResponseOf<Name> extends { data: infer Data } ? Data : never;
 
-export type RefundFilters = Omit<QueryOf<'listRefunds'>, 'offset' | 'limit'>;
+export type RefundFilters = Omit<QueryOf<'listRefunds'>, 'after' | 'limit' | 'offset'>;
 export type ListRefunds = QueryOf<'listRefunds'> & RequestOptions;
+export type GetRefund = QueryOf<'getRefund'> & WaitOptions;
+export type ListDeliveries = QueryOf<'listWebhookDeliveries'> & RequestOptions;
 export type ListEvents = QueryOf<'listEvents'> & WaitOptions;
 export type EventPage = ResponseOf<'listEvents'>;
 

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RefundClient, type RefundEvent } from '../../../shared/client/index.ts';
+import { createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { connectClient } from '../../support/http/connect-client.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
@@ -76,6 +78,76 @@ describe('the client', () => {
     expect(await quiet.events.list({ after: nextAfter ?? '', type: 'refund.failed' })).toMatchObject({
       data: [],
     });
+  });
+
+  test('includes further fields of a refund', async () => {
+    await service.sandbox.settings({ autoSettleMs: null });
+    const { id } = await create();
+    expect(await client.refunds.get(id)).not.toHaveProperty('cancellable');
+    const detailed = await client.refunds.get(id, { include: ['failure', 'cancellable'] });
+    expect(detailed).toMatchObject({ id, failure: null, cancellable: expect.any(Boolean) });
+  });
+
+  test('filters by time, amount and metadata', async () => {
+    const { id, createdAt } = await client.refunds.create({
+      ...refundOf(await newPayment(service)),
+      amount: 1_234,
+      metadata: { 'order no': 'A&B=1', paid: true },
+    });
+    const filters = { amountMin: 1_234, amountMax: 1_234, createdAfter: createdAt, currency: 'usd' };
+    for (const metadata of [undefined, { 'order no': 'A&B=1', paid: 'true' }]) {
+      expect(await client.refunds.list({ ...filters, metadata })).toMatchObject([{ id }]);
+    }
+    expect(await client.refunds.list({ ...filters, metadata: { paid: 'false' } })).toEqual([]);
+  });
+
+  test('tries a creation out without creating anything', async () => {
+    const refund = refundOf(await newPayment(service));
+    expect(await client.refunds.dryRun(refund)).toMatchObject({ wouldCreate: true, maxAmount: 10_000 });
+    const above = await client.refunds.dryRun({ ...refund, amount: 10_001 });
+    expect(above).toMatchObject({ wouldCreate: false, error: { code: 'validation_error' } });
+    expect(await client.refunds.list({ transactionId: refund.transactionId })).toEqual([]);
+  });
+
+  test('approves and rejects refunds that await approval', async () => {
+    const { id: organizationId, keys } = await service.addOrganization('Careful');
+    const policies = [{ name: 'Ask', priority: 1, approvalAbove: { api: 0 } }];
+    await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
+    const scopes = ['refunds:read', 'refunds:approve'] as const;
+    const key = { organizationId, environment: 'test', actor: 'user:usr_approver', scopes } as const;
+    const { plaintext: apiKey } = await createApiKey(service.deps, key);
+    const [requester, approver] = await Promise.all(
+      [keys.test.plaintext, apiKey].map((plaintext) => connectClient(service, { apiKey: plaintext })),
+    );
+    const transactionId = await newPayment(service);
+    const [first, second] = await Promise.all(
+      [1, 2].map(() => requester?.refunds.create(refundOf(transactionId))),
+    );
+    expect([first?.status, second?.status]).toEqual(['pending', 'pending']);
+    const refused = requester?.refunds.approve(first?.id ?? '');
+    await expect(refused).rejects.toMatchObject({ code: 'insufficient_scope' });
+    expect(await approver?.refunds.approve(first?.id ?? '')).toMatchObject({ status: 'processing' });
+    const reason = 'The customer wants an exchange.';
+    expect(await approver?.refunds.reject(second?.id ?? '', { reason })).toMatchObject({
+      status: 'cancelled',
+    });
+  });
+
+  test('manages keys for agents', async () => {
+    const limits = { currency: 'usd', maxPerRefund: 500 };
+    const owner = { organizationId: service.organization.id, environment: 'test', actor: 'test' } as const;
+    const manager = await createApiKey(service.deps, { ...owner, scopes: ['keys:manage'] });
+    const { agentKeys } = await connectClient(service, { apiKey: manager.plaintext });
+    const { key, ...created } = await agentKeys.create({ name: 'Support agent', limits });
+    const agent = await connectClient(service, { apiKey: key });
+    const above = agent.refunds.create(refundOf(await newPayment(service)));
+    await expect(above).rejects.toMatchObject({ status: 403 });
+    expect(await agentKeys.list()).toMatchObject([{ id: created.id, name: 'Support agent', limits }]);
+    const stopped = await agentKeys.update(created.id, { status: 'stopped' });
+    expect(stopped).toMatchObject({ id: created.id, status: 'stopped' });
+    await expect(agent.refunds.list()).rejects.toMatchObject({ code: 'insufficient_scope' });
+    expect(await agentKeys.revoke(created.id)).toMatchObject({ id: created.id });
+    await expect(agent.refunds.list()).rejects.toMatchObject({ code: 'invalid_api_key' });
   });
 
   test('uses an address with a path', async () => {

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { RefundApiError, type RefundClient } from '../../../shared/client/index.ts';
@@ -73,13 +73,22 @@ const unreachable = async () => {
   await (await connectWith({ baseUrl })).refunds.list();
 };
 
-const behindProxy = async () => {
-  const proxy = createServer((_request, response) => response.writeHead(504).end('<h1>Timeout</h1>'));
+/** Lists refunds at an address where something else answers. */
+async function listBehind(answer: RequestListener): Promise<unknown> {
+  const proxy = createServer(answer);
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  const failure = (await connectWith({ baseUrl })).refunds.list();
-  await failure.finally(() => proxy.close());
-};
+  const listed = (await connectWith({ baseUrl })).refunds.list();
+  return await listed.finally(() => proxy.close());
+}
+
+const timesOut: RequestListener = (_request, response) => response.writeHead(504).end('<h1>Timeout</h1>');
+
+/** A POST that follows a redirect becomes a GET, so none is followed. */
+const redirects: RequestListener = ({ url }, response) =>
+  url === '/moved'
+    ? response.end('{"data": []}')
+    : response.writeHead(301, { location: '/moved' }).end('<h1>Moved</h1>');
 
 test.each<[code: string, status: number | null, retryable: boolean, ask: () => Promise<unknown>]>([
   ['validation_error', 400, false, () => create({ amount: 0 })],
@@ -96,7 +105,8 @@ test.each<[code: string, status: number | null, retryable: boolean, ask: () => P
   ['processor_error', 502, false, () => create({ transactionId: 'ch_missing' })],
   ['service_unavailable', 503, true, withoutProcessors],
   ['connection_error', null, true, unreachable],
-  ['unexpected_response', 504, true, behindProxy],
+  ['unexpected_response', 504, true, () => listBehind(timesOut)],
+  ['unexpected_response', 301, false, () => listBehind(redirects)],
 ])('throws %s as a typed error', async (code, status, retryable, ask) => {
   const error = await ask().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(RefundApiError);
@@ -104,4 +114,12 @@ test.each<[code: string, status: number | null, retryable: boolean, ask: () => P
   const isOurs = status !== null && code !== 'unexpected_response';
   expect((error as RefundApiError).requestId).toEqual(isOurs ? expect.stringMatching(/^req_/) : null);
   expect(JSON.stringify(error) + String(error)).not.toMatch(/svc_(test|live)_\w{5}/);
+});
+
+test('names the refund that is on record although its creation was refused', async () => {
+  const transactionId = await newPayment(service, { id: 'ch_declined_by_issuer' });
+  const error = await create({ transactionId }).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'processor_error', refundId: expect.stringMatching(/^ref_/) });
+  const { refundId } = error as RefundApiError;
+  expect(await client.refunds.get(refundId ?? '')).toMatchObject({ status: 'failed' });
 });

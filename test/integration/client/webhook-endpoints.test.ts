@@ -1,0 +1,82 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type RefundClient, verifyWebhook, WebhookVerificationError } from '../../../shared/client/index.ts';
+import { connectClient } from '../../support/http/connect-client.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { type Receiver, responses, useReceivers } from '../../support/webhooks/receivers.ts';
+
+const service = useService();
+const newReceiver = useReceivers();
+let client: RefundClient;
+beforeAll(async () => {
+  client = await connectClient(service);
+  await service.sandbox.settings({ autoSettleMs: 0 });
+});
+
+async function newRefund(): Promise<string> {
+  const transactionId = await newPayment(service);
+  return (await client.refunds.create({ transactionId, amount: 1_000, reason: 'other' })).id;
+}
+
+const untilReceived = async ({ received }: Receiver, type: string) =>
+  await waitFor(`a webhook ${type}`, () => received.find(({ event }) => event.type === type));
+
+describe('webhookEndpoints', () => {
+  test('creates, gets, lists, updates and deletes an endpoint', async () => {
+    const { url } = await newReceiver();
+    const { secret, ...endpoint } = await client.webhookEndpoints.create({ url, events: ['refund.failed'] });
+    expect(secret).toMatch(/^whsec_/);
+    expect(endpoint).toMatchObject({ url, events: ['refund.failed'], status: 'enabled', description: null });
+    expect(await client.webhookEndpoints.get(endpoint.id)).toEqual(endpoint);
+    expect(await client.webhookEndpoints.list()).toContainEqual(endpoint);
+    const changed = await client.webhookEndpoints.update(endpoint.id, {
+      status: 'disabled',
+      events: undefined,
+    });
+    expect(changed).toMatchObject({ id: endpoint.id, url, status: 'disabled', events: ['refund.failed'] });
+    expect(await client.webhookEndpoints.delete(endpoint.id)).toEqual({ id: endpoint.id, deleted: true });
+    await expect(client.webhookEndpoints.get(endpoint.id)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('what the service sends is verified, during a rotation by either secret', async () => {
+    const receiver = await newReceiver();
+    const { id, secret: first } = await client.webhookEndpoints.create({ url: receiver.url });
+    const { secret: second } = await client.webhookEndpoints.rotateSecret(id);
+    const refundId = await newRefund();
+    const { headers, body } = await untilReceived(receiver, 'refund.completed');
+    for (const secret of [first, second]) {
+      const event = verifyWebhook(body, headers, secret);
+      expect(event).toMatchObject({ type: 'refund.completed', refundId, data: { refund: { id: refundId } } });
+      expect(await client.refunds.events(refundId)).toContainEqual(event);
+    }
+    const tampered = body.replace('1000', '9000');
+    expect(tampered).not.toBe(body);
+    expect(() => verifyWebhook(tampered, headers, second)).toThrow(WebhookVerificationError);
+    await client.webhookEndpoints.rotateSecret(id, { overlapSeconds: 0 });
+    await client.webhookEndpoints.test(id);
+    const last = await untilReceived(receiver, 'webhook.test');
+    expect(() => verifyWebhook(last.body, last.headers, second)).toThrow(WebhookVerificationError);
+    await client.webhookEndpoints.delete(id);
+  });
+
+  test('tests an endpoint, lists its deliveries, and retries and replays them', async () => {
+    const receiver = await newReceiver(responses.fail);
+    const since = new Date(Date.now() - 60_000).toISOString();
+    const { id } = await client.webhookEndpoints.create({ url: receiver.url });
+    const { id: deliveryId, type } = await client.webhookEndpoints.test(id);
+    expect(type).toBe('webhook.test');
+    await untilReceived(receiver, 'webhook.test');
+    const [listed] = await client.webhookEndpoints.deliveries(id, { status: 'pending', limit: 1 });
+    expect(listed?.id).toBe(deliveryId);
+    receiver.respond = responses.accept;
+    expect(await client.webhookEndpoints.retry(id, deliveryId)).toMatchObject({ id: deliveryId });
+    await waitFor('the delivery to succeed', async () => {
+      const [succeeded] = await client.webhookEndpoints.deliveries(id, { status: 'succeeded' });
+      return succeeded;
+    });
+    expect(await client.webhookEndpoints.replay(id, { since, status: 'succeeded' })).toEqual({ count: 1 });
+    await waitFor('the third attempt', () => receiver.received.length === 3);
+    await client.webhookEndpoints.delete(id);
+  });
+});
