@@ -1,3 +1,4 @@
+import { dashboardPath } from './dashboard/http/paths.ts';
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
 import { createHttpApp, type HttpAppOptions, pageSecurityHeaders, requestChecks } from './http/http-app.ts';
@@ -30,6 +31,8 @@ export async function buildBrowserApp(
   refuseUnknownRoutes(app, refuseAddress);
   await withOtherMethodsRefused(app, refuseAddress, async () => {
     await app.register(pageSecurityHeaders);
+    // Whoever opens the address of the service in a browser looks for the dashboard.
+    app.get('/', async (_request, reply) => reply.redirect(dashboardPath));
     await app.register(openApi, { routes: described });
     await app.register(async (scope: Api) => {
       await scope.register(limitInProgress, { admission });

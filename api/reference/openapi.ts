@@ -1,5 +1,4 @@
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import Fastify, { type FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
 import {
@@ -14,6 +13,7 @@ import { type ErrorCode, errorCatalogue } from '../../shared/platform/errors.ts'
 import { describeInvalidFields } from '../http/invalid-fields.ts';
 import { apiErrorCodes, type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
 import { type NamedExamples, namedExamples } from './examples.ts';
+import { referencePage } from './page.ts';
 import { describeWebhooks } from './webhooks.ts';
 
 /** The parts of an OpenAPI document that are changed here. */
@@ -34,11 +34,7 @@ export const openApi = fp<{ routes: readonly DescribedRoute[] }>(
   async (app, { routes }) => {
     const document = await documentOf(routes);
     await app.register(swagger, { mode: 'static', specification: { document: document as never } });
-    await app.register(swaggerUi, {
-      routePrefix: '/docs',
-      uiConfig: { tryItOutEnabled: true },
-      theme: { title: 'Refund service' },
-    });
+    await app.register(referencePage);
     app.get('/openapi.json', async (_request, reply) =>
       reply
         .type('application/json')

@@ -1866,7 +1866,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `policy_denied`: A refund policy that the organization enforces does not allow this refund.
+             * @description `policy_denied`: A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund.
              *
              *     `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended.
              */

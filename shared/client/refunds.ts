@@ -23,9 +23,9 @@ export class Refunds {
   /** Creates a refund once, however often the request has to be repeated. */
   async create(body: CreateRefund, options: IdempotentOptions = {}): Promise<Refund> {
     const path = '/v1/refunds';
-    const request = { method: 'POST', path, body, ...withKey(options) } as const;
-    // The other response is that of a dry run.
-    return (await this.#transport.data<'createRefund'>(request)) as Refund;
+    const sent = { method: 'POST', path, body, ...withKey(options) } as const;
+    // The other response is that of a dry run, which `body` cannot ask for.
+    return (await this.#transport.data<'createRefund'>(sent)) as Refund;
   }
 
   /** With `wait`, responds when the status changes, or at once if it is final. */

@@ -10,7 +10,7 @@ type Loose<Content> = {
 type Schemas = components['schemas'];
 
 export type Refund = Schemas['Refund'];
-export type CreateRefund = Loose<Schemas['CreateRefund']>;
+export type CreateRefund = Omit<Loose<Schemas['CreateRefund']>, 'dryRun'>;
 export type PolicyCheck = Schemas['PolicyCheck'];
 export type CheckPolicy = Loose<Schemas['CheckPolicy']>;
 export type RefundEvent = Schemas['Event'];

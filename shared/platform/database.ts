@@ -67,7 +67,9 @@ export function openReads(databaseUrl: string, options: DatabaseOptions): Reads 
   const isPrepared = options.preparesStatements ?? true;
   return {
     async query<Row>(text: string, values: readonly unknown[]): Promise<Row[]> {
-      const statement = { text, values: [...values], ...(isPrepared ? { name: nameOf(text) } : {}), types };
+      // Statements that are composed of filters are many: PostgreSQL keeps the plans of the first ones.
+      const isKept = isPrepared && (names.has(text) || names.size < mostNames);
+      const statement = { text, values: [...values], ...(isKept ? { name: nameOf(text) } : {}), types };
       const { rows } = await pool.query(statement);
       return rows as Row[];
     },

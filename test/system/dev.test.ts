@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { RefundClient } from '../../shared/client/index.ts';
 import { settingNames } from '../../shared/platform/config.ts';
-import type { PublicRefund } from '../../shared/refunds/model/refund.ts';
 import { type DevFile, readDevFile } from '../dev/data-dir.ts';
 import { type StartedProcess, startProcess } from '../support/processes/child-process.ts';
 import { freePort } from '../support/processes/free-port.ts';
@@ -19,23 +19,20 @@ describe('npm run dev', () => {
   let dev: StartedProcess;
   let first: DevFile;
   let refundId: string;
+  let client: RefundClient;
 
   const start = async () => {
     const started = startDev({ DATA_DIR: dataDir, PORT: String(port) });
     await started.waitForOutput(/Press Ctrl-C/);
     return started;
   };
-  const call = (path: string, body?: object) =>
-    fetch(`${first.apiUrl}${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${first.keys.test}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+  const ready = async () => await fetch(`${first.apiUrl}/readyz`);
 
   beforeAll(async () => {
     port = await freePort();
     dev = await start();
     first = readDev(dataDir);
+    client = new RefundClient({ baseUrl: first.apiUrl, apiKey: first.keys.test, maxRetries: 10 });
   });
 
   afterAll(async () => {
@@ -66,32 +63,25 @@ describe('npm run dev', () => {
   });
 
   test('completes a refund', async () => {
-    expect(await (await call('/readyz')).json()).toEqual({ status: 'ok', database: 'up', queue: 'up' });
-    const answer = await call('/v1/refunds', {
-      transactionId: 'ch_first',
-      amount: 1500,
-      reason: 'product_defective',
-    });
-    const created = await refundIn(answer);
-    expect([answer.status, created.status]).toEqual([200, 'processing']);
-    refundId = created.id;
-    await waitFor('the refund to be completed', async () => {
-      const refund = await refundIn(await call(`/v1/refunds/${refundId}`));
-      return refund.status === 'completed';
-    });
+    expect(await (await ready()).json()).toEqual({ status: 'ok', database: 'up', queue: 'up' });
+    const refund = { transactionId: 'ch_first', amount: 1500, reason: 'product_defective' } as const;
+    const { id, status } = await client.refunds.create(refund);
+    expect(status).toBe('processing');
+    refundId = id;
+    expect(await client.refunds.get(id, { wait: 30 })).toMatchObject({ status: 'completed' });
   });
 
   test('fails a refund when the sandbox sends a webhook that its money was returned', async () => {
-    const body = { transactionId: 'ch_returned', amount: 700, reason: 'other' };
-    const { id, externalRefundId } = await refundIn(await call('/v1/refunds', body));
-    const statusOf = async () => (await refundIn(await call(`/v1/refunds/${id}`))).status;
-    await waitFor('the refund to be completed', async () => (await statusOf()) === 'completed');
+    const refund = { transactionId: 'ch_returned', amount: 700, reason: 'other' } as const;
+    const { id, externalRefundId } = await client.refunds.create(refund);
+    expect(await client.refunds.get(id, { wait: 30 })).toMatchObject({ status: 'completed' });
     const driven = await fetch(`${first.sandboxUrl}/_sandbox/refunds/${externalRefundId}`, {
       method: 'POST',
       body: JSON.stringify({ status: 'failed', failureReason: 'expired_or_canceled_card' }),
     });
     expect(driven.status).toBe(200);
-    await waitFor('the refund to be failed', async () => (await statusOf()) === 'failed');
+    const isFailed = async () => (await client.refunds.get(id)).status === 'failed';
+    await waitFor('the refund to be failed', isFailed);
   });
 
   test('says why it does not start when its data directory or its port is in use', async () => {
@@ -117,8 +107,8 @@ describe('npm run dev', () => {
       expect(pid).not.toBe(killed);
     }
     await dev.waitForUrl(`${first.apiUrl}/readyz`);
-    const again = { transactionId: 'ch_second', amount: 100, reason: 'other' };
-    await waitFor('the service to work again', async () => (await call('/v1/refunds', again)).status === 200);
+    const again = { transactionId: 'ch_second', amount: 100, reason: 'other' } as const;
+    expect(await client.refunds.create(again)).toMatchObject(again);
   });
 
   test('leaves no process behind at SIGTERM', async () => {
@@ -133,7 +123,7 @@ describe('npm run dev', () => {
     const { processes: _, ...kept } = readDev(dataDir);
     expect(kept).toEqual({ ...kept, organizationId: first.organizationId, keys: first.keys });
     expect([kept.dashboard, kept.sandboxUrl]).toEqual([first.dashboard, first.sandboxUrl]);
-    const refund = await refundIn(await call(`/v1/refunds/${refundId}`));
+    const refund = await client.refunds.get(refundId);
     expect([refund.id, refund.status]).toEqual([refundId, 'completed']);
   });
 
@@ -142,7 +132,7 @@ describe('npm run dev', () => {
     await dev.kill9();
     await waitFor('all of its processes to end', () => !before.some(isAlive));
     dev = await start();
-    expect((await call('/readyz')).status).toBe(200);
+    expect((await ready()).status).toBe(200);
   });
 });
 
@@ -150,10 +140,6 @@ function startDev(env: Record<string, string>): StartedProcess {
   // Without the settings of this shell.
   const unset = Object.fromEntries(settingNames.map((name) => [name, undefined]));
   return startProcess('test/dev/main.ts', { env: { ...unset, npm_lifecycle_event: undefined, ...env } });
-}
-
-async function refundIn(answer: Response): Promise<PublicRefund> {
-  return ((await answer.json()) as { data: PublicRefund }).data;
 }
 
 function readDev(dataDir: string): DevFile {

@@ -36,7 +36,13 @@ test("lists contain refunds of the key's organization and environment only", asy
   );
   for (const { owner, key } of keys) await created(key, owner.environment);
   for (const { owner, key } of keys) {
-    for (const query of ['', '?limit=100', '?processor=stripe', '?status=processing&offset=0']) {
+    for (const query of [
+      '',
+      '?limit=100',
+      '?processor=stripe',
+      '?status=processing&offset=0',
+      '?reason=other&amountMin=1',
+    ]) {
       const { body } = await service.call('GET', `/v1/refunds${query}`, { key });
       const id = { in: body.data.map((refund: { id: string }) => refund.id) };
       const rows = await service.deps.db.refund.findMany({ where: { id } });

@@ -57,12 +57,16 @@ const table: Record<string, Access> = {
   'GET /webhooks/braintree/:accountId': { by: 'anyone' },
   'GET /healthz': { by: 'anyone' },
   'GET /readyz': { by: 'anyone' },
+  // Leads to the dashboard.
+  'GET /': { by: 'anyone' },
   'GET /openapi.json': { by: 'anyone' },
   'GET /docs': { by: 'anyone' },
   'HEAD /docs/': { by: 'anyone' },
   'GET /docs/static/*': { by: 'anyone' },
   'GET /docs/static/index.html': { by: 'anyone' },
   'GET /docs/static/swagger-initializer.js': { by: 'anyone' },
+  'GET /docs/static/theme/reference.css': { by: 'anyone' },
+  'GET /docs/static/theme/favicon.svg': { by: 'anyone' },
   'GET /docs/json': { by: 'anyone' },
   'GET /docs/yaml': { by: 'anyone' },
 };

@@ -1,32 +1,10 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { useClientProject } from '../../support/processes/client-project.ts';
 
 const run = promisify(execFile);
-const root = resolve(import.meta.dirname, '..', '..', '..');
-
-/** A project that has the packed package installed, and neither its dependencies nor its sources. */
-let project: string;
-beforeAll(async () => {
-  project = mkdtempSync(join(tmpdir(), 'client-project-'));
-  const [packed, installed] = [join(project, 'packed'), join(project, 'node_modules', 'refund-service')];
-  mkdirSync(packed);
-  mkdirSync(installed, { recursive: true });
-  for (const file of ['package.json', 'README.md', 'LICENSE']) cpSync(join(root, file), join(packed, file));
-  cpSync(inject('compiledFolder'), join(packed, 'dist'), { recursive: true });
-  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: packed });
-  const [{ filename }] = JSON.parse(stdout);
-  await run('tar', ['-xzf', join(packed, filename), '--strip-components=1', '-C', installed]);
-  rmSync(packed, { recursive: true });
-  mkdirSync(join(project, 'node_modules', '@types'));
-  symlinkSync(join(root, 'node_modules', '@types', 'node'), join(project, 'node_modules', '@types', 'node'));
-  writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module' }));
-  writeFileSync(join(project, 'program.ts'), program);
-});
-afterAll(() => rmSync(project, { recursive: true, force: true }));
+const project = useClientProject();
 
 /** Compiles only with the client's types: what is expected to be an error must be one. */
 const program = `
@@ -57,16 +35,11 @@ export const typeOf = (body: string) => event(body).type === 'webhook.test' ? is
 
 describe('the packed package', () => {
   test.each(['nodenext', 'bundler'])('has types for moduleResolution %s', async (moduleResolution) => {
-    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    project.write('program.ts', program);
     const module = moduleResolution === 'bundler' ? 'esnext' : 'nodenext';
-    const options = ['--module', module, '--moduleResolution', moduleResolution, '--target', 'es2023'];
-    const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
-    const compiled = run(
-      process.execPath,
-      [compiler, '--ignoreConfig', '--noEmit', '--types', 'node', ...options, ...strict, 'program.ts'],
-      { cwd: project },
-    );
-    await expect(compiled.catch(({ stdout }) => ({ stdout }))).resolves.toMatchObject({ stdout: '' });
+    const strict = ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
+    const options = ['--noEmit', '--module', module, '--moduleResolution', moduleResolution, ...strict];
+    expect(await project.compile(...options, 'program.ts')).toBe('');
   });
 
   test('exports the client and nothing else', async () => {
@@ -83,6 +56,8 @@ describe('the packed package', () => {
 /** The value of an expression in the project. */
 async function evaluate(expression: string): Promise<unknown> {
   const script = `console.log(JSON.stringify(${expression}))`;
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: project });
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: project.folder,
+  });
   return JSON.parse(stdout);
 }

@@ -1,7 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readNeedsAttention } from '../../../shared/insights/needs-attention.ts';
 import { readOverview } from '../../../shared/insights/overview.ts';
+import { openReads } from '../../../shared/platform/database.ts';
 import { exportRefunds } from '../../../shared/refunds/queries/export-refunds.ts';
+import {
+  listRefunds,
+  openRefundReads,
+  type RefundListing,
+} from '../../../shared/refunds/queries/find-refunds.ts';
 import type { RefundFilter } from '../../../shared/refunds/queries/refund-filter.ts';
 import { countRefunds, encodeCursor, searchRefunds } from '../../../shared/refunds/queries/search-refunds.ts';
 import { fillRefunds } from '../../support/refunds/many-refunds.ts';
@@ -100,6 +106,53 @@ describe('a filter reads its page and not the table', () => {
       const cursor = encodeCursor({ direction, position: { createdAt: day(45), id: 'ref_5' } });
       await expectPages((db) => searchRefunds(db, large, filter, { cursor, limit: 50 }), pages);
     }
+  });
+});
+
+/** The API reads the whole rows in one statement. */
+async function expectPagesOfList(listing: Partial<RefundListing>, pagesAtMost: number): Promise<void> {
+  const reads = openReads(databaseUrl(), { poolSize: 1 });
+  const list = () => listRefunds(openRefundReads(reads), large, { limit: 25, offset: 0, ...listing });
+  await expectPages(list, pagesAtMost).finally(() => reads.close());
+}
+
+const listings: [string, Partial<RefundListing>][] = [
+  ['none', {}],
+  ['status', { status: 'completed' }],
+  ['rare status', { status: 'pending' }],
+  ['processor', { processor: 'braintree' }],
+  ['source', { initiatedBy: 'dashboard' }],
+  ['reason', { reason: 'other' }],
+  ['currency', { currency: 'kwd' }],
+  ['amounts', { amountMin: 5_000, amountMax: 15_000 }],
+  ['times', { createdAfter: day(60), createdBefore: day(30) }],
+  ['status and amounts', { status: 'failed', amountMin: 5_000 }],
+  ['rare metadata', { metadata: { order: '3' } }],
+  ['frequent metadata', { metadata: { channel: 'web' } }],
+  ['missing metadata', { metadata: { order: 'none' } }],
+  ['rare and frequent metadata', { metadata: { channel: 'web', order: '3' } }],
+  ['metadata and others', { metadata: { channel: 'web' }, status: 'completed', processor: 'stripe' }],
+];
+
+describe('the list of the API reads its page and not the table', () => {
+  test.each(listings)('%s', async (_name, listing) => {
+    await expectPagesOfList(listing, pagesOfOneList);
+  });
+
+  test.each(listings)('%s, after a refund in the middle', async (_name, listing) => {
+    const [{ id }] = await query(
+      databaseUrl(),
+      `select id from refund where organization_id = 'org_large' and environment = 'live' and created_at < $1
+       order by created_at desc limit 1`.replace('$1', `'${day(45).toISOString()}'`),
+    );
+    await expectPagesOfList({ ...listing, after: id }, pagesOfOneList);
+  });
+
+  test('by the payment, at the cost of its refunds', async () => {
+    const transactionId = await oneOf('transaction_id');
+    await expectPagesOfList({ transactionId }, 40);
+    await expectPagesOfList({ transactionId, status: 'completed', metadata: { channel: 'web' } }, 40);
+    await expectPagesOfList({ transactionId: 'ch_none' }, 40);
   });
 });
 

@@ -204,12 +204,9 @@ test.each([
 
 describe('rejects an invalid filter and names the field', () => {
   test.each<[string, RefundFilter]>([
-    ['amountFrom', { amountFrom: 1n }],
-    ['amountTo', { amountTo: 1n }],
     ['amountTo', { currency: 'usd', amountTo: 2n ** 64n }],
     ['amountFrom', { currency: 'usd', amountFrom: -1n }],
     ['currency', { currency: 'USD' }],
-    ['processor', { processor: 'stripe\u0000' }],
     ['createdFrom', { createdFrom: new Date(Number.NaN) }],
     ['createdTo', { createdTo: new Date(8.64e15) }],
   ])('%s: %o', async (field, filter) => {

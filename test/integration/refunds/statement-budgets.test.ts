@@ -111,9 +111,20 @@ describe('a request', () => {
     expectAtMost(await recording.during(get), 2);
   });
 
-  test('that lists refunds: 2', async () => {
-    const list = async () => expect((await service.call('GET', '/v1/refunds')).status).toBe(200);
-    expectAtMost(await recording.during(list), 2);
+  test('that gets a refund with all that may be included: 2', async () => {
+    const url = `/v1/refunds/${await created('stripe')}?include=failure,cancellable`;
+    const get = async () => expect((await service.call('GET', url)).body.data.cancellable).toBe(true);
+    expectAtMost(await recording.during(get), 2);
+  });
+
+  test('that lists refunds, with any filter and with a cursor: 2', async () => {
+    const id = await created('stripe');
+    const { transactionId } = await rowOf(service, id);
+    const filters = `transactionId=${transactionId}&reason=other&amountMin=1&createdAfter=2020-01-01`;
+    for (const query of ['', `after=${id}`, filters, `${filters}&metadata[order]=5&after=${id}`]) {
+      const list = async () => expect((await service.call('GET', `/v1/refunds?${query}`)).status).toBe(200);
+      expectAtMost(await recording.during(list), 2);
+    }
   });
 
   test.each(['a page of the feed', "a refund's events"])('that reads %s: 2', async (what) => {

@@ -70,7 +70,7 @@ const insertRefunds = `
     case when status = 'completed' then 're_' || md5($1 || $2 || n) end,
     case when status = 'failed' then (array['card_declined', 'expired', 'insufficient_funds'])[1 + ${chance('n', 8, 3)}] end,
     case when status = 'failed' then 'The processor said no.' end,
-    case when n % 3 = 0 then jsonb_build_object('order', n) end,
+    case when n % 3 = 0 then jsonb_build_object('order', n, 'channel', 'web') end,
     created_at, created_at + interval '2 hours',
     case when status = 'completed' then created_at + ${chance('n', 10, 3_600_000)} * interval '1 millisecond' end
   from decided order by created_at, n`;

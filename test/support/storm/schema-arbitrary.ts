@@ -16,6 +16,7 @@ interface JsonSchema {
   minimum?: number;
   exclusiveMinimum?: number;
   maximum?: number;
+  format?: string;
 }
 
 /** Values that are there already, by the name of the field that takes them: ids that lead somewhere. */
@@ -40,7 +41,10 @@ export function arbitraryOf(schema: unknown, known: KnownValues = {}): fc.Arbitr
     case 'string':
       return textOf(rules);
     case 'array':
-      return fc.array(arbitraryOf(rules.items, known), { minLength: rules.minItems ?? 0, maxLength: 5 });
+      return fc.array(arbitraryOf(rules.items ?? {}, known), {
+        minLength: rules.minItems ?? 0,
+        maxLength: 5,
+      });
     case 'object':
       return objectOf(rules, known);
   }
@@ -56,7 +60,11 @@ function integerOf({ minimum, exclusiveMinimum = -1, maximum = Number.MAX_SAFE_I
   );
 }
 
-function textOf({ pattern, minLength = 0, maxLength = 300 }: JsonSchema): fc.Arbitrary<string> {
+function textOf({ pattern, format, minLength = 0, maxLength = 300 }: JsonSchema): fc.Arbitrary<string> {
+  if (format === 'date-time') {
+    const range = { min: new Date('1970-01-01'), max: new Date('9999-12-31'), noInvalidDate: true };
+    return fc.date(range).map((date) => date.toISOString());
+  }
   if (pattern === undefined) return fc.string({ minLength, maxLength: Math.min(maxLength, 40) });
   return fc
     .stringMatching(new RegExp(pattern), { size: 'small' })
@@ -74,5 +82,6 @@ function objectOf(
   const record = fc.record(Object.fromEntries(fields), { requiredKeys: required });
   if (additionalProperties === false || additionalProperties === undefined) return record;
   const name = fc.string({ minLength: 1, maxLength: 40 });
-  return fc.dictionary(name, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5 });
+  const isText = (additionalProperties as JsonSchema).type === 'string';
+  return fc.dictionary(name, isText ? fc.string() : fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5 });
 }

@@ -104,7 +104,7 @@ function parametersOf({ operation }: Operation, place: string): Parameter[] {
   return parameters.filter((parameter) => parameter.in === place);
 }
 
-function queryFor(operation: Operation, { served }: StormSources): fc.Arbitrary<string> {
+function queryFor(operation: Operation, { served, known }: StormSources): fc.Arbitrary<string> {
   const parameters = parametersOf(operation, 'query');
   const names = fc.oneof(
     fc.constantFrom(
@@ -135,12 +135,15 @@ function queryFor(operation: Operation, { served }: StormSources): fc.Arbitrary<
   const raw = hostileText.map((text) => targetText(text).slice(0, 5_000));
   const valid = fc
     .record(
-      Object.fromEntries(parameters.map(({ name, schema }) => [name, arbitraryOf(served.resolve(schema))])),
+      Object.fromEntries(
+        parameters.map(({ name, schema }) => [name, known[name] ?? arbitraryOf(served.resolve(schema))]),
+      ),
       { requiredKeys: [] },
     )
     .map((query) =>
       Object.entries(query)
-        .map(([name, value]) => `${name}=${encode(String(value))}`)
+        .flatMap(([name, value]) => pairsOf(name, value))
+        .map(([name, value]) => `${encode(name)}=${encode(value)}`)
         .join('&'),
     );
   const doubled = fc.tuple(valid, valid).map((both) => both.join('&'));
@@ -153,6 +156,12 @@ function queryFor(operation: Operation, { served }: StormSources): fc.Arbitrary<
       { arbitrary: raw, weight: 1 },
     )
     .map((query) => (query === '' ? '' : `?${query}`));
+}
+
+/** Objects are sent as `name[key]=value`, lists with commas. */
+function pairsOf(name: string, value: unknown): [name: string, value: string][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[name, String(value)]];
+  return Object.entries(value).map(([key, each]) => [`${name}[${key}]`, String(each)]);
 }
 
 function authorizationFor({ key, otherKeys }: StormSources): fc.Arbitrary<Record<string, string>> {

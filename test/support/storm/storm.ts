@@ -125,7 +125,9 @@ function answersOf(served: ServedDocument): DeclaredAnswers {
   }));
   return (method, target) => {
     // A target may name the server as well; routes are chosen by the path.
-    const segments = (target.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/)[0] ?? '').split('/');
+    const path = target.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/)[0] ?? '';
+    // A trailing slash is the same route.
+    const segments = path.replace(/(.)\/$/, '$1').split('/');
     const found = known.find(
       (one) =>
         one.method === (method === 'HEAD' ? 'GET' : method) &&

@@ -1,0 +1,138 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const service = useService();
+beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
+afterEach(() => service.sandbox.clearFaults());
+
+const get = async (id: string, query = '', headers: Record<string, string> = {}) =>
+  await service.call('GET', `/v1/refunds/${id}${query}`, { headers });
+const cancel = async (id: string) => await service.call('POST', `/v1/refunds/${id}/cancel`);
+
+async function create(options: Record<string, unknown> = {}, amount = 1_000): Promise<string> {
+  const transactionId = await newPayment(service, options);
+  const { status, body } = await service.call('POST', '/v1/refunds', {
+    body: { transactionId, amount, reason: 'other' },
+    headers: { prefer: 'respond-async' },
+  });
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body.data.id;
+}
+
+async function accepted(options: Record<string, unknown> = {}): Promise<string> {
+  const id = await create(options);
+  await waitFor('the processor to accept it', async () => (await get(id)).body.data.externalRefundId);
+  return id;
+}
+
+async function ended(status: string, more: object = {}): Promise<string> {
+  const id = await accepted();
+  const { externalRefundId } = (await get(id)).body.data;
+  await service.sandbox.driveRefund(externalRefundId, { status, ...more });
+  await waitFor('it to end', async () => (await get(id)).body.data.status !== 'processing');
+  return id;
+}
+
+async function awaitingApproval(): Promise<string> {
+  const approvalAbove = { api: 5_000 };
+  const file = { policies: [{ name: 'Large refunds', priority: 1, approvalAbove }] };
+  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+  return await create({}, 6_000);
+}
+
+/** The processor never gets it. */
+async function unsent(): Promise<string> {
+  await service.sandbox.fault({
+    processor: 'stripe',
+    operation: 'refund.create',
+    kind: 'error-503',
+    times: null,
+  });
+  return await create();
+}
+
+async function cancelled(): Promise<string> {
+  const id = await accepted({ paymentMethod: 'customer_balance' });
+  expect((await cancel(id)).status).toBe(200);
+  return id;
+}
+
+describe('cancellable tells whether a cancellation sent now succeeds', () => {
+  test.each<[what: string, make: () => Promise<string>, cancellable: boolean]>([
+    ['awaits approval', awaitingApproval, true],
+    ['was not sent', unsent, true],
+    ['is at Stripe, for a card', accepted, false],
+    ['is at Stripe, for a bank transfer', () => accepted({ paymentMethod: 'customer_balance' }), true],
+    [
+      'is at Braintree, not settled',
+      () => accepted({ processor: 'braintree', paymentMethod: undefined }),
+      true,
+    ],
+    ['is completed', () => ended('succeeded'), false],
+    ['has failed', () => ended('failed'), false],
+    ['is cancelled', cancelled, false],
+  ])('of a refund that %s', async (_what, make, cancellable) => {
+    const id = await make();
+    expect((await get(id, '?include=cancellable')).body.data.cancellable).toBe(cancellable);
+    expect((await cancel(id)).status).toBe(cancellable ? 200 : 409);
+  });
+});
+
+describe('failure', () => {
+  test('tells why the refund failed', async () => {
+    const id = await ended('failed', { failureReason: 'expired_or_canceled_card' });
+    const { failure, ...refund } = (await get(id, '?include=failure')).body.data;
+    expect(failure).toEqual({ code: expect.stringMatching(/^\w+$/), message: expect.stringMatching(/\S/) });
+    expect(refund).toEqual((await get(id)).body.data);
+    const { body } = await service.call('GET', `/v1/refunds/${id}/events`);
+    expect(body.data.at(-1)).toMatchObject({ type: 'refund.failed', failure });
+  });
+
+  test.each([
+    ['processing', accepted],
+    ['completed', () => ended('succeeded')],
+  ])('is null for a refund that is %s', async (status, make) => {
+    expect((await get(await make(), '?include=failure')).body.data).toMatchObject({ status, failure: null });
+  });
+});
+
+test('a refund has exactly its 13 fields and those that were asked for', async () => {
+  const id = await accepted();
+  const fields = async (query: string) => Object.keys((await get(id, query)).body.data);
+  const own = await fields('');
+  expect(own).toHaveLength(13);
+  expect(await fields('?include=failure')).toEqual([...own, 'failure']);
+  expect(await fields('?include=cancellable,failure')).toEqual([...own, 'failure', 'cancellable']);
+  expect(await fields('?include=failure,failure')).toEqual([...own, 'failure']);
+});
+
+test('a request that waits gets the included fields as they are at its end', async () => {
+  const id = await accepted({ paymentMethod: 'customer_balance' });
+  const waiting = get(id, '?include=failure,cancellable', { prefer: 'wait=30' });
+  const { externalRefundId } = (await get(id)).body.data;
+  await service.sandbox.driveRefund(externalRefundId, { status: 'failed' });
+  const { headers, body } = await waiting;
+  expect(headers['preference-applied']).toBe('wait=30');
+  expect(body.data).toMatchObject({
+    status: 'failed',
+    failure: { code: expect.any(String) },
+    cancellable: false,
+  });
+});
+
+test.each(['', 'events', 'failure,', ',failure', 'failure,events', 'Failure', 'failure cancellable', '*'])(
+  'include=%s is refused',
+  async (include) => {
+    const { status, body } = await get('ref_1', `?include=${encodeURIComponent(include)}`);
+    expect([status, body.error]).toEqual([
+      400,
+      {
+        code: 'validation_error',
+        message: 'include: must be a comma-separated list of: failure, cancellable',
+      },
+    ]);
+  },
+);
