@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
@@ -175,4 +176,49 @@ test('creates refunds with explicit processors and keys that the API replays', a
   expect(headers['idempotent-replayed']).toBe('true');
   expect(answer.data.id).toBe(content.refund.id);
   expect((await rowOf(service, content.refund.id)).idempotencyKey).toBe('order-17');
+});
+
+test('a refund that the processor rejects is tried again with another idempotency key only', async () => {
+  const agent = await agents.connect();
+  const transactionId = await newPayment(service);
+  await agent.call('check_policy', { transactionId });
+  await service.sandbox.changeTransaction(transactionId, { status: 'disputed' });
+  const args = { transactionId, amount: 900, reason: 'other' };
+  const first = await agent.call('create_refund', args);
+  expect(first).toMatchObject({ isError: true, content: { code: 'processor_error' } });
+  await service.sandbox.changeTransaction(transactionId, { status: 'succeeded' });
+  expect(await agent.call('create_refund', args)).toEqual(first);
+  const again = await agent.call('create_refund', { ...args, idempotencyKey: `again/${transactionId}` });
+  expect(again).toMatchObject({ isError: false, content: { replayed: false } });
+  expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
+});
+
+describe('docs/agents.md', () => {
+  const page = readFileSync('docs/agents.md', 'utf8');
+
+  test('lists the tools with their arguments', async () => {
+    const { client } = await agents.connect();
+    const { tools } = await client.listTools();
+    const documented = [...page.matchAll(/^\| `(\w+)` \| (.*?) \| /gm)].map(([, name, args = '']) => [
+      name,
+      name === 'list_refunds'
+        ? []
+        : [...args.matchAll(/`(\w+)\??`/g)].map(([, argument]) => argument).toSorted(),
+    ]);
+    expect(documented).toEqual(
+      tools.map(({ name, inputSchema: { properties = {} } }) => [
+        name,
+        name === 'list_refunds' ? [] : Object.keys(properties).toSorted(),
+      ]),
+    );
+  });
+
+  test('has configuration that is valid JSON and starts what the package has', () => {
+    const blocks = [...page.matchAll(/```json\n(.*?)```/gs)].map(([, json = '']) => JSON.parse(json));
+    const servers = blocks.flatMap((block) => Object.values(block.mcpServers ?? block.servers ?? {}));
+    expect(servers).toHaveLength(4);
+    const { scripts, bin } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(scripts).toHaveProperty('mcp');
+    expect(page).toContain(bin['refund-service-mcp']);
+  });
 });
