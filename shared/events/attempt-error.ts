@@ -1,23 +1,17 @@
-/**
- * Why an attempt of a delivery failed, as stored and shown:
- * - `unsuccessful_status`, `redirect`: the endpoint responded with another status than 2xx.
- * - `timeout`: the response was not complete in time.
- * - `dns_failed`, `connection_failed`, `tls_failed`: no connection was made.
- * - `connection_closed`, `invalid_response`: the response was incomplete or not HTTP.
- * - `address_not_public`, `https_required`: refused in production.
- * - `not_sent`: the request could not be built, for example because a secret cannot be decrypted.
- * - `interrupted`: the worker died; prisma/functions/claim_deliveries.sql writes it.
- */
-export type AttemptError =
-  | 'unsuccessful_status'
-  | 'redirect'
-  | 'timeout'
-  | 'dns_failed'
-  | 'connection_failed'
-  | 'tls_failed'
-  | 'connection_closed'
-  | 'invalid_response'
-  | 'address_not_public'
-  | 'https_required'
-  | 'not_sent'
-  | 'interrupted';
+/** Why an attempt of a delivery failed, as stored and shown: each code with its explanation. */
+export const attemptErrors = {
+  unsuccessful_status: 'The endpoint did not respond with a 2xx status.',
+  redirect: 'The endpoint responded with a redirect, which is not followed.',
+  timeout: 'The response was not complete after 15 seconds.',
+  dns_failed: "The endpoint's host name could not be resolved.",
+  connection_failed: 'No connection could be made to the endpoint.',
+  connection_closed: 'The endpoint closed the connection before the response was complete.',
+  tls_failed: 'No secure connection could be made, for example because of an invalid certificate.',
+  invalid_response: 'The response was not valid HTTP.',
+  address_not_public: 'The endpoint is not on the public internet.',
+  https_required: 'The URL of the endpoint does not begin with https.',
+  not_sent: 'The service could not send the request.',
+  interrupted: 'The worker ended during the attempt. The endpoint may have received the request.',
+} as const;
+
+export type AttemptError = keyof typeof attemptErrors;

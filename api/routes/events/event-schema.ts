@@ -93,7 +93,7 @@ export const exampleTestEvent = {
 };
 
 /** What an endpoint gets when a test event is requested. */
-const testEventSchema = z
+export const testEventSchema = z
   .object({
     id: z.string().meta({ description: 'Opaque, prefixed with evt_.' }),
     type: z.literal('webhook.test').meta({ description: 'Always webhook.test.' }),
