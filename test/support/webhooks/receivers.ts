@@ -57,7 +57,7 @@ export const responses = {
   malformed: (response) => response.socket?.end('this is not HTTP\r\n\r\n'),
 } as const satisfies Record<string, Respond>;
 
-export async function startReceiver(respond: Respond = responses.accept): Promise<Receiver> {
+async function startReceiver(respond: Respond = responses.accept): Promise<Receiver> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
