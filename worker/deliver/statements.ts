@@ -50,13 +50,37 @@ const leaseMs = attemptTimeoutMs + 15_000;
 export function openDeliveryStatements(
   deps: Pick<PlatformDependencies, 'db' | 'queues' | 'log'>,
 ): DeliveryStatements {
+  const enqueuedAt = new Map<string, number>();
+  const claim = shareStatement((deliveryIds: readonly string[]) => claimAll(deps, deliveryIds));
   return {
-    claim: shareStatement((deliveryIds) => claimAll(deps, deliveryIds)),
+    claim: async (deliveryId) => {
+      enqueuedAt.delete(deliveryId);
+      return await claim(deliveryId);
+    },
     record: shareStatement(async (results) => {
-      await recordAll(deps, results);
+      for (const id of await recordAll(deps, results)) enqueueOnce(deps, enqueuedAt, id);
       return results.map(() => undefined);
     }),
   };
+}
+
+/** A delivery whose job waits in the queue is not enqueued again within this time, unless the sweep does. */
+const repeatAfterMs = 5_000;
+
+/** Deliveries that are remembered at most. */
+const mostRemembered = 10_000;
+
+/** During a backlog, every record names the deliveries that wait in the queue already. */
+function enqueueOnce(
+  { queues }: Pick<PlatformDependencies, 'queues'>,
+  enqueuedAt: Map<string, number>,
+  deliveryId: string,
+): void {
+  const now = performance.now();
+  if (now - (enqueuedAt.get(deliveryId) ?? Number.NEGATIVE_INFINITY) < repeatAfterMs) return;
+  if (enqueuedAt.size >= mostRemembered) enqueuedAt.clear();
+  enqueuedAt.set(deliveryId, now);
+  queues.enqueueDelivery(deliveryId);
 }
 
 type ClaimRow = Omit<DeliveryClaim, 'endpoint' | 'event'> &
@@ -92,10 +116,11 @@ function claimFrom(row: ClaimRow): DeliveryClaim {
   return { deliveryId, attemptNumber, webhookId, deliveryCreatedAt, url, endpoint, event };
 }
 
+/** @returns the deliveries that may start from then on. */
 async function recordAll(
-  { db, queues, log }: Pick<PlatformDependencies, 'db' | 'queues' | 'log'>,
+  { db, log }: Pick<PlatformDependencies, 'db' | 'log'>,
   results: readonly AttemptResult[],
-): Promise<void> {
+): Promise<string[]> {
   const items = results.map((result) => ({
     delivery_id: result.deliveryId,
     number: result.attemptNumber,
@@ -112,7 +137,7 @@ async function recordAll(
   for (const { endpoint_id: endpointId, reason } of recorded.disabled) {
     log.warn({ endpointId, reason }, 'a webhook endpoint was disabled');
   }
-  for (const id of recorded.to_enqueue) queues.enqueueDelivery(id);
+  return recorded.to_enqueue;
 }
 
 interface RecordRow {
