@@ -92,8 +92,11 @@ export const exampleTestEvent = {
   data: {},
 };
 
-/** What an endpoint gets when a test event is requested. */
-const testEventSchema = z
+/**
+ * What an endpoint gets when a test event is requested. The OpenAPI document names it.
+ * @public
+ */
+export const testEventSchema = z
   .object({
     id: z.string().meta({ description: 'Opaque, prefixed with evt_.' }),
     type: z.literal('webhook.test').meta({ description: 'Always webhook.test.' }),
