@@ -15,23 +15,6 @@ export interface Storm {
   close(): Promise<void>;
 }
 
-/** Operations that change refunds. */
-const refundOperations: readonly string[] = ['createRefund', 'cancelRefund'];
-
-/** Operations that change webhook endpoints or deliveries, the last one at the end. */
-export const webhookOperations: readonly string[] = [
-  'createWebhookEndpoint',
-  'changeWebhookEndpoint',
-  'rotateWebhookSecret',
-  'testWebhookEndpoint',
-  'retryWebhookDelivery',
-  'replayWebhookDeliveries',
-  'deleteWebhookEndpoint',
-];
-
-/** Operations that change something. */
-export const changingOperations: readonly string[] = [...refundOperations, ...webhookOperations];
-
 /** Gives a test file the service behind a socket, payments to refund and refunds to ask for. */
 export function useStorm(): Storm {
   const exposed = useExposedService({
