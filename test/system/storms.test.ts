@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import type { Operation } from '../support/http/openapi-document.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
 import { useStorm } from '../support/storm/use-storm.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -47,17 +48,33 @@ test('every refund ends after the storm, and the records agree with the processo
   );
 });
 
-test('any request to an operation that reads gets a documented answer and changes nothing', async () => {
+const changesRefunds = new Set(['createRefund', 'cancelRefund']);
+
+/** Whether an operation changes nothing. */
+const isReading = ({ method, operation }: Operation) =>
+  method === 'get' || operation.operationId === 'checkPolicy';
+
+test('any request to a reading operation gets a documented answer and changes nothing', async () => {
   const before = await storm.exposed.rowCounts();
-  for (const operationId of storm.operations.reading) {
-    const { outcomes, enough } = await storm.strike(operationId);
-    const isFound = operationId !== 'getWebhookEndpoint' && operationId !== 'listWebhookDeliveries';
-    if (isFound) expect(outcomes['200'], operationId).toBeGreaterThan(enough);
+  const reading = storm.served.operations.filter(isReading);
+  expect(reading.length).toBeGreaterThan(0);
+  for (const { operation } of reading) {
+    const { outcomes, enough } = await storm.strike(operation.operationId);
+    expect(outcomes['200'], operation.operationId).toBeGreaterThan(enough);
   }
   const after = await storm.exposed.rowCounts();
   expect({ ...after, payment: before.payment }).toEqual(before);
 });
 
 test('any request to another operation gets a documented answer', async () => {
-  for (const operationId of storm.operations.others) await storm.strike(operationId);
+  const changing = storm.served.operations.filter(
+    (each) => !isReading(each) && !changesRefunds.has(each.operation.operationId),
+  );
+  // What is deleted cannot be changed any more.
+  const isDeletion = ({ method }: Operation) => Number(method === 'delete');
+  for (const { path, operation } of changing.toSorted((a, b) => isDeletion(a) - isDeletion(b))) {
+    const { outcomes } = await storm.strike(operation.operationId);
+    if (path.includes('/webhook-endpoints'))
+      expect(outcomes['200'], operation.operationId).toBeGreaterThan(0);
+  }
 });

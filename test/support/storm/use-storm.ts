@@ -5,6 +5,7 @@ import { readDocument, type ServedDocument } from '../http/openapi-document.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { unknownRefundId } from '../refunds/refund-records.ts';
+import { newEndpoint, storeDelivery } from '../webhooks/api-endpoints.ts';
 import { type StormReport, storm } from './storm.ts';
 
 export interface Storm {
@@ -54,6 +55,10 @@ async function prepare(exposed: ExposedService): Promise<Storm> {
       refundIds.push((await service.call('POST', '/v1/refunds', { key, body })).body.data.id);
     }
   }
+  const endpoints = await Promise.all([1, 2, 3, 4].map(() => newEndpoint(service)));
+  const deliveryIds = await Promise.all(
+    endpoints.map(async ({ id }) => (await storeDelivery(service, id, { type: 'refund.created' })).id),
+  );
   const knownRefundIds = async () => {
     const rows = await service.deps.db.refund.findMany({ select: { id: true }, take: 3_000 });
     return [...refundIds, ...rows.map(({ id }) => id)];
@@ -74,7 +79,11 @@ async function prepare(exposed: ExposedService): Promise<Storm> {
       key: keys[0] ?? '',
       otherKeys: [...keys, service.organization.keys.live.plaintext],
       known: {
-        id: fc.constantFrom(...(await knownRefundIds())),
+        id: operation.path.includes('/webhook-endpoints')
+          ? fc.constantFrom(...endpoints.map(({ id }) => id))
+          : fc.constantFrom(...(await knownRefundIds())),
+        deliveryId: fc.constantFrom(...deliveryIds),
+        url: fc.constantFrom('http://127.0.0.1:9/hooks', 'https://127.0.0.1:9/?a=b', 'http://a:b@127.0.0.1/'),
         transactionId: fc.oneof(
           { arbitrary: fc.constantFrom(...payments), weight: 9 },
           { arbitrary: strange, weight: 1 },
