@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 /** What is used of JSON Schema by the schemas of the service. */
 interface JsonSchema {
-  type?: string;
+  type?: string | string[];
   enum?: unknown[];
   anyOf?: JsonSchema[];
   items?: JsonSchema;
@@ -30,6 +30,7 @@ export function arbitraryOf(schema: unknown, known: KnownValues = {}): fc.Arbitr
   const { type, enum: values, anyOf, ...rules } = schema as JsonSchema;
   if (values !== undefined) return fc.constantFrom(...values);
   if (anyOf !== undefined) return fc.oneof(...anyOf.map((one) => arbitraryOf(one, known)));
+  if (Array.isArray(type)) return fc.oneof(...type.map((one) => arbitraryOf({ ...rules, type: one }, known)));
   switch (type) {
     case 'null':
       return fc.constant(null);
