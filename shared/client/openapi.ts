@@ -3804,9 +3804,9 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
-                "application/json": components["schemas"]["RotateWebhookSecret"];
+                "application/json": components["schemas"]["RotateWebhookSecret"] | null;
             };
         };
         responses: {

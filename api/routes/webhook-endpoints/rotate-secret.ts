@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { toPublicEndpoint } from '../../../shared/events/endpoint.ts';
 import { rotateSecret } from '../../../shared/events/manage-endpoints.ts';
+import { optionalJsonBody } from '../../http/body.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { objectError } from '../refunds/refund-schema.ts';
 import { endpointRequest } from './endpoint-request.ts';
 import { endpointParamsSchema, endpointWithSecretSchema } from './endpoint-schema.ts';
 
-const weekSeconds = 7 * 86_400;
+const daySeconds = 86_400;
+const weekSeconds = 7 * daySeconds;
 
 const overlapMessage = `must be a whole number of seconds from 0 to ${weekSeconds} (seven days)`;
 
@@ -17,7 +19,7 @@ const rotateSecretSchema = z
         .int({ error: overlapMessage })
         .min(0, { error: overlapMessage })
         .max(weekSeconds, { error: overlapMessage })
-        .default(86_400)
+        .default(daySeconds)
         .meta({ description: 'How long the earlier secrets sign as well; 0 ends them at once.' }),
     },
     { error: objectError },
@@ -29,14 +31,10 @@ export const rotateSecretRoute = routePlugin(
   { name: 'rotate-webhook-secret', dependencies: ['authenticate'] },
   async (app) => {
     const { deps } = app;
+    await app.register(optionalJsonBody);
     app.post(
       '/v1/webhook-endpoints/:id/rotate-secret',
       {
-        preValidation(request, _reply, done) {
-          // Without a body everything has its default.
-          request.body ??= {} as typeof request.body;
-          done();
-        },
         schema: {
           operationId: 'rotateWebhookSecret',
           summary: 'Rotate the secret of a webhook endpoint',
@@ -46,7 +44,7 @@ export const rotateSecretRoute = routePlugin(
           tags: ['Webhooks'],
           security: [{ apiKey: ['webhooks:manage'] }],
           params: endpointParamsSchema,
-          body: rotateSecretSchema,
+          body: rotateSecretSchema.nullish(),
           response: {
             200: dataResponse('The endpoint with its new secret.', endpointWithSecretSchema),
             ...errorResponses('not_found', 'payload_too_large', 'unsupported_media_type'),
@@ -54,7 +52,7 @@ export const rotateSecretRoute = routePlugin(
         },
       },
       async (request) => {
-        const { overlapSeconds } = request.body;
+        const { overlapSeconds = daySeconds } = request.body ?? {};
         const { endpoint, secret } = await rotateSecret(deps, endpointRequest(request), overlapSeconds);
         return { data: { ...toPublicEndpoint(endpoint), secret } };
       },

@@ -180,7 +180,7 @@ describe('the OpenAPI document', () => {
       getWebhookEndpoint: undefined,
       changeWebhookEndpoint: true,
       deleteWebhookEndpoint: undefined,
-      rotateWebhookSecret: true,
+      rotateWebhookSecret: undefined,
       testWebhookEndpoint: undefined,
       listWebhookDeliveries: undefined,
       retryWebhookDelivery: undefined,
