@@ -13,7 +13,10 @@ const invitationKeptMs = 90 * dayMs;
 /** Long enough to audit a year in the month after it. */
 const reconciliationKeptMs = 400 * dayMs;
 
-/** Rows that one statement deletes, so that none takes long. */
+/**
+ * Rows that one statement deletes, so that none takes long. The statements choose them in an array, which is computed once; a
+ * subquery may be computed again for each row.
+ */
 const batchSize = 1_000;
 
 type RetentionDependencies = Pick<Dependencies, 'db' | 'clock'>;
@@ -23,8 +26,8 @@ export async function expireProcessorEvents(deps: RetentionDependencies): Promis
   const before = ago(deps, processorEventKeptMs);
   await inBatches(
     () => deps.db.$executeRaw`
-      DELETE FROM processor_event WHERE ctid IN (
-        SELECT ctid FROM processor_event WHERE received_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+      DELETE FROM processor_event WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM processor_event WHERE received_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
   );
 }
 
@@ -33,8 +36,8 @@ export async function expireInvitations(deps: RetentionDependencies): Promise<vo
   const before = ago(deps, invitationKeptMs);
   await inBatches(
     () => deps.db.$executeRaw`
-      DELETE FROM invitation WHERE ctid IN (
-        SELECT ctid FROM invitation WHERE expires_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+      DELETE FROM invitation WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM invitation WHERE expires_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
   );
 }
 
@@ -43,14 +46,14 @@ export async function expireSessions(deps: RetentionDependencies): Promise<void>
   const now = deps.clock.now();
   await inBatches(
     () => deps.db.$executeRaw`
-      DELETE FROM session WHERE ctid IN (
-        SELECT ctid FROM session WHERE expires_at <= ${now} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+      DELETE FROM session WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM session WHERE expires_at <= ${now} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
   );
   const before = ago(deps, failuresKeptMs);
   await inBatches(
     () => deps.db.$executeRaw`
-      DELETE FROM lockout WHERE ctid IN (
-        SELECT ctid FROM lockout WHERE last_failed_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+      DELETE FROM lockout WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM lockout WHERE last_failed_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
   );
 }
 
@@ -70,18 +73,18 @@ export async function expireReconciliations(deps: RetentionDependencies): Promis
   const keptIds = lastSuccessful.map(({ id }) => id);
   await inBatches(
     () => db.$executeRaw`
-      DELETE FROM reconciliation_finding WHERE ctid IN (
+      DELETE FROM reconciliation_finding WHERE ctid = ANY (ARRAY(
         SELECT finding.ctid FROM reconciliation_finding finding JOIN reconciliation_run run ON run.id = finding.run_id
         WHERE run.finished_at < ${before} AND run.id <> ALL (${keptIds}) LIMIT ${batchSize}
-        FOR UPDATE OF finding SKIP LOCKED)`,
+        FOR UPDATE OF finding SKIP LOCKED))`,
   );
   await inBatches(
     () => db.$executeRaw`
-      DELETE FROM reconciliation_run WHERE ctid IN (
+      DELETE FROM reconciliation_run WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM reconciliation_run AS run
         WHERE finished_at < ${before} AND id <> ALL (${keptIds})
           AND NOT EXISTS (SELECT FROM reconciliation_finding WHERE run_id = run.id)
-        LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+        LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
   );
 }
 
@@ -96,7 +99,7 @@ export async function expireWebhooks(
   const before = ago(deps, settings.WEBHOOK_RETENTION_DAYS * dayMs);
   await inBatches(
     () => db.$executeRaw`
-      DELETE FROM webhook_delivery WHERE ctid IN (
+      DELETE FROM webhook_delivery WHERE ctid = ANY (ARRAY(
         SELECT delivery.ctid FROM webhook_endpoint AS endpoint
         -- Endpoint by endpoint, because the index begins with it.
         CROSS JOIN LATERAL (
@@ -104,14 +107,14 @@ export async function expireWebhooks(
           WHERE endpoint_id = endpoint.id AND status <> 'pending'
             AND (created_at < ${before} OR endpoint.deleted_at IS NOT NULL)
           ORDER BY created_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED) AS delivery
-        LIMIT ${batchSize})`,
+        LIMIT ${batchSize}))`,
   );
   await inBatches(
     () => db.$executeRaw`
-      DELETE FROM webhook_endpoint WHERE id IN (
+      DELETE FROM webhook_endpoint WHERE id = ANY (ARRAY(
         SELECT id FROM webhook_endpoint AS endpoint
         WHERE deleted_at IS NOT NULL AND NOT EXISTS (SELECT FROM webhook_delivery WHERE endpoint_id = endpoint.id)
-        LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`,
+        LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
   );
 }
 
