@@ -21,8 +21,8 @@ const lockKey = 724_366_101;
  * Applies the missing migrations, then creates or replaces every function. Several processes may call it at the same time: one
  * works, the others wait for it.
  *
- * Every migration is one transaction that also adds its row to Prisma's history, so it is applied completely or not at all. It
- * cannot contain what PostgreSQL refuses inside a transaction, such as CREATE INDEX CONCURRENTLY.
+ * All of it is one transaction, with the rows of Prisma's history, so that running processes never meet the new tables with the
+ * old functions. It cannot contain what PostgreSQL refuses inside a transaction, such as CREATE INDEX CONCURRENTLY.
  *
  * @returns the names of the applied migrations, oldest first.
  * @throws MigrationError when the database cannot be opened, a script fails, or a migration was edited after it was applied.
@@ -38,8 +38,7 @@ export async function migrate(
     await lock(client, log);
     await openHistory(client);
     const missing = await findMissing(client, migrations);
-    for (const migration of missing) await apply(client, [migration], recordMigration);
-    await apply(client, functions);
+    await apply(client, missing, functions);
     return missing.map(({ name }) => name);
   } finally {
     // Closing the connection also releases the lock.
@@ -125,28 +124,28 @@ async function findMissing(client: pg.Client, migrations: readonly SqlFile[]): P
   return migrations.filter(({ name }) => !applied.has(name));
 }
 
-/**
- * Runs scripts in one transaction; when one fails, the caller ends the connection and with it the transaction.
- * @param record runs after each script, in the same transaction.
- */
+/** Runs the scripts in one transaction; when one fails, the caller ends the connection and with it the transaction. */
 async function apply(
   client: pg.Client,
-  files: readonly SqlFile[],
-  record?: (client: pg.Client, file: SqlFile) => Promise<void>,
+  migrations: readonly SqlFile[],
+  functions: readonly SqlFile[],
 ): Promise<void> {
   let current = '';
   try {
     await client.query('BEGIN');
-    for (const file of files) {
-      current = file.name;
-      await client.query(file.sql);
-      await record?.(client, file);
+    for (const migration of migrations) {
+      current = migration.name;
+      await client.query(migration.sql);
+      await recordMigration(client, migration);
+    }
+    for (const { name, sql } of functions) {
+      current = name;
+      await client.query(sql);
     }
     await client.query('COMMIT');
   } catch (error) {
     throw new MigrationError(
-      `${current} failed: ${reasonOf(error)}. It is applied completely or not at all: ` +
-        'fix the cause and run the migration again.',
+      `${current} failed: ${reasonOf(error)}. Nothing was changed: fix the cause and run the migration again.`,
     );
   }
 }

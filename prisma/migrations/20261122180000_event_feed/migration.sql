@@ -6,10 +6,7 @@ ADD COLUMN     "failure_code" TEXT,
 ADD COLUMN     "failure_message" TEXT,
 ADD COLUMN     "organization_id" TEXT,
 ADD COLUMN     "position" BIGINT,
-ADD CONSTRAINT "refund_event_pkey" PRIMARY KEY ("refund_id", "seq");
-
--- DropIndex
-DROP INDEX "refund_event_refund_id_seq_key";
+ADD CONSTRAINT "refund_event_pkey" PRIMARY KEY USING INDEX "refund_event_refund_id_seq_key";
 
 -- Positions in the event feed. Used once, so that its last value is always a position that was given away.
 CREATE SEQUENCE "refund_event_position";
