@@ -34,6 +34,8 @@ export const defaultScopes: readonly ApiKeyScope[] = [...agentScopes, 'webhooks:
 /** The longest time until a key expires, in days. */
 export const maxExpiryDays = 3_650;
 
+const dayMs = 86_400_000;
+
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const secretLength = 32;
 const keyPattern = /^svc_(live|test)_[A-Za-z0-9]{32}$/;
@@ -100,7 +102,7 @@ export interface NewApiKey {
 /**
  * Creates a key. Its plaintext is returned only here.
  * @throws ServiceError not_found for the organization; validation_error for a name that is too long or not printable, no
- * scopes, scopes that an agent may not have, an expiry in the past, or a malformed plaintext.
+ * scopes, scopes that an agent may not have, an expiry in the past or too far ahead, or a malformed plaintext.
  */
 export async function createApiKey(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
@@ -115,6 +117,9 @@ export async function createApiKey(
   );
   if (expiresAt !== null && expiresAt <= now) {
     throw new ServiceError('validation_error', 'expiresAt: must be in the future.');
+  }
+  if (expiresAt !== null && expiresAt.getTime() > now.getTime() + maxExpiryDays * dayMs) {
+    throw new ServiceError('validation_error', `expiresAt: must be at most ${maxExpiryDays} days from now.`);
   }
   const plaintext = checkedPlaintext(request.plaintext ?? generateApiKey(environment), environment);
   const id = newId('key');

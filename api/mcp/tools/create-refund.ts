@@ -1,12 +1,16 @@
 import { z } from 'zod';
+import type { ApiKey } from '../../../shared/platform/database.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import type { IdempotencyKey } from '../../../shared/refunds/lifecycle/decide.ts';
 import { dryRunRefund } from '../../../shared/refunds/lifecycle/dry-run.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
 import { idempotencyKeySchema } from '../../http/request-headers.ts';
 import {
   answerFor,
   createRefundSchema,
   fingerprintOfCreation,
+  type RefundContent,
   requestedBy,
 } from '../../routes/refunds/create.ts';
 import { dryRunSchema } from '../../routes/refunds/dry-run-schema.ts';
@@ -50,13 +54,26 @@ export const createRefundTool = defineTool({
     dryRunSchema,
   ],
   async run(deps, apiKey, { idempotencyKey, dryRun = false, ...content }) {
-    const key =
-      idempotencyKey ?? (await deriveIdempotencyKey(deps.reads, apiKey, fingerprintOfCreation(content)));
-    const asked = requestedBy(apiKey, 'mcp', content, key);
+    const idempotency = await idempotencyOf(deps, apiKey, content, idempotencyKey);
+    const asked = requestedBy(apiKey, 'mcp', content, idempotency);
     if (dryRun) return await dryRunRefund(deps, asked);
     const created = await createRefund(deps, asked);
     const answer = await answerFor(deps, created, deps.settings.CREATE_WAIT_MS);
     if (answer instanceof ServiceError) throw answer;
-    return { refund: answer, idempotencyKey: key, replayed: created.isReplayed };
+    return { refund: answer, idempotencyKey: idempotency.key, replayed: created.isReplayed };
   },
 });
+
+/** The key that was given, or the one of an equal call. A call that also names the processor, or empty metadata, is equal. */
+async function idempotencyOf(
+  { reads }: Pick<ApiDependencies, 'reads'>,
+  apiKey: ApiKey,
+  content: RefundContent,
+  given: string | undefined,
+): Promise<IdempotencyKey> {
+  if (given !== undefined) return { key: given, fingerprint: fingerprintOfCreation(content) };
+  const { processor: _, metadata, ...meant } = content;
+  const isEmpty = Object.keys(metadata ?? {}).length === 0;
+  const fingerprint = fingerprintOfCreation(isEmpty ? meant : { ...meant, metadata });
+  return { key: await deriveIdempotencyKey(reads, apiKey, fingerprint), fingerprint };
+}

@@ -3,7 +3,7 @@ import { isCurrency } from '../../../shared/money/money.ts';
 import type { ApiKey, Refund } from '../../../shared/platform/database.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { type CreatedRefund, createRefund } from '../../../shared/refunds/lifecycle/create.ts';
-import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
+import type { IdempotencyKey, RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
 import { dryRunRefund } from '../../../shared/refunds/lifecycle/dry-run.ts';
 import type { WatchedRefund } from '../../../shared/refunds/lifecycle/refund-watcher.ts';
 import { type InitiatedBy, refundReasons } from '../../../shared/refunds/model/reasons.ts';
@@ -130,7 +130,9 @@ export const createRefundRoute = routePlugin(
       },
       async (request, reply) => {
         const { dryRun = false, ...content } = request.body;
-        const asked = requestedBy(request.apiKey, 'api', content, readIdempotencyKey(request));
+        const key = readIdempotencyKey(request);
+        const idempotency = key === null ? null : { key, fingerprint: fingerprintOfCreation(content) };
+        const asked = requestedBy(request.apiKey, 'api', content, idempotency);
         if (dryRun) return { data: await dryRunRefund(deps, asked) };
         const { CREATE_WAIT_MS, MAX_WAIT_MS } = deps.settings;
         const preference = readWaitPreference(request.headers.prefer, CREATE_WAIT_MS, MAX_WAIT_MS);
@@ -148,17 +150,14 @@ export const createRefundRoute = routePlugin(
   },
 );
 
-type RefundContent = Omit<z.output<typeof createRefundSchema>, 'dryRun'>;
+export type RefundContent = Omit<z.output<typeof createRefundSchema>, 'dryRun'>;
 
-/**
- * The request of an API key.
- * @param key the idempotency key; null without one.
- */
+/** The request of an API key. */
 export function requestedBy(
   apiKey: ApiKey,
   initiatedBy: InitiatedBy,
   content: RefundContent,
-  key: string | null,
+  idempotency: IdempotencyKey | null,
 ): RefundRequest {
   const { amount, currency, metadata = null, processor, ...rest } = content;
   const { organizationId, environment } = apiKey;
@@ -173,13 +172,21 @@ export function requestedBy(
     currency: currency.toLowerCase(),
     processor,
     metadata,
-    idempotency: key === null ? null : { key, fingerprint: fingerprintOfCreation(content) },
+    idempotency,
   };
 }
 
-/** What idempotency keys of creations are bound to. */
-export function fingerprintOfCreation(content: RefundContent): Uint8Array<ArrayBuffer> {
-  return fingerprintOf('POST /v1/refunds', content);
+/** What idempotency keys of creations are bound to: not how a currency is written, or that there is no metadata. */
+export function fingerprintOfCreation({
+  metadata,
+  currency,
+  ...content
+}: RefundContent): Uint8Array<ArrayBuffer> {
+  return fingerprintOf('POST /v1/refunds', {
+    ...content,
+    currency: currency.toLowerCase(),
+    ...(metadata == null ? {} : { metadata }),
+  });
 }
 
 /**

@@ -61,12 +61,12 @@ describe('creating an agent key', () => {
     const { body } = await create({
       limits: { currency: 'EUR' },
       scopes: ['refunds:read'],
-      expiresAt: '2099-01-01T01:00:00+01:00',
+      expiresAt: '2030-01-01T01:00:00+01:00',
     });
     expect(body.data).toMatchObject({
       limits: { currency: 'eur' },
       scopes: ['refunds:read'],
-      expiresAt: '2099-01-01T00:00:00.000Z',
+      expiresAt: '2030-01-01T00:00:00.000Z',
     });
     expect(Object.keys(body.data.limits)).toEqual(['currency']);
   });
@@ -98,6 +98,11 @@ describe('creating an agent key', () => {
     ],
     ['no scope at all', { scopes: [] }, 'scopes: must name at least one'],
     ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt: must be in the future.'],
+    [
+      'an expiry too far ahead',
+      { expiresAt: '9999-12-31T23:59:59-12:00' },
+      'expiresAt: must be at most 3650 days from now.',
+    ],
     ['an expiry without a zone', { expiresAt: '2099-01-01T00:00:00' }, 'expiresAt: must be an ISO 8601 time'],
     ['an unknown field', { environment: 'live' }, 'environment: unknown field'],
     ...['refunds:approve', 'webhooks:manage', 'keys:manage', '*'].map((scope): [string, object, string] => [

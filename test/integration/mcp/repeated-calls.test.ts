@@ -74,6 +74,16 @@ describe('the same call', () => {
     expect(content).toMatchObject({ replayed: true, refund: { id: first.id } });
   });
 
+  test.each([
+    ['the currency in capitals', { currency: 'USD' }],
+    ['the default currency', { currency: 'usd' }],
+    ['no metadata', { metadata: null }],
+    ['empty metadata', { metadata: {} }],
+    ['the processor', { processor: 'stripe' }],
+  ])('that also names %s is one refund', async (_what, changes) => {
+    expect(outcomeOf([await create(), await create(changes), await create()])).toEqual(one);
+  });
+
   test('24 hours later is another refund, and again after the next 24 hours', async () => {
     const first = await create();
     await time.advance(service.deps.db, dayMs - 1);
@@ -99,7 +109,6 @@ describe('the same call', () => {
     ['another amount', { amount: 1_001 }],
     ['another reason', { reason: 'wrong_product' }],
     ['metadata', { metadata: { ticket: 'T-1' } }],
-    ['a processor', { processor: 'stripe' }],
     ['an idempotency key', { idempotencyKey: 'on-purpose' }],
   ])('but for %s is another refund', async (_what, changes) => {
     expect(outcomeOf([await create(), await create(changes)])).toEqual({ refunds: 2, created: 2 });
