@@ -1,3 +1,4 @@
+import { EventFeed } from '../shared/events/feed.ts';
 import { newRequestId } from '../shared/platform/ids.ts';
 import { authenticate } from './http/authenticate.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
@@ -36,9 +37,10 @@ export interface App {
 }
 
 /** Builds the public API and prepares the browser part, which takes longer to load. */
-export async function buildApp(given: Omit<ApiDependencies, 'closing'>): Promise<App> {
+export async function buildApp(given: Omit<ApiDependencies, 'feed' | 'closing'>): Promise<App> {
   const closing = new AbortController();
-  const deps: ApiDependencies = { ...given, closing: closing.signal };
+  const feed = new EventFeed(given, closing.signal);
+  const deps: ApiDependencies = { ...given, feed, closing: closing.signal };
   const app = createHttpApp(deps, {
     requestIdOf: newRequestId,
     logController: new RequestLog(deps.log),

@@ -39,21 +39,21 @@ export const overload = fp(
 
 /**
  * Limits the number of concurrent requests, and so of waiters for a database connection. Requests that wait for a refund's
- * outcome or for their body do not count.
+ * outcome, for events or for their body do not count.
  */
 export class Admission {
   readonly #max: number;
-  readonly #waitingForOutcome: () => number;
+  readonly #waiting: () => number;
   readonly #inProgress = new Set<FastifyRequest>();
 
-  constructor({ settings, watcher }: ApiDependencies) {
+  constructor({ settings, watcher, feed }: ApiDependencies) {
     this.#max = settings.MAX_REQUESTS_IN_PROGRESS;
-    this.#waitingForOutcome = () => watcher.waiting;
+    this.#waiting = () => watcher.waiting + feed.waiting;
   }
 
   /** True while a further request would be refused. */
   get isFull(): boolean {
-    return this.#inProgress.size - this.#waitingForOutcome() >= this.#max;
+    return this.#inProgress.size - this.#waiting() >= this.#max;
   }
 
   enter(request: FastifyRequest): void {

@@ -64,7 +64,7 @@ function serverFor(deps: ApiDependencies, caller: Caller): Server {
   return server;
 }
 
-/** As the protocol demands, no result of a tool. */
+/** The protocol requires a protocol error here, not a tool result. */
 function unknownTool(): ProtocolError {
   const names = [...toolsByName.keys()].join(', ');
   return new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool. The tools are: ${names}.`);

@@ -3,7 +3,7 @@ import { routePlugin } from '../http/route.ts';
 
 /**
  * `POST /mcp`: the tools for agents, by the Model Context Protocol over Streamable HTTP. Each tool checks the scopes of the
- * key itself. The Host header is not checked: every request needs an API key, which a rebound web page does not have.
+ * key itself. The Host header is not checked: every request needs an API key, so DNS rebinding gives a web page no access.
  */
 export const mcpRoute = routePlugin(
   { name: 'mcp', dependencies: ['authenticate', 'limit-keys'] },

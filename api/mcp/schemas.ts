@@ -11,8 +11,8 @@ export function inputSchemaOf({ input }: Tool): JsonSchema {
 }
 
 /**
- * The schema of a tool's structured content: one of its outputs, or an error. Older clients hold errors against it as well,
- * and none accepts a schema that is not an object's.
+ * The schema of a tool's structured content: one of its outputs, or an error. Older clients validate errors with it too. All
+ * clients require a schema of type object.
  */
 export function outputSchemaOf({ outputs }: Tool): JsonSchema {
   const shapes = [...outputs, errorOutput].map(({ shape }) => shape);
@@ -36,7 +36,8 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
 
 /**
  * Reads the arguments of a call.
- * @throws ServiceError validation_error, which names every invalid argument, and all there are when one is unknown.
+ * @throws ServiceError validation_error, which names every invalid argument. If an argument is unknown, it also lists the valid
+ * ones.
  */
 export function readArguments<Input extends z.ZodType>(tool: Tool<Input>, given: unknown): z.output<Input> {
   const { input } = tool;

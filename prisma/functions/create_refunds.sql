@@ -7,7 +7,8 @@
 --   status            'processing', or 'pending' for a refund that awaits approval
 --   approval_*        the event refund.approval_required, for a pending refund alone
 --   payment           the facts just read from the processor, '{}' when it was unreachable, null when the row exists
---   limits            what concurrent refunds could change of the decision, see exceeded_limit.sql; null for nothing
+--   limits            what concurrent refunds could change of the decision, see exceeded_limit.sql; null if
+--                     concurrent refunds cannot change the decision
 --   is_repeated       true when the outcome of an earlier call with this item is unknown
 --
 -- outcome, one row per item:

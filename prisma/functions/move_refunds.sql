@@ -8,7 +8,8 @@
 --
 -- moves: a JSON array of objects, others of whose columns are ignored:
 --   expected   the refund's status before
---   entries    [{event_id, type, to, detail}], in order, of which the public ones enter the event feed; to is the status from then on. Without entries, nothing is done
+--   entries    [{event_id, type, to, detail}], in order, of which the public ones enter the event feed; to is the status
+--              from then on. Without entries, nothing is done
 --   change     columns by name; those left out stay. Without a change and a new status the row is not written
 --
 -- Returns the refunds as they are now. Those that were not in the expected status are unchanged and left out.

@@ -2,7 +2,7 @@ import { pause } from './deadline.ts';
 import type { Transport } from './transport.ts';
 import type { EventPage, ListEvents, RefundEvent } from './types.ts';
 
-/** Keeps a service that answers without waiting from being asked without a pause. */
+/** The pause after an empty page. Without it, a service that does not wait would get requests in a tight loop. */
 const idleMs = 200;
 
 export class Events {

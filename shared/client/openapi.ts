@@ -976,10 +976,10 @@ export interface components {
                 approvalAbove?: number;
             };
             /**
-             * @description A stopped key gets a 403 response.
+             * @description A stopped key gets a 403 response, an expired one a 401.
              * @enum {string}
              */
-            status: "active" | "stopped";
+            status: "active" | "stopped" | "expired";
             /** @description `key:<id>` for a key that was created through the API. */
             createdBy: string;
             /**
@@ -1069,10 +1069,10 @@ export interface components {
                 approvalAbove?: number;
             };
             /**
-             * @description A stopped key gets a 403 response.
+             * @description A stopped key gets a 403 response, an expired one a 401.
              * @enum {string}
              */
-            status: "active" | "stopped";
+            status: "active" | "stopped" | "expired";
             /** @description `key:<id>` for a key that was created through the API. */
             createdBy: string;
             /**
@@ -2289,9 +2289,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `refund_not_pending`: The refund does not await approval, perhaps because someone else was faster. The message names its status.
+             * @description `refund_not_pending`: The refund does not await approval, for example because another decision came first. The message names its status.
              *
-             *     `refund_flagged`: The processor has another refund under the name of this one, so it cannot be approved: the customer could be paid twice.
+             *     `refund_flagged`: The processor has a second refund with the reference of this one, so it cannot be approved: the customer could be paid twice.
              */
             409: {
                 headers: {
@@ -2418,7 +2418,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `refund_not_pending`: The refund does not await approval, perhaps because someone else was faster. The message names its status. */
+            /** @description `refund_not_pending`: The refund does not await approval, for example because another decision came first. The message names its status. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

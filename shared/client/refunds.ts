@@ -70,7 +70,10 @@ export class Refunds {
     return await this.#transport.data<'cancelRefund'>({ method: 'POST', path, ...withKey(options) });
   }
 
-  /** Sends a refund that is awaiting approval. The key needs the scope `refunds:approve` and must not have requested it. */
+  /**
+   * Sends a refund that is awaiting approval. The key needs the scope `refunds:approve`, and the person behind it must not have
+   * requested the refund.
+   */
   async approve(id: string, options: RequestOptions = {}): Promise<Refund> {
     const path = `${pathOf(id)}/approve`;
     return await this.#transport.data<'approveRefund'>({ method: 'POST', path, ...options });

@@ -115,14 +115,19 @@ export class Transport {
   }
 }
 
-/** A request that may have been carried out is repeated only if that changes nothing more. */
+/**
+ * A request that may have been carried out is repeated only if that changes nothing more. A DELETE is not: its repetition would
+ * get a 404 for what the first one deleted.
+ */
 function mayRepeat(
   { method, idempotencyKey, isRead }: ApiRequest,
   { retryable, code }: RefundApiError,
 ): boolean {
   if (!retryable) return false;
   const wasRefused = code === 'rate_limited' || code === 'service_unavailable';
-  return wasRefused || method !== 'POST' || idempotencyKey !== undefined || isRead === true;
+  return (
+    wasRefused || method === 'GET' || method === 'PATCH' || idempotencyKey !== undefined || isRead === true
+  );
 }
 
 /** Lists are joined by commas, the entries of an object are `name[key]=value`. */

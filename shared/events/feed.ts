@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reads } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
+import { warnSparingly } from '../platform/log.ts';
 import { type SharedStatement, shareQuestion } from '../platform/shared-statement.ts';
 import { isRefundId, type RefundOwner } from '../refunds/model/refund.ts';
 import { refundNotFound } from '../refunds/queries/find-refunds.ts';
@@ -39,18 +42,23 @@ interface ReadPage {
 
 const pollIntervalMs = 25;
 
+/** The pause after a query that failed. */
+const failurePauseMs = 1_000;
+
 /** The ordered feed of public events. prisma/functions/settled_event_position.sql says why it has no gaps. */
 export class EventFeed {
   readonly #reads: Reads;
   readonly #closing: AbortSignal;
   readonly #readPage: SharedStatement<string, ReadPage | null>;
+  readonly #warn: (error: unknown) => void;
   readonly #waiters = new Set<Waiter>();
   #isPolling = false;
 
   /** @param closing ends all waiting. */
-  constructor(reads: Reads, closing: AbortSignal) {
+  constructor({ reads, log }: Pick<PlatformDependencies, 'reads' | 'log'>, closing: AbortSignal) {
     this.#reads = reads;
     this.#closing = closing;
+    this.#warn = warnSparingly(log, 'looking for events failed; it will be repeated');
     this.#readPage = shareQuestion((question) => readPage(reads, JSON.parse(question)));
     closing.addEventListener('abort', () => {
       for (const waiter of this.#waiters) this.#dismiss(waiter);
@@ -105,10 +113,12 @@ export class EventFeed {
   async #poll(): Promise<void> {
     this.#isPolling = true;
     while (this.#waiters.size > 0) {
-      await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
+      await sleep(pollIntervalMs);
       const round = [...this.#waiters];
-      // A database that does not respond is asked again in the next round.
-      await this.#lookForNews(round).catch(() => {});
+      await this.#lookForNews(round).catch(async (error: unknown) => {
+        this.#warn(error);
+        await sleep(failurePauseMs, null, { ref: false, signal: this.#closing }).catch(() => {});
+      });
       for (const waiter of round) if (waiter.hasNews) this.#dismiss(waiter);
     }
     this.#isPolling = false;

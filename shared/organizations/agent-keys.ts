@@ -1,7 +1,9 @@
-import type { Database } from '../platform/database.ts';
+import { type Database, type DatabaseTransaction, Prisma } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
-import { type ApiKeySummary, listApiKeys } from './api-keys.ts';
+import { isId } from '../platform/ids.ts';
+import { lockOrganization } from '../platform/organization.ts';
+import type { ApiKeySummary } from './api-keys.ts';
 
 /** The owner of keys. Keys of another organization or environment do not exist for it. */
 interface KeyOwner {
@@ -9,13 +11,21 @@ interface KeyOwner {
   environment: Environment;
 }
 
+/** The most keys for agents that are not revoked, per environment. */
+export const maxAgentKeys = 100;
+
+const agentKeys = { agentLimits: { not: Prisma.AnyNull }, revokedAt: null };
+
 /** The keys made for agents that are not revoked, the newest first. */
 export async function listAgentKeys(
   db: Database,
   { organizationId, environment }: KeyOwner,
 ): Promise<ApiKeySummary[]> {
-  const keys = await listApiKeys(db, organizationId, environment);
-  return keys.filter(isAgentKey);
+  return await db.apiKey.findMany({
+    where: { organizationId, environment, ...agentKeys },
+    omit: { hash: true },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+  });
 }
 
 /**
@@ -27,14 +37,25 @@ export async function findAgentKey(
   { organizationId, environment }: KeyOwner,
   id: string,
 ): Promise<ApiKeySummary> {
-  const key = /^key_[a-z0-9]{1,64}$/.test(id)
-    ? await db.apiKey.findUnique({ where: { id }, omit: { hash: true } })
-    : null;
-  const isOwn = key?.organizationId === organizationId && key.environment === environment;
-  if (isOwn && isAgentKey(key)) return key;
+  const where = { id, organizationId, environment, ...agentKeys };
+  const key = isId('key', id) ? await db.apiKey.findUnique({ where, omit: { hash: true } }) : null;
+  if (key !== null) return key;
   throw new ServiceError('not_found', 'API key not found.');
 }
 
-function isAgentKey({ agentLimits, revokedAt }: ApiKeySummary): boolean {
-  return agentLimits !== null && revokedAt === null;
+/**
+ * Locks the organization, so that concurrent requests do not exceed the maximum together.
+ * @throws ServiceError not_found for the organization; validation_error when it has the maximum of keys for agents.
+ */
+export async function checkAgentKeyCount(
+  tx: DatabaseTransaction,
+  { organizationId, environment }: KeyOwner,
+): Promise<void> {
+  await lockOrganization(tx, organizationId);
+  const count = await tx.apiKey.count({ where: { organizationId, environment, ...agentKeys } });
+  if (count < maxAgentKeys) return;
+  throw new ServiceError(
+    'validation_error',
+    `There are ${maxAgentKeys} keys for agents in this environment, which is the maximum. Revoke one first.`,
+  );
 }

@@ -7,6 +7,7 @@ import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { findOrganization } from '../platform/organization.ts';
 import { type SharedStatement, shareRead } from '../platform/shared-statement.ts';
+import { checkAgentKeyCount } from './agent-keys.ts';
 import { type AgentLimits, agentLimitsSchema } from './agent-limits.ts';
 
 /** What a key may do. Reading events needs `refunds:read`. */
@@ -21,7 +22,7 @@ export const apiKeyScopes = [
 
 export type ApiKeyScope = (typeof apiKeyScopes)[number];
 
-/** All that a key made for agents may have. */
+/** The scopes that a key for agents may have. */
 export const agentScopes = [
   'refunds:read',
   'refunds:write',
@@ -56,7 +57,7 @@ export type ApiKeySummary = Omit<ApiKey, 'hash'>;
 
 export type ApiKeyStatus = 'active' | 'stopped' | 'expired' | 'revoked';
 
-/** Whether a key works now, and if not, what ended that first for good. */
+/** Whether a key works now. If not, the reason; a permanent one takes precedence. */
 export function apiKeyStatus(key: ApiKeySummary, now: Date): ApiKeyStatus {
   if (key.revokedAt !== null) return 'revoked';
   if (key.expiresAt !== null && key.expiresAt <= now) return 'expired';
@@ -86,7 +87,7 @@ export async function listApiKeys(
 export interface NewApiKey {
   organizationId: string;
   environment: Environment;
-  /** Who creates it: `user:<id>`, `cli:<user>` or `key:<id>`. They never approve what the key requests. */
+  /** Who creates it: `user:<id>`, `cli:<user>` or `key:<id>`. This actor can never approve what the key requests. */
   actor: string;
   /** Up to 100 printable characters; empty for none. */
   name?: string;
@@ -102,7 +103,8 @@ export interface NewApiKey {
 /**
  * Creates a key. Its plaintext is returned only here.
  * @throws ServiceError not_found for the organization; validation_error for a name that is too long or not printable, no
- * scopes, scopes that an agent may not have, an expiry in the past or too far ahead, or a malformed plaintext.
+ * scopes, scopes that an agent may not have, an expiry in the past or too far ahead, too many keys for agents, or a malformed
+ * plaintext.
  */
 export async function createApiKey(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
@@ -126,7 +128,8 @@ export async function createApiKey(
   const lastFour = plaintext.slice(-4);
   const limits = agentLimits === null ? null : agentLimitsSchema.encode(agentLimits);
   const key = await deps.db.$transaction(async (tx) => {
-    await findOrganization(tx, organizationId);
+    if (limits === null) await findOrganization(tx, organizationId);
+    else await checkAgentKeyCount(tx, { organizationId, environment });
     const row = {
       id,
       organizationId,

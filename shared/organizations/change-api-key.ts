@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
 import type { Prisma } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
@@ -16,7 +17,7 @@ export interface ApiKeyChange {
 }
 
 /**
- * Changes a key, effective from the next request. What is so already is not written again.
+ * Changes a key, effective from the next request. Values that are unchanged are not written.
  * @throws ServiceError not_found for an unknown key; validation_error for a revoked one, a name that is too long or not
  * printable, and limits of a key that was not made for agents.
  */
@@ -37,6 +38,7 @@ export async function changeApiKey(
       );
     }
     const changes = changesOf(key, change, now);
+    if (changes.length === 0) return key;
     for (const { action, detail } of changes) {
       const { organizationId, environment, lastFour } = key;
       const entry = { organizationId, actor, action, target: keyId };
@@ -66,8 +68,10 @@ function changesOf(key: ApiKeySummary, { name, limits, isStopped }: ApiKeyChange
         'limits: only a key made for agents has limits. Create one.',
       );
     }
-    const agentLimits = agentLimitsSchema.encode(limits);
-    changes.push({ action: 'key.limits_set', data: { agentLimits }, detail: { limits: agentLimits } });
+    const agentLimits = asStored(limits);
+    if (!isDeepStrictEqual(agentLimits, key.agentLimits)) {
+      changes.push({ action: 'key.limits_set', data: { agentLimits }, detail: { limits: agentLimits } });
+    }
   }
   if (isStopped === true && key.stoppedAt === null) {
     changes.push({ action: 'key.stopped', data: { stoppedAt: now } });
@@ -76,4 +80,9 @@ function changesOf(key: ApiKeySummary, { name, limits, isStopped }: ApiKeyChange
     changes.push({ action: 'key.resumed', data: { stoppedAt: null } });
   }
   return changes;
+}
+
+/** Limits as the database returns them: without fields that are undefined. */
+function asStored(limits: AgentLimits): Prisma.InputJsonObject {
+  return JSON.parse(JSON.stringify(agentLimitsSchema.encode(limits)));
 }

@@ -89,7 +89,7 @@ export const errorCatalogue = {
     status: 409,
     retryable: false,
     meaning:
-      'The refund does not await approval, perhaps because someone else was faster. The message names its status.',
+      'The refund does not await approval, for example because another decision came first. The message names its status.',
     action: 'Get the refund. Nothing was changed.',
     example: 'The refund is processing and no longer awaits approval.',
   },
@@ -97,10 +97,10 @@ export const errorCatalogue = {
     status: 409,
     retryable: false,
     meaning:
-      'The processor has another refund under the name of this one, so it cannot be approved: the customer could be paid twice.',
+      'The processor has a second refund with the reference of this one, so it cannot be approved: the customer could be paid twice.',
     action: 'Reject the refund, or have someone dismiss its flag in the dashboard and approve it again.',
     example:
-      'The processor already has another refund under the name of this one. Reject it, or dismiss its flag in the dashboard first.',
+      'The processor has a second refund with the reference of this one. Reject it, or dismiss its flag in the dashboard first.',
   },
   payload_too_large: {
     status: 413,

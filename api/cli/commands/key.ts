@@ -15,7 +15,7 @@ import type { Environment } from '../../../shared/platform/environment.ts';
 import {
   type AgentLimitOptions,
   addAgentLimitOptions,
-  readAgentLimits,
+  agentLimitsFrom,
 } from '../console/agent-limit-options.ts';
 import { environmentOption, examples, jsonOption, organizationOption } from '../console/options.ts';
 import { explain, printData, printJson, printTable } from '../console/output.ts';
@@ -56,7 +56,7 @@ function addCreateCommand(key: Command): void {
     .addOption(
       new Option(
         '--scope <scope...>',
-        `what it may do; by default ${defaultScopes.join(', ')}, the last not for agents`,
+        `what it may do; by default ${defaultScopes.join(', ')} (without webhooks:manage for agents)`,
       ).choices(apiKeyScopes),
     )
     .addOption(new Option('--expires-in-days <days>', 'by default it never expires').argParser(readDays));
@@ -127,7 +127,7 @@ type CreateOptions = Owner &
 
 async function createKey(options: CreateOptions): Promise<void> {
   const { organization: organizationId, environment, name = '', scope, expiresInDays } = options;
-  const agentLimits = readAgentLimits(options);
+  const agentLimits = agentLimitsFrom(options);
   await withDependencies(async (deps, actor) => {
     const expiresAt = expiresInDays === undefined ? null : expiryAfter(expiresInDays, deps.clock.now());
     const { id, plaintext, key } = await createApiKey(deps, {
@@ -182,7 +182,7 @@ async function listKeys({ organization, json }: Owner & { json?: true }): Promis
 }
 
 async function limitKey(keyId: string, options: AgentLimitOptions): Promise<void> {
-  const limits = readAgentLimits(options);
+  const limits = agentLimitsFrom(options);
   if (limits === null) throw new CommandError('Give the limits, beginning with --agent-currency.');
   await withDependencies(async (deps, actor) => {
     await changeApiKey(deps, { keyId, actor, change: { limits } });

@@ -7,9 +7,9 @@ import { dryRunRefund } from '../../../shared/refunds/lifecycle/dry-run.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import { idempotencyKeySchema } from '../../http/request-headers.ts';
 import {
-  answerFor,
   createRefundSchema,
   fingerprintOfCreation,
+  outcomeOfCreation,
   type RefundContent,
   requestedBy,
 } from '../../routes/refunds/create.ts';
@@ -23,7 +23,7 @@ export const createRefundTool = defineTool({
   title: 'Create refund',
   description:
     'Refunds a payment, in full or in part. `amount` is a whole number in minor units of the currency: 1050 is 10.50 USD. ' +
-    'Money moves, so be sure that the customer is due this refund and that payment, amount and currency are right; with ' +
+    'Money moves, so check first that the customer is entitled to it and that payment, amount and currency are right; with ' +
     '`dryRun: true` nothing is sent, and the answer says what would happen and how much is left to refund.\n' +
     'The status of the refund: `processing` means that the processor has it or will get it, and it settles later; ' +
     '`pending` means that a person must approve it first. Say so, and follow it with get_refund; do not create another one.\n' +
@@ -58,7 +58,7 @@ export const createRefundTool = defineTool({
     const asked = requestedBy(apiKey, 'mcp', content, idempotency);
     if (dryRun) return await dryRunRefund(deps, asked);
     const created = await createRefund(deps, asked);
-    const answer = await answerFor(deps, created, deps.settings.CREATE_WAIT_MS);
+    const answer = await outcomeOfCreation(deps, created, deps.settings.CREATE_WAIT_MS);
     if (answer instanceof ServiceError) throw answer;
     return { refund: answer, idempotencyKey: idempotency.key, replayed: created.isReplayed };
   },

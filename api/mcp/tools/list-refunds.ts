@@ -28,8 +28,8 @@ export const listRefundsTool = defineTool({
   description:
     'Lists refunds, newest first; all filters that are given have to match. Use it to find out whether a payment was ' +
     'refunded before (`transactionId`), and what awaits approval (`status: "pending"`). A page with fewer refunds than ' +
-    '`limit` (25 by default) is the last one; continue with `after` set to the id of the last refund. Amounts are in minor units (1050 is ' +
-    '10.50 USD).',
+    '`limit` (25 by default) is the last one; continue with `after` set to the id of the last refund. Amounts are in ' +
+    'minor units (1050 is 10.50 USD).',
   scope: 'refunds:read',
   annotations: { readOnlyHint: true, openWorldHint: false },
   input: z.preprocess(asQuery, filters),

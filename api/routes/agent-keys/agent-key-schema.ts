@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
-import { type ApiKeySummary, agentScopes } from '../../../shared/organizations/api-keys.ts';
+import {
+  type ApiKeyStatus,
+  type ApiKeySummary,
+  agentScopes,
+  apiKeyStatus,
+} from '../../../shared/organizations/api-keys.ts';
 import { environments } from '../../../shared/platform/environment.ts';
 
 export const exampleAgentKey = {
@@ -74,7 +79,9 @@ export const agentKeySchema = z
     lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
     scopes: z.array(z.enum(agentScopes)).meta({ description: 'What the key may do.' }),
     limits: limitsSchema,
-    status: z.enum(['active', 'stopped']).meta({ description: 'A stopped key gets a 403 response.' }),
+    status: z
+      .enum(['active', 'stopped', 'expired'])
+      .meta({ description: 'A stopped key gets a 403 response, an expired one a 401.' }),
     createdBy: z.string().meta({ description: '`key:<id>` for a key that was created through the API.' }),
     createdAt: z.string().meta({ format: 'date-time', description: 'UTC, with milliseconds.' }),
     lastUsedAt: z.string().nullable().meta({ format: 'date-time', description: 'To the minute.' }),
@@ -86,7 +93,7 @@ export const agentKeySchema = z
   .meta({ id: 'AgentKey', description: 'An API key made for agents.', examples: [exampleAgentKey] });
 
 /** A key for agents as clients see it. */
-export function toPublicAgentKey(key: ApiKeySummary): z.output<typeof agentKeySchema> {
+export function toPublicAgentKey(key: ApiKeySummary, now: Date): z.output<typeof agentKeySchema> {
   const { id, name, environment, lastFour, scopes, agentLimits, createdBy } = key;
   return {
     id,
@@ -95,7 +102,8 @@ export function toPublicAgentKey(key: ApiKeySummary): z.output<typeof agentKeySc
     lastFour,
     scopes: agentScopes.filter((scope) => scopes.includes(scope)),
     limits: agentLimits as z.output<typeof limitsSchema>,
-    status: key.stoppedAt === null ? 'active' : 'stopped',
+    // Revoked keys are not found.
+    status: apiKeyStatus(key, now) as Exclude<ApiKeyStatus, 'revoked'>,
     createdBy,
     createdAt: key.createdAt.toISOString(),
     lastUsedAt: key.lastUsedAt?.toISOString() ?? null,

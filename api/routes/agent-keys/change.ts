@@ -56,7 +56,7 @@ export const changeAgentKeyRoute = routePlugin(
         const isStopped = status === undefined ? undefined : status === 'stopped';
         const actor = `key:${request.apiKey.id}`;
         const key = await changeApiKey(deps, { keyId, actor, change: { name, limits, isStopped } });
-        return { data: toPublicAgentKey(key) };
+        return { data: toPublicAgentKey(key, deps.clock.now()) };
       },
     );
   },

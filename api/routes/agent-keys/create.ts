@@ -76,7 +76,7 @@ export const createAgentKeyRoute = routePlugin(
           environment,
           actor: `key:${id}`,
         });
-        return { data: { ...toPublicAgentKey(created.key), key: created.plaintext } };
+        return { data: { ...toPublicAgentKey(created.key, deps.clock.now()), key: created.plaintext } };
       },
     );
   },

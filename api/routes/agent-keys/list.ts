@@ -24,9 +24,11 @@ export const listAgentKeysRoute = routePlugin(
           },
         },
       },
-      async (request) => ({
-        data: (await listAgentKeys(deps.db, request.apiKey)).map(toPublicAgentKey),
-      }),
+      async (request) => {
+        const keys = await listAgentKeys(deps.db, request.apiKey);
+        const now = deps.clock.now();
+        return { data: keys.map((key) => toPublicAgentKey(key, now)) };
+      },
     );
   },
 );

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { publicEventTypes } from '../../../shared/events/event.ts';
-import { EventFeed } from '../../../shared/events/feed.ts';
 import { onlyOnce, wholeNumber } from '../../http/query-parameters.ts';
 import { readWaitPreference, waitingHeadersSchema } from '../../http/request-headers.ts';
 import { errorResponses, jsonResponse, routePlugin } from '../../http/route.ts';
@@ -38,7 +37,6 @@ export const listEventsRoute = routePlugin(
   { name: 'list-events', dependencies: ['authenticate'] },
   async (app) => {
     const { deps } = app;
-    const feed = new EventFeed(deps.reads, deps.closing);
     app.get(
       '/v1/events',
       {
@@ -62,7 +60,7 @@ export const listEventsRoute = routePlugin(
         const { after, type, limit } = request.query;
         const { waitMs, applied } = readWaitPreference(request.headers.prefer, 0, deps.settings.MAX_WAIT_MS);
         if (applied !== null) reply.header('preference-applied', applied);
-        return await feed.read(request.apiKey, { after, type, limit }, waitMs);
+        return await deps.feed.read(request.apiKey, { after, type, limit }, waitMs);
       },
     );
   },

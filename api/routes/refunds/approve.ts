@@ -1,7 +1,7 @@
 import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { ignoredBody } from '../../http/body.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
-import { answerFor, refundToDecide } from './decision-answer.ts';
+import { refundAfter, refundToDecide } from './decision-answer.ts';
 import { refundParamsSchema, refundSchema } from './refund-schema.ts';
 
 /** `POST /v1/refunds/:id/approve`: approves a refund that awaits approval. A body is ignored. */
@@ -30,7 +30,7 @@ export const approveRefundRoute = routePlugin(
       },
       async (request) => {
         const refund = await refundToDecide(deps.refundReads, request, request.params.id);
-        return { data: answerFor(await approveRefund(deps, refund, `key:${request.apiKey.id}`)) };
+        return { data: refundAfter(await approveRefund(deps, refund, `key:${request.apiKey.id}`)) };
       },
     );
   },

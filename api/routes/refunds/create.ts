@@ -139,7 +139,7 @@ export const createRefundRoute = routePlugin(
         const created = await createRefund(deps, asked);
         if (created.isReplayed) reply.header('idempotent-replayed', 'true');
         if (preference.applied !== null) reply.header('preference-applied', preference.applied);
-        const answer = await answerFor(deps, created, preference.waitMs);
+        const answer = await outcomeOfCreation(deps, created, preference.waitMs);
         if (answer instanceof ServiceError) {
           reply.header('location', `/v1/refunds/${created.refund.id}`);
           throw answer;
@@ -193,7 +193,7 @@ export function fingerprintOfCreation({
  * Waits for the processor's decision. An outcome that is still unknown is no error.
  * @returns the refund, or the error for one that failed while it was created.
  */
-export async function answerFor(
+export async function outcomeOfCreation(
   deps: ApiDependencies,
   { refund, isReplayed }: CreatedRefund,
   waitMs: number,

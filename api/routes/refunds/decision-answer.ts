@@ -20,7 +20,7 @@ export async function refundToDecide(
  * The refund after a decision.
  * @throws ServiceError refund_not_pending or refund_flagged when nothing was changed.
  */
-export function answerFor({ kind, refund }: DecisionOutcome): PublicRefund {
+export function refundAfter({ kind, refund }: DecisionOutcome): PublicRefund {
   if (kind === 'done') return toPublicRefund(refund);
   if (kind === 'not-pending') {
     throw new ServiceError(
@@ -30,6 +30,6 @@ export function answerFor({ kind, refund }: DecisionOutcome): PublicRefund {
   }
   throw new ServiceError(
     'refund_flagged',
-    'The processor already has another refund under the name of this one. Reject it, or dismiss its flag in the dashboard first.',
+    'The processor has a second refund with the reference of this one. Reject it, or dismiss its flag in the dashboard first.',
   );
 }

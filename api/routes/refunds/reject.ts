@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { optionalJsonBody } from '../../http/body.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
-import { answerFor, refundToDecide } from './decision-answer.ts';
+import { refundAfter, refundToDecide } from './decision-answer.ts';
 import { objectError, refundParamsSchema, refundSchema } from './refund-schema.ts';
 
 const rejectRefundSchema = z
@@ -49,7 +49,7 @@ export const rejectRefundRoute = routePlugin(
       async (request) => {
         const refund = await refundToDecide(deps.refundReads, request, request.params.id);
         const reason = request.body?.reason ?? null;
-        return { data: answerFor(await rejectRefund(deps, refund, `key:${request.apiKey.id}`, reason)) };
+        return { data: refundAfter(await rejectRefund(deps, refund, `key:${request.apiKey.id}`, reason)) };
       },
     );
   },

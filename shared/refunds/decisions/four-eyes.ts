@@ -8,7 +8,7 @@ export interface Principal {
 }
 
 /**
- * Why an approver may not approve a refund, in words for them; null when they may. An approval takes two people, and a key acts
+ * Why an approver may not approve a refund, as a message to the approver; null when they may. An approval takes two people, and a key acts
  * for the person behind it.
  */
 export function approvalRefusal(requester: Principal, approver: Principal): string | null {

@@ -64,7 +64,7 @@ export interface Decision {
   trace: readonly string[];
   /** The most that can be refunded now, in minor units. */
   maxAmount: bigint;
-  /** What must still hold when the refund is recorded; null for nothing. */
+  /** What must still hold when the refund is recorded; null if concurrent refunds cannot change the decision. */
   limits: RecordedLimits | null;
   /** What was read of a payment that is not stored; null when it is stored. */
   unstored: PaymentFacts | null;
@@ -184,9 +184,10 @@ const acceptedUnread = { refusal: null, approvalRequired: false, verdict: null, 
 function unverifiable({ policies }: SetUp, request: PolicyRequest): ServiceError | null {
   if (request.hasAgentKey !== true && !policies.some((policy) => bindsRequester(policy, request)))
     return null;
+  const checked = request.hasAgentKey === true ? 'the policies and the limits of the key' : 'the policies';
   return new ServiceError(
     'service_unavailable',
-    'The processor is unreachable, and a policy needs the details of the transaction. Retry in a few seconds.',
+    `The processor is unreachable, and the payment is needed to check ${checked}. Retry in a few seconds.`,
     { retryAfterSeconds: 5 },
   );
 }

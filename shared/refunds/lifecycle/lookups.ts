@@ -26,7 +26,7 @@ interface KeyCurrency {
 }
 
 interface KeySum {
-  /** Those that have neither failed nor been cancelled, in minor units; 0n when no key was named. */
+  /** The sum of the key's refunds that have neither failed nor been cancelled, in minor units; 0n without a key. */
   takenByKeyInLastDay: bigint;
 }
 

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { apiKeyScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { maxAgentKeys } from '../../../shared/organizations/agent-keys.ts';
+import {
+  apiKeyScopes,
+  createApiKey,
+  generateApiKey,
+  hashApiKey,
+} from '../../../shared/organizations/api-keys.ts';
+import { newId } from '../../../shared/platform/ids.ts';
 import { openLog } from '../../../shared/platform/log.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { everyCell } from '../../support/stores/database-content.ts';
@@ -138,8 +145,9 @@ describe('changing an agent key', () => {
     expect(renamed.body.data.limits).toEqual({ currency: 'usd', maxPerDay: 100 });
     expect((await change(id, { status: 'stopped' })).body.data.status).toBe('stopped');
     expect((await service.call('GET', '/v1/refunds', { key })).body.error.message).toContain('stopped');
-    // What is so already is not written again.
-    await change(id, { status: 'stopped', name: 'Night agent' });
+    // Values that are unchanged are not written.
+    const same = { limits: { maxPerDay: 100, currency: 'USD' } };
+    await change(id, { status: 'stopped', name: 'Night agent', ...same });
     expect((await change(id, { status: 'active' })).body.data.status).toBe('active');
     expect((await service.call('GET', '/v1/refunds', { key })).status).toBe(200);
     expect((await change(id, {})).body.data).toMatchObject({ id, name: 'Night agent' });
@@ -162,6 +170,35 @@ describe('changing an agent key', () => {
     expect(answer.body.error.message).toContain(message);
     expect((await listed())[0]).toMatchObject({ id, name: 'Support agent' });
   });
+});
+
+test('an expired agent key is reported as such, also if it is stopped', async () => {
+  const { id } = (await create({ expiresAt: '2099-01-01T00:00:00Z' })).body.data;
+  await service.deps.db.apiKey.update({ where: { id }, data: { expiresAt: new Date(0) } });
+  expect((await listed())[0]).toMatchObject({ id, status: 'expired' });
+  expect((await change(id, { status: 'stopped' })).body.data.status).toBe('expired');
+});
+
+test('an environment has at most 100 agent keys that are not revoked', async () => {
+  const { id: organizationId, keys } = await service.addOrganization('Many agents');
+  const key = keys.test.plaintext;
+  const { body } = await create({}, key);
+  const { hash: _, ...row } = await service.deps.db.apiKey.findUniqueOrThrow({ where: { id: body.data.id } });
+  await service.deps.db.apiKey.createMany({
+    data: Array.from({ length: maxAgentKeys - 2 }, () => {
+      const hash = hashApiKey(generateApiKey('test'));
+      return { ...row, hash, id: newId('key'), agentLimits: limits };
+    }),
+  });
+  const answers = await Promise.all([create({}, key), create({}, key)]);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+  const { body: refusal } = await create({}, key);
+  expect(refusal.error.message).toContain('There are 100 keys for agents in this environment');
+  expect((await create({}, keys.live.plaintext)).status).toBe(200);
+  expect((await service.call('DELETE', `/v1/agent-keys/${body.data.id}`, { key })).status).toBe(200);
+  expect((await create({}, key)).status).toBe(200);
+  expect(await listed(key)).toHaveLength(maxAgentKeys);
+  expect(await service.deps.db.apiKey.count({ where: { organizationId, environment: 'live' } })).toBe(2);
 });
 
 test('a revoked agent key is refused, not listed and not found', async () => {

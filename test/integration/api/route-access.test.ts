@@ -280,14 +280,14 @@ test.each(signedRows)('%s refuses requests that its processor did not sign', asy
 });
 
 const rowsWithId = rowsBy('api key').filter(({ url }) => url.includes(':id'));
-const strangers = [
+const outsiders = [
   ['of another organization', 'test', () => other.keys.test.plaintext],
   ['of the other environment', 'test', () => own.keys.live.plaintext],
   ['of the other environment of another organization', 'test', () => other.keys.live.plaintext],
   ['of the test environment, for a live refund', 'live', () => own.keys.test.plaintext],
 ] as const;
 const combinations = rowsWithId.flatMap((row) =>
-  strangers.map(([whose, environment, keyOf]) => [row.name, whose, { row, environment, keyOf }] as const),
+  outsiders.map(([whose, environment, keyOf]) => [row.name, whose, { row, environment, keyOf }] as const),
 );
 
 async function refundIn(environment: Environment): Promise<string> {
@@ -302,7 +302,7 @@ async function refundIn(environment: Environment): Promise<string> {
 
 const endpointIds = new Map<Environment, string>();
 
-/** One for each environment, because their number is limited. No request of a stranger changes it. */
+/** One for each environment, because their number is limited. No request of another organization changes it. */
 async function endpointIn(environment: Environment): Promise<string> {
   const known = endpointIds.get(environment);
   if (known !== undefined) return known;

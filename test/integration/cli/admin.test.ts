@@ -112,8 +112,9 @@ describe('organizations and keys', () => {
   test.each([
     [['--scope', 'refunds:all'], 2, /Allowed choices are refunds:read/],
     [['--expires-in-days', '0'], 2, /Give a whole number of days, 1 to 3650/],
-    [['--max-per-refund', '10.50'], 2, /Give a whole number of minor units/],
-    [['--agent-currency', 'xyz'], 2, /Give an ISO 4217 currency/],
+    [['--max-per-refund', '10.50'], 2, /It must be a whole number of minor units, 1 or more/],
+    [['--approval-above', ' '], 2, /It must be a whole number of minor units, 0 or more/],
+    [['--agent-currency', 'xyz'], 2, /It must be an ISO 4217 currency/],
     [['--max-per-refund', '100'], 1, /^--agent-currency: name the currency of the limits/],
     [['--name', 'x'.repeat(101)], 1, /^name: must be at most 100 printable characters/],
     [['--agent-currency', 'usd', '--scope', 'refunds:approve'], 1, /^scopes: a key for agents may have/],

@@ -239,7 +239,7 @@ describe('a request that waits for events', () => {
 
   test('is answered by the event that it asked for, and by no other', async () => {
     const closing = new AbortController();
-    const feed = new EventFeed(service.deps.reads, closing.signal);
+    const feed = new EventFeed(service.deps, closing.signal);
     const me = { organizationId: owner.id, environment: 'test' } as const;
     const them = await service.addOrganization('Them');
     const ask = (type: 'refund.created' | 'refund.cancelled') =>
@@ -259,7 +259,7 @@ describe('a request that waits for events', () => {
 
   test('is answered when the process closes', async () => {
     const closing = new AbortController();
-    const feed = new EventFeed(service.deps.reads, closing.signal);
+    const feed = new EventFeed(service.deps, closing.signal);
     const me = { organizationId: owner.id, environment: 'test' } as const;
     const asked = { after: undefined, type: undefined, limit: 10 };
     const waiting = feed.read(me, asked, 60_000);

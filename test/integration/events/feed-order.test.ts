@@ -13,7 +13,7 @@ const service = useService({ workers: 0 });
 let owner: TestOrganization;
 let feed: EventFeed;
 beforeAll(() => {
-  feed = new EventFeed(service.deps.reads, new AbortController().signal);
+  feed = new EventFeed(service.deps, new AbortController().signal);
 });
 
 const clients: pg.Client[] = [];

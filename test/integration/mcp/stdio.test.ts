@@ -97,7 +97,8 @@ test('a stopped key and an expired one are refused while the program runs', asyn
     isError: true,
     content: {
       code: 'insufficient_scope',
-      message: 'This API key is stopped. An admin of the organization can resume it.',
+      message:
+        'This API key is stopped. An operator can resume it on the command line; a key for agents can also be resumed through the API.',
     },
   });
   await service.deps.db.apiKey.update({ where: { id: keyId }, data: { expiresAt: new Date(0) } });

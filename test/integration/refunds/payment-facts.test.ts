@@ -172,6 +172,32 @@ describe('a payment at Stripe is worth what was captured of it', () => {
   });
 });
 
+test.each([
+  [7_000n, 400, 'validation_error', 'at most 2000'],
+  [9_000n, 409, 'refund_already_processed', ''],
+])(
+  'a creation counts %i that were refunded elsewhere after its decision',
+  async (outside, status, code, message) => {
+    const { transactionId } = await createdRefund(service, 'stripe', { amount: 1_000 });
+    const { statements } = service.deps;
+    const record = statements.create;
+    const create = vi.spyOn(statements, 'create').mockImplementationOnce(async (item) => {
+      await service.deps.db.payment.updateMany({
+        where: { transactionId },
+        data: { refundedOutside: outside },
+      });
+      return await record(item);
+    });
+    const body = { transactionId, amount: 5_000, reason: 'other' };
+    const answer = await service.call('POST', '/v1/refunds', { body });
+    expect(create).toHaveBeenCalledOnce();
+    create.mockRestore();
+    expect([answer.status, answer.body.error?.code]).toEqual([status, code]);
+    expect(answer.body.error.message).toContain(message);
+    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
+  },
+);
+
 test.each(['stripe', 'braintree'] as const)(
   'a creation that has read the payment keeps to it, although another one could not read it meanwhile (%s)',
   async (processor) => {

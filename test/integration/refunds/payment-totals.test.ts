@@ -295,7 +295,7 @@ describe('an agent key', () => {
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
   });
 
-  test('is told by a check what it can still refund, and that it requires approval', async () => {
+  test('a check returns what it can still refund, and that approval is required', async () => {
     await usePolicies({});
     const key = await agentKey(service, { maxPerPayment: 5_000, approvalAbove: 0 });
     const transactionId = await payment();

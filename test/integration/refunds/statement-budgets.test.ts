@@ -10,8 +10,8 @@ import { type Recording, recordStatements } from '../../support/stores/statement
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-// What a step may cost at most, in statements that reach PostgreSQL, BEGIN and COMMIT among them, when nobody else does
-// anything. The queues' own do not count: they would be on Redis as well.
+// What a step may cost at most, in statements that reach PostgreSQL, BEGIN and COMMIT among them, without concurrent
+// requests. The queues' own do not count: they would be on Redis as well.
 
 let recording: Recording;
 beforeAll(() => {

@@ -177,3 +177,13 @@ test('repeats what could be carried out twice only if nothing was changed', asyn
   await changed;
   expect(changing.sent).toHaveLength(2);
 });
+
+test('does not repeat a deletion that may have been carried out, because its repetition would get a 404', async () => {
+  const { client, sent } = scripted([fails(429, 'rate_limited'), disconnects]);
+  const deleting = client.webhookEndpoints.delete('we_1').catch((error: unknown) => error);
+  await vi.runAllTimersAsync();
+  expect(await deleting).toMatchObject({ code: 'connection_error' });
+  expect(sent).toHaveLength(2);
+  const failing = scripted([fails(500, 'internal_error')]);
+  await expect(failing.client.agentKeys.revoke('key_1')).rejects.toMatchObject({ status: 500 });
+});
