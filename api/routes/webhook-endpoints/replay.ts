@@ -6,14 +6,16 @@ import { deliveryStatusSchema } from './delivery-schema.ts';
 import { endpointRequest } from './endpoint-request.ts';
 import { endpointParamsSchema } from './endpoint-schema.ts';
 
+const timeError = 'must be a time in ISO 8601, such as 2026-11-20T09:30:00Z';
+
+const yearOf = (text: string) => new Date(text).getUTCFullYear();
+
 const replaySchema = z
   .strictObject(
     {
       since: z.iso
-        .datetime({
-          offset: true,
-          error: required('must be a time in ISO 8601, such as 2026-11-20T09:30:00Z'),
-        })
+        .datetime({ offset: true, error: required(timeError) })
+        .refine((text) => yearOf(text) >= 1970 && yearOf(text) <= 9999, { error: timeError })
         .meta({ description: 'Deliveries created at this time or later.' }),
       status: deliveryStatusSchema
         .default('failed')

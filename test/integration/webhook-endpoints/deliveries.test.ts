@@ -278,6 +278,8 @@ describe('a replay', () => {
     [{ since: 'yesterday' }, 'since: must be a time in ISO 8601, such as 2026-11-20T09:30:00Z'],
     [{ since: '2026-11-20' }, 'since: must be a time in ISO 8601'],
     [{ since: '2026-02-30T00:00:00Z' }, 'since: must be a time in ISO 8601'],
+    [{ since: '0001-01-01T00:00:00+14:00' }, 'since: must be a time in ISO 8601'],
+    [{ since: '9999-12-31T23:59:59-12:00' }, 'since: must be a time in ISO 8601'],
     [{ since: 1 }, 'since: must be a time in ISO 8601'],
     [{ since: '2026-11-20T09:30:00Z', status: 'all' }, 'status: must be one of: pending, succeeded, failed'],
     [
