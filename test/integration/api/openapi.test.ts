@@ -180,7 +180,7 @@ describe('the OpenAPI document', () => {
       getWebhookEndpoint: undefined,
       changeWebhookEndpoint: true,
       deleteWebhookEndpoint: undefined,
-      rotateWebhookSecret: undefined,
+      rotateWebhookSecret: false,
       testWebhookEndpoint: undefined,
       listWebhookDeliveries: undefined,
       retryWebhookDelivery: undefined,
