@@ -10,7 +10,7 @@ import {
 import { processorNames } from '../shared/processors/registry.ts';
 import { advanceRefund } from './advance/advance-refund.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
-import { openDelivering } from './deliver/deliver-webhook.ts';
+import { openWebhookSender } from './deliver/deliver-webhook.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
 import {
   expireInvitations,
@@ -45,19 +45,19 @@ export function startWorkers(deps: Dependencies): QueueWorker {
       log,
     ),
   );
-  const delivering = openDelivering(deps);
+  const sender = openWebhookSender(deps);
   const deliveryWorker = openWorker(
     settings,
     deliveryQueueName,
     deliveryConcurrency,
-    ({ deliveryId }: DeliveryJob) => delivering.deliver(deliveryId),
+    ({ deliveryId }: DeliveryJob) => sender.deliver(deliveryId),
     log,
   );
   const schedule = startSchedule(deps, scheduledTasks(deps));
   return {
     async close() {
       await Promise.all([schedule, deliveryWorker, ...workers].map((part) => part.close()));
-      await delivering.close();
+      await sender.close();
     },
   };
 }

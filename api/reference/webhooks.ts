@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { publicEventTypes } from '../../shared/events/event.ts';
+import { publicEventTypes, testEventType } from '../../shared/events/event.ts';
 import {
   eventSchema,
   examplesOfEvents,
@@ -18,13 +18,13 @@ const signatureHeaders = [
     name: 'webhook-timestamp',
     description: 'When this attempt was made, in seconds since 1970.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
-    example: '1763631002',
+    example: '1795167002',
   },
   {
     name: 'webhook-signature',
     description:
       'Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by ' +
-      'periods, in base64. While a secret is replaced, the old and the new one both sign.',
+      'periods, in base64. While a secret is replaced, all valid secrets sign.',
     schema: { type: 'string' },
     example: 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
   },
@@ -50,12 +50,12 @@ export function describeWebhooks(): Record<string, unknown> {
     ),
   ]);
   const test = describe(
-    'webhook.test',
+    testEventType,
     exampleTestEvent,
     testEventSchema,
     'Sent on request, to see whether an endpoint works. It is not in the feed.',
   );
-  return { ...Object.fromEntries(refundEvents), 'webhook.test': test };
+  return { ...Object.fromEntries(refundEvents), [testEventType]: test };
 }
 
 function describe(type: string, example: unknown, schema: z.ZodType, description: string): unknown {

@@ -1,6 +1,7 @@
 -- Claims due deliveries for one attempt each: takes the lease, inserts the attempt, and returns everything that the request
 -- needs. Leaves out a delivery that is not due, that another worker holds, that has to wait for an earlier event of the same
--- refund, or whose endpoint has as many attempts under way as it may; record_deliveries and the sweep make these go on.
+-- refund, or whose endpoint has as many attempts under way as it may. Others stay due: record_deliveries and the sweep enqueue
+-- them again.
 -- Ends a delivery whose endpoint is disabled.
 --
 -- The attempt is written before the request is sent, so that a worker may die at any point: when the lease is over, the

@@ -1,7 +1,8 @@
 -- The deliveries that may start now: for each endpoint the longest due ones, as many as its limit of concurrent attempts leaves.
 --
 -- endpoint_ids: null for all endpoints.
-CREATE OR REPLACE FUNCTION due_deliveries(endpoint_ids text[]) RETURNS SETOF text
+-- most: how many deliveries at most; the first of each endpoint come before the second ones. Null for all.
+CREATE OR REPLACE FUNCTION due_deliveries(endpoint_ids text[], most int) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
 -- Read rows by key, also while the planner has no statistics yet.
 SET plan_cache_mode = force_custom_plan
@@ -15,12 +16,14 @@ BEGIN
       SELECT count(*) AS running FROM webhook_delivery AS d WHERE d.endpoint_id = w.id AND d.leased_until > moment
     ) AS under_way
     CROSS JOIN LATERAL (
-      SELECT d.id FROM webhook_delivery AS d
+      SELECT d.id, d.next_attempt_at, row_number() OVER (ORDER BY d.next_attempt_at, d.position) AS turn
+      FROM webhook_delivery AS d
       WHERE d.endpoint_id = w.id AND d.next_attempt_at <= moment AND (d.leased_until IS NULL OR d.leased_until <= moment)
         AND NOT EXISTS (SELECT FROM deliveries_ahead(d.endpoint_id, d.refund_id, d.position))
       ORDER BY d.next_attempt_at, d.position
       LIMIT greatest(0, most_attempts(w.failing_since) - under_way.running)
     ) AS due
-    WHERE endpoint_ids IS NULL OR w.id = ANY (endpoint_ids);
+    WHERE endpoint_ids IS NULL OR w.id = ANY (endpoint_ids)
+    ORDER BY due.turn, due.next_attempt_at LIMIT most;
 END
 $$;

@@ -3,7 +3,7 @@
 --
 -- A delivery that succeeded ends, also if its endpoint was disabled meanwhile. One that failed is due again after retry_in_ms,
 -- or at once if another attempt was requested meanwhile. An endpoint that answers that it is gone, or that has only failed for
--- five days, is disabled, and its pending deliveries end.
+-- five days, is disabled. The caller ends its pending deliveries, of which there may be many.
 --
 -- items: a JSON array of objects:
 --   delivery_id, number    the attempt
@@ -27,9 +27,9 @@ DECLARE
   endpoints text[];
   succeeding text[];
   gone text[];
-  disabled_ids text[];
 BEGIN
-  SELECT array_agg(DISTINCT d.endpoint_id),
+  -- Deliveries may have been deleted meanwhile, even all of them. NULL would stand for all endpoints.
+  SELECT coalesce(array_agg(DISTINCT d.endpoint_id), '{}'),
     coalesce(array_agg(d.endpoint_id) FILTER (WHERE i.error IS NULL), '{}'),
     coalesce(array_agg(d.endpoint_id) FILTER (WHERE i.is_gone), '{}')
   INTO endpoints, succeeding, gone
@@ -52,9 +52,8 @@ BEGIN
       jsonb_build_object('environment', environment, 'reason', disabled_reason), moment
     FROM changed
   )
-  SELECT coalesce(jsonb_agg(jsonb_build_object('endpoint_id', id, 'reason', disabled_reason)), '[]'),
-    coalesce(array_agg(id), '{}')
-  INTO disabled, disabled_ids FROM changed;
+  SELECT coalesce(jsonb_agg(jsonb_build_object('endpoint_id', id, 'reason', disabled_reason)), '[]')
+  INTO disabled FROM changed;
 
   UPDATE webhook_attempt AS a
   SET duration_ms = i.duration_ms, response_status = i.response_status, response_body = i.response_body, error = i.error
@@ -80,10 +79,7 @@ BEGIN
   ) AS last
   WHERE d.id = last.id;
 
-  UPDATE webhook_delivery AS d SET status = 'failed', next_attempt_at = NULL
-  WHERE d.endpoint_id = ANY (disabled_ids) AND d.status = 'pending';
-
-  SELECT coalesce(array_agg(due), '{}') INTO to_enqueue FROM due_deliveries(endpoints) AS due;
+  SELECT coalesce(array_agg(due), '{}') INTO to_enqueue FROM due_deliveries(endpoints, NULL) AS due;
   RETURN NEXT;
 END
 $$;

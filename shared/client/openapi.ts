@@ -336,7 +336,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test event
-         * @description Sends an event of the type `webhook.test` now, whatever the filter of the endpoint. Its delivery is in the list of deliveries; the event is not in the feed. A disabled endpoint is refused. A body is ignored.
+         * @description Sends an event of the type `webhook.test` now, also if the filter of the endpoint leaves the type out. Its delivery is in the list of deliveries; the event is not in the feed. A disabled endpoint is refused. A body is ignored.
          */
         post: operations["testWebhookEndpoint"];
         delete?: never;
@@ -396,7 +396,7 @@ export interface paths {
         put?: never;
         /**
          * Replay deliveries
-         * @description Attempts the deliveries again that were created since a time: the failed ones, unless another status is given. The events keep their ids. A disabled endpoint is refused.
+         * @description Attempts the deliveries again that were created since a time: the failed ones, unless another status is given. At most 10000 at once, the oldest first. The events keep their ids. A disabled endpoint is refused.
          */
         post: operations["replayWebhookDeliveries"];
         delete?: never;
@@ -1516,7 +1516,7 @@ export interface components {
             status: "pending" | "succeeded" | "failed";
             /**
              * Format: date-time
-             * @description When the next attempt is due; while one is under way, when it is repeated should its worker stop. Null when none follows.
+             * @description When the next attempt is due. During an attempt: when it is repeated if its worker stops. Null if none follows.
              */
             nextAttemptAt: string | null;
             /** @description The oldest first. */
@@ -4392,11 +4392,11 @@ export interface operations {
                 "webhook-id": string;
                 /**
                  * @description When this attempt was made, in seconds since 1970.
-                 * @example 1763631002
+                 * @example 1795167002
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, the old and the new one both sign.
+                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, all valid secrets sign.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature": string;
@@ -4445,11 +4445,11 @@ export interface operations {
                 "webhook-id": string;
                 /**
                  * @description When this attempt was made, in seconds since 1970.
-                 * @example 1763631002
+                 * @example 1795167002
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, the old and the new one both sign.
+                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, all valid secrets sign.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature": string;
@@ -4498,11 +4498,11 @@ export interface operations {
                 "webhook-id": string;
                 /**
                  * @description When this attempt was made, in seconds since 1970.
-                 * @example 1763631002
+                 * @example 1795167002
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, the old and the new one both sign.
+                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, all valid secrets sign.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature": string;
@@ -4551,11 +4551,11 @@ export interface operations {
                 "webhook-id": string;
                 /**
                  * @description When this attempt was made, in seconds since 1970.
-                 * @example 1763631002
+                 * @example 1795167002
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, the old and the new one both sign.
+                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, all valid secrets sign.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature": string;
@@ -4604,11 +4604,11 @@ export interface operations {
                 "webhook-id": string;
                 /**
                  * @description When this attempt was made, in seconds since 1970.
-                 * @example 1763631002
+                 * @example 1795167002
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, the old and the new one both sign.
+                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, all valid secrets sign.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature": string;
@@ -4657,11 +4657,11 @@ export interface operations {
                 "webhook-id": string;
                 /**
                  * @description When this attempt was made, in seconds since 1970.
-                 * @example 1763631002
+                 * @example 1795167002
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, the old and the new one both sign.
+                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, all valid secrets sign.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature": string;
@@ -4710,11 +4710,11 @@ export interface operations {
                 "webhook-id": string;
                 /**
                  * @description When this attempt was made, in seconds since 1970.
-                 * @example 1763631002
+                 * @example 1795167002
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, the old and the new one both sign.
+                 * @description Signatures by Standard Webhooks, separated by spaces: each is `v1,` and the HMAC-SHA256 of id, timestamp and body, joined by periods, in base64. While a secret is replaced, all valid secrets sign.
                  * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
                 "webhook-signature": string;

@@ -55,7 +55,7 @@ export class WebhookEndpoints {
     return await this.#transport.data<'deleteWebhookEndpoint'>(request);
   }
 
-  /** Until the overlap ends, the earlier secret signs as well. The result alone has the new one. */
+  /** Until the overlap ends, all secrets that were valid before sign as well. The result alone has the new one. */
   async rotateSecret(
     id: string,
     body: RotateWebhookSecret = {},

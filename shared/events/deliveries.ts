@@ -9,14 +9,11 @@ import { ServiceError } from '../platform/errors.ts';
 import { isId, newId } from '../platform/ids.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { auditEndpoint, type EndpointRequest, findEndpoint, holdEnabledEndpoint } from './endpoint.ts';
-import type { PublicEventType } from './event.ts';
+import { type PublicEventType, testEventType } from './event.ts';
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const;
 
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
-
-/** The type of the event that tests an endpoint. It is not in the feed. */
-export const testEventType = 'webhook.test';
 
 /** A delivery as clients see it. */
 export interface PublicDelivery extends Pick<WebhookDelivery, 'id' | 'eventId' | 'status'> {
@@ -73,7 +70,7 @@ export async function listDeliveries(
 type Dependencies = Pick<PlatformDependencies, 'db' | 'queues'>;
 
 /**
- * Makes a test event due for an endpoint, whatever its filter.
+ * Makes a test event due for an endpoint, also if the filter of the endpoint leaves the type out.
  * @throws ServiceError not_found for the endpoint; validation_error when it is disabled.
  */
 export async function sendTestEvent(
@@ -126,8 +123,12 @@ export async function retryDelivery(
 /** Rows that one statement changes, so that none takes long. */
 const batchSize = 1_000;
 
+/** Deliveries that one request replays at most. */
+export const maxReplayed = 10_000;
+
 /**
- * Makes the deliveries of a status due now that were created in a period, the oldest first. The sweep enqueues them.
+ * Makes the deliveries of a status due now that were created in a period, the oldest first and at most
+ * `maxReplayed`. The sweep enqueues them.
  * @returns how many; fewer when the endpoint is disabled meanwhile.
  * @throws ServiceError not_found for the endpoint; validation_error when it is disabled.
  */
@@ -148,7 +149,7 @@ export async function replayDeliveries(
   let count = 0;
   // One that ends again while others are made due is not taken twice.
   let after = { createdAt: since, id: '' };
-  for (;;) {
+  while (count < maxReplayed) {
     const replayed = await db.$queryRaw<{ createdAt: Date; id: string }[]>`
       WITH endpoint AS (SELECT id FROM webhook_endpoint WHERE id = ${endpointId} AND status = 'enabled' FOR SHARE),
       batch AS (
@@ -162,10 +163,11 @@ export async function replayDeliveries(
         FROM batch WHERE delivery.id = batch.id RETURNING batch.created_at, batch.id)
       SELECT created_at AS "createdAt", id FROM replayed ORDER BY created_at, id`;
     const last = replayed.at(-1);
-    if (last === undefined) return count;
+    if (last === undefined) break;
     count += replayed.length;
     after = last;
   }
+  return count;
 }
 
 /** Ends the pending deliveries of a disabled endpoint. A worker never sends one that is left. */

@@ -22,6 +22,9 @@ export const publicEventTypes = [
 
 export type PublicEventType = (typeof publicEventTypes)[number];
 
+/** The type of the event that tests an endpoint. It is not in the feed. */
+export const testEventType = 'webhook.test';
+
 /** An event as clients see it. */
 export interface PublicEvent {
   id: string;
@@ -72,5 +75,19 @@ export function toPublicEvent(event: ReadEvent): PublicEvent {
         updatedAt: event.recordedAt,
       }),
     },
+  };
+}
+
+/** The event that tests an endpoint, as the endpoint gets it. It is about no refund. */
+export function toTestEvent(id: string, createdAt: Date) {
+  return {
+    id,
+    type: testEventType,
+    createdAt: createdAt.toISOString(),
+    refundId: null,
+    seq: null,
+    previousStatus: null,
+    failure: null,
+    data: {},
   };
 }

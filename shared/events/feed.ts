@@ -148,7 +148,7 @@ interface Waiter {
   readTo: bigint;
   hasNews: boolean;
   resolve: (hasNews: boolean) => void;
-  /** Of its own, so that a database that hangs delays no response. */
+  /** Each waiter has its own timer, so that a slow database delays no response. */
   timer: NodeJS.Timeout;
 }
 
@@ -215,7 +215,7 @@ export async function readRefundEvents(
 ): Promise<PublicEvent[]> {
   const rows = isRefundId(refundId)
     ? await reads.query<ReadEvent>(
-        // By the id alone, whose index can never be the wrong one. The events of another owner's refund are not read, so that
+        // By the primary key alone, so that the planner cannot choose another index. The events of another owner's refund are not read, so that
         // the response takes as long as for an unknown id.
         `SELECT ${eventColumns} FROM refund AS r
          CROSS JOIN LATERAL (SELECT * FROM refund_event WHERE refund_id = r.id AND position IS NOT NULL OFFSET 0) AS e

@@ -52,7 +52,7 @@ export async function createEndpoint(
   },
 ): Promise<EndpointWithSecret> {
   const { organizationId, environment, url, events, description } = request;
-  refuseUrl(deps, url);
+  checkUrl(deps, url);
   const id = newId('we');
   const secret = newEndpointSecret();
   const now = deps.clock.now();
@@ -101,7 +101,7 @@ export async function changeEndpoint(
   change: EndpointChange,
 ): Promise<WebhookEndpoint> {
   const { endpointId: id } = request;
-  if (change.url !== undefined) refuseUrl(deps, change.url);
+  if (change.url !== undefined) checkUrl(deps, change.url);
   const changed = await deps.db.$transaction(async (tx) => {
     const before = await lockEndpoint(tx, request, id);
     const data = columnsOf(change, before);
@@ -186,7 +186,7 @@ function filterOf(events: readonly EndpointEvent[]): string[] {
   return events.includes('*') ? ['*'] : endpointEvents.filter((event) => events.includes(event));
 }
 
-function refuseUrl({ settings }: Pick<Dependencies, 'settings'>, url: string): void {
+function checkUrl({ settings }: Pick<Dependencies, 'settings'>, url: string): void {
   const problem = checkEndpointUrl(url, settings.NODE_ENV === 'production');
   if (problem !== null) throw new ServiceError('validation_error', `url: ${problem}.`);
 }

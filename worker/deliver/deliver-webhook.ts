@@ -6,7 +6,7 @@ import { type DeliveryClaim, openDeliveryStatements } from './statements.ts';
 import { openTransport, type Reply, type Transport } from './transport.ts';
 
 /** Delivers webhooks. */
-export interface Delivering {
+export interface WebhookSender {
   /**
    * Makes the attempt of a delivery that is due: claim, send, record. The job knows only the id and everything is decided from
    * the database, so a duplicate, late or concurrent job is harmless.
@@ -17,10 +17,10 @@ export interface Delivering {
 }
 
 /** @param transport of the settings' environment by default. */
-export function openDelivering(
+export function openWebhookSender(
   deps: PlatformDependencies,
   transport: Transport = openTransport({ isPublicOnly: deps.settings.NODE_ENV === 'production' }),
-): Delivering {
+): WebhookSender {
   const statements = openDeliveryStatements(deps);
   return {
     async deliver(deliveryId) {

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { toPublicEvent } from '../../shared/events/event.ts';
+import { toPublicEvent, toTestEvent } from '../../shared/events/event.ts';
 import type { DeliveryClaim } from './statements.ts';
 
 /** What is sent for a delivery. */
@@ -31,15 +31,5 @@ export function signedRequest(claim: DeliveryClaim, secrets: readonly string[], 
 
 /** A test event is not in the feed, so it consists of its delivery alone. */
 function contentOf({ event, webhookId, deliveryCreatedAt }: DeliveryClaim): object {
-  if (event !== null) return toPublicEvent(event);
-  return {
-    id: webhookId,
-    type: 'webhook.test',
-    createdAt: deliveryCreatedAt.toISOString(),
-    refundId: null,
-    seq: null,
-    previousStatus: null,
-    failure: null,
-    data: {},
-  };
+  return event === null ? toTestEvent(webhookId, deliveryCreatedAt) : toPublicEvent(event);
 }

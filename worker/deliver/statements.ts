@@ -1,4 +1,5 @@
 import type { AttemptError } from '../../shared/events/attempt-error.ts';
+import { endPendingDeliveries } from '../../shared/events/deliveries.ts';
 import type { SealedSecrets } from '../../shared/events/endpoint-secrets.ts';
 import { eventColumns, type ReadEvent } from '../../shared/events/event.ts';
 import { Prisma } from '../../shared/platform/database.ts';
@@ -136,6 +137,10 @@ async function recordAll(
   if (recorded === undefined) throw new Error('record_deliveries returned no row');
   for (const { endpoint_id: endpointId, reason } of recorded.disabled) {
     log.warn({ endpointId, reason }, 'a webhook endpoint was disabled');
+    await endPendingDeliveries(db, endpointId).catch((error: unknown) => {
+      // A claim ends what is left.
+      log.warn({ err: error, endpointId }, 'the deliveries of a disabled webhook endpoint did not all end');
+    });
   }
   return recorded.to_enqueue;
 }

@@ -43,15 +43,15 @@ const mostBodyBytes = 4 * 1024;
 
 /**
  * Opens a transport that follows no redirect and uses no proxy. With `isPublicOnly`, addresses are checked as they are
- * connected to: a name is resolved once, and the checked addresses are the ones that are used, so that a name which changes
- * between check and use leads nowhere.
+ * connected to: a name is resolved once, and the checked addresses are the ones that are used, so a name that
+ * changes between the check and the connection cannot lead to another address.
  */
 export function openTransport(options: TransportOptions): Transport {
   const { isPublicOnly, timeoutMs = attemptTimeoutMs } = options;
   const { resolve = isPublicOnly ? resolveWithDns : resolveWithSystem } = options;
   const { isAllowed = isPublicOnly ? isPublicAddress : () => true } = options;
   const agent = new Agent({
-    // A connection per request: an endpoint that closes an idle connection would fail the request that is just sent on it.
+    // A new connection for each request: the endpoint could close an idle one while a request is being sent on it.
     pipelining: 0,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,

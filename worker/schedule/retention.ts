@@ -105,7 +105,7 @@ export async function expireWebhooks(
         CROSS JOIN LATERAL (
           SELECT ctid FROM webhook_delivery
           WHERE endpoint_id = endpoint.id AND status <> 'pending'
-            AND (created_at < ${before} OR endpoint.deleted_at IS NOT NULL)
+            AND created_at < CASE WHEN endpoint.deleted_at IS NULL THEN ${before}::timestamptz ELSE 'infinity' END
           ORDER BY created_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED) AS delivery
         LIMIT ${batchSize}))`,
   );

@@ -1,6 +1,6 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
 
-/** Refunds that one sweep enqueues per processor; the next sweep goes on. */
+/** What one sweep enqueues per queue; the next sweep goes on. */
 const batchSize = 500;
 
 /** A refund whose job was lost is enqueued again after this time. */
@@ -35,6 +35,8 @@ async function takeDue(deps: Dependencies, processor: string): Promise<string[]>
 
 /** The same for webhook deliveries. Each endpoint gets as many as it may have attempts at once; the others follow as those end. */
 export async function sweepDeliveries({ db, queues }: Pick<Dependencies, 'db' | 'queues'>): Promise<void> {
-  const due = await db.$queryRaw<{ id: string }[]>`SELECT id FROM due_deliveries(NULL) AS id`;
+  const due = await db.$queryRaw<
+    { id: string }[]
+  >`SELECT id FROM due_deliveries(NULL, ${batchSize}::int) AS id`;
   if (due.length > 0) await queues.enqueueDeliveries(due.map(({ id }) => id));
 }

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { type PublicEventType, publicEventTypes } from '../../../shared/events/event.ts';
+import {
+  type PublicEventType,
+  publicEventTypes,
+  testEventType,
+  toTestEvent,
+} from '../../../shared/events/event.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 import { exampleRefund, failureSchema, refundSchema } from '../refunds/refund-schema.ts';
 
@@ -81,22 +86,13 @@ export const eventSchema = z
   })
   .meta({ id: 'Event', description: 'A change of a refund.', examples: [exampleEvent] });
 
-export const exampleTestEvent = {
-  id: 'evt_01kahw6q0hfn3t5v7x9z1b3d5f',
-  type: 'webhook.test',
-  createdAt: endedAt,
-  refundId: null,
-  seq: null,
-  previousStatus: null,
-  failure: null,
-  data: {},
-};
+export const exampleTestEvent = toTestEvent('evt_01kahw6q0hfn3t5v7x9z1b3d5f', new Date(endedAt));
 
 /** What an endpoint gets when a test event is requested. */
 export const testEventSchema = z
   .object({
     id: z.string().meta({ description: 'Opaque, prefixed with evt_.' }),
-    type: z.literal('webhook.test').meta({ description: 'Always webhook.test.' }),
+    type: z.literal(testEventType).meta({ description: `Always ${testEventType}.` }),
     createdAt: z.string().meta({ format: 'date-time', description: 'UTC, with milliseconds.' }),
     refundId: z.null().meta({ description: 'A test event is about no refund.' }),
     seq: z.null().meta({ description: 'Always null.' }),

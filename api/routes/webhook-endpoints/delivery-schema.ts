@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { attemptErrors } from '../../../shared/events/attempt-error.ts';
-import { deliveryStatuses, testEventType } from '../../../shared/events/deliveries.ts';
-import { publicEventTypes } from '../../../shared/events/event.ts';
+import { deliveryStatuses } from '../../../shared/events/deliveries.ts';
+import { publicEventTypes, testEventType } from '../../../shared/events/event.ts';
 import { endpointParamsSchema } from './endpoint-schema.ts';
 
 const errorList = Object.entries(attemptErrors)
@@ -51,7 +51,7 @@ export const deliverySchema = z
     nextAttemptAt: z.string().nullable().meta({
       format: 'date-time',
       description:
-        'When the next attempt is due; while one is under way, when it is repeated should its worker stop. Null when none follows.',
+        'When the next attempt is due. During an attempt: when it is repeated if its worker stops. Null if none follows.',
     }),
     attempts: z.array(attemptSchema).meta({ description: 'The oldest first.' }),
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { replayDeliveries } from '../../../shared/events/deliveries.ts';
+import { maxReplayed, replayDeliveries } from '../../../shared/events/deliveries.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { objectError, required } from '../refunds/refund-schema.ts';
 import { deliveryStatusSchema } from './delivery-schema.ts';
@@ -41,8 +41,8 @@ export const replayDeliveriesRoute = routePlugin(
           operationId: 'replayWebhookDeliveries',
           summary: 'Replay deliveries',
           description:
-            'Attempts the deliveries again that were created since a time: the failed ones, unless another status is given. The ' +
-            'events keep their ids. A disabled endpoint is refused.',
+            'Attempts the deliveries again that were created since a time: the failed ones, unless another status is given. At most ' +
+            `${maxReplayed} at once, the oldest first. The events keep their ids. A disabled endpoint is refused.`,
           tags: ['Webhooks'],
           security: [{ apiKey: ['webhooks:manage'] }],
           params: endpointParamsSchema,

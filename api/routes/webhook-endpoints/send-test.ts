@@ -18,7 +18,7 @@ export const testEndpointRoute = routePlugin(
           operationId: 'testWebhookEndpoint',
           summary: 'Send a test event',
           description:
-            'Sends an event of the type `webhook.test` now, whatever the filter of the endpoint. Its delivery is in the list of ' +
+            'Sends an event of the type `webhook.test` now, also if the filter of the endpoint leaves the type out. Its delivery is in the list of ' +
             'deliveries; the event is not in the feed. A disabled endpoint is refused. A body is ignored.',
           tags: ['Webhooks'],
           security: [{ apiKey: ['webhooks:manage'] }],

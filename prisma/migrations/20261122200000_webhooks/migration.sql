@@ -68,6 +68,9 @@ CREATE INDEX "webhook_endpoint_organization_id_environment_idx" ON "webhook_endp
 CREATE INDEX "webhook_delivery_endpoint_id_created_at_id_idx" ON "webhook_delivery"("endpoint_id", "created_at", "id");
 
 -- CreateIndex
+CREATE INDEX "webhook_delivery_endpoint_id_status_created_at_id_idx" ON "webhook_delivery"("endpoint_id", "status", "created_at", "id");
+
+-- CreateIndex
 CREATE UNIQUE INDEX "webhook_delivery_endpoint_id_event_id_key" ON "webhook_delivery"("endpoint_id", "event_id");
 
 -- AddForeignKey

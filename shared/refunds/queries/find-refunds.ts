@@ -117,8 +117,8 @@ function pageSql(condition: Prisma.Sql, limit: number, offset: number): Prisma.S
 }
 
 /**
- * No row: the cursor is not one of the owner's refunds. A row without a refund: nothing follows it. The cursor is read by its
- * id alone, whose index can never be the wrong one.
+ * No row: the cursor is not one of the owner's refunds. A row without a refund: nothing follows it. The cursor is read by
+ * the primary key alone, so that the planner cannot choose another index.
  */
 function pageAfterSql(
   { organizationId, environment }: RefundOwner,

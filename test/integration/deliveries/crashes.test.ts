@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Dependencies } from '../../../shared/dependencies.ts';
 import { createDeliveries } from '../../../worker/deliver/create-deliveries.ts';
-import { openDelivering } from '../../../worker/deliver/deliver-webhook.ts';
+import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
 import { openTransport } from '../../../worker/deliver/transport.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
 import { addEndpoint, recordCancellation, recordRefunds } from '../../support/webhooks/endpoints.ts';
@@ -68,7 +68,7 @@ test.each(points)(
     const [id = ''] = await recordRefunds(service, 3);
     await recordCancellation(service, id);
     const { deps, transport } = killable(point);
-    const dying = openDelivering(deps, transport);
+    const dying = openWebhookSender(deps, transport);
     await createDeliveries(deps, new AbortController().signal).catch(() => {});
     await Promise.allSettled([...stage.wakeUps].map((each) => dying.deliver(each)));
     // The queue is lost, too.

@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { newEndpointSecret, sealEndpointSecret } from '../../../shared/events/endpoint-secrets.ts';
 import { newId } from '../../../shared/platform/ids.ts';
-import { openDelivering } from '../../../worker/deliver/deliver-webhook.ts';
+import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
+import { withClient } from '../../support/stores/database-client.ts';
 import { recordStatements } from '../../support/stores/statements.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
@@ -393,7 +394,7 @@ describe('the attempts of a batch', () => {
     await recordRefunds(service, 15);
     await stage.create();
     const accept = { status: 204, body: Buffer.alloc(0), error: null };
-    const worker = openDelivering(service.deps, { post: async () => accept, close: async () => {} });
+    const worker = openWebhookSender(service.deps, { post: async () => accept, close: async () => {} });
     const statements = await recording.during(() => stage.work(worker));
     expect(statements, statements.join('\n')).toHaveLength(2);
     expect(statements[0]).toContain('claim_deliveries');
@@ -467,4 +468,66 @@ test('an attempt that is requested while another one fails is made at once', asy
   await working;
   expect(receiver.received).toHaveLength(2);
   expect(await readDelivery(service, id)).toMatchObject({ status: 'succeeded' });
+});
+
+test('a disabled endpoint stays disabled when its pending deliveries cannot be ended', async () => {
+  const warn = vi.spyOn(service.deps.log, 'warn');
+  const { deliveries, now } = await register(responses.gone);
+  await recordRefunds(service, 25);
+  await stage.create();
+  await withClient(service.settings.DATABASE_URL, async (client) => {
+    // As a statement that takes too long does.
+    await client.query(`CREATE FUNCTION refuse_ending() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'canceled' USING ERRCODE = '57014'; END $$;
+      CREATE TRIGGER refuse_ending BEFORE UPDATE ON webhook_delivery FOR EACH ROW
+      WHEN (OLD.leased_until IS NULL AND NEW.status = 'failed') EXECUTE FUNCTION refuse_ending()`);
+    try {
+      const ids = [...stage.wakeUps];
+      stage.wakeUps.clear();
+      await Promise.all(ids.map((id) => stage.worker.deliver(id)));
+    } finally {
+      await client.query('DROP TRIGGER refuse_ending ON webhook_delivery; DROP FUNCTION refuse_ending()');
+    }
+  });
+  expect(await now()).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
+  expect(warn).toHaveBeenCalledTimes(2);
+  expect((await deliveries()).filter(({ status }) => status === 'pending')).toHaveLength(5);
+  for (const { id } of await deliveries()) await stage.worker.deliver(id);
+  for (const { status } of await deliveries()) expect(status).toBe('failed');
+});
+
+test('an attempt whose delivery was deleted meanwhile enqueues nothing of other endpoints', async () => {
+  const held = holdFirst();
+  const { receiver, endpoint } = await register(held.respond);
+  await recordRefunds(service, 1);
+  await stage.create();
+  const working = stage.work();
+  await waitFor('the attempt', () => receiver.received.length === 1);
+  await service.deps.db.webhookEndpoint.delete({ where: { id: endpoint.id } });
+  const other = await register();
+  await recordRefunds(service, 1);
+  await stage.create();
+  stage.wakeUps.clear();
+  held.end(responses.accept);
+  await working;
+  expect(await onlyOne(other.deliveries())).toMatchObject({ status: 'pending', attempts: [] });
+});
+
+test('a sweep enqueues at most 500 deliveries, of every endpoint before a second one of another', async () => {
+  const endpoints = [];
+  for (let count = 0; count < 30; count += 1) endpoints.push((await register()).endpoint.id);
+  await recordRefunds(service, 20);
+  await stage.create();
+  stage.wakeUps.clear();
+  await stage.sweep();
+  expect(stage.wakeUps.size).toBe(500);
+  const found = await service.deps.db.webhookDelivery.groupBy({
+    by: ['endpointId'],
+    where: { id: { in: [...stage.wakeUps] } },
+    _count: true,
+  });
+  expect(found.map(({ _count }) => _count).toSorted((a, b) => a - b)).toEqual([
+    ...Array<number>(10).fill(16),
+    ...Array<number>(20).fill(17),
+  ]);
 });

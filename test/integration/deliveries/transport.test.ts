@@ -187,7 +187,7 @@ describe('in production', () => {
     expect(hits).toBe(0);
   });
 
-  test('refuses http, whatever the host', async () => {
+  test('refuses http for every host', async () => {
     const transport = open({ isPublicOnly: true, resolve: resolveHere });
     for (const host of ['127.0.0.1', '192.0.2.1', 'here.example']) {
       expect(await post(transport, `http://${host}:${port}/`)).toMatchObject({ error: 'https_required' });

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import { createDeliveries } from '../../../worker/deliver/create-deliveries.ts';
-import { type Delivering, openDelivering } from '../../../worker/deliver/deliver-webhook.ts';
+import { openWebhookSender, type WebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
 import { openTransport } from '../../../worker/deliver/transport.ts';
 import { sweepDeliveries } from '../../../worker/schedule/sweep.ts';
 import { HeldTime } from '../clocks.ts';
@@ -14,15 +14,15 @@ export interface DeliveryStage {
   time: HeldTime;
   /** The deliveries that were enqueued and not worked on yet. */
   wakeUps: Set<string>;
-  worker: Delivering;
+  worker: WebhookSender;
   /** A worker that gives up on a response after 1.5 s. */
-  impatient: Delivering;
+  impatient: WebhookSender;
   /** Makes the deliveries of new events. */
   create(): Promise<void>;
   /** Enqueues what is due. */
   sweep(): Promise<void>;
   /** Works on what is enqueued, as a worker with many jobs at once does, until nothing is. */
-  work(worker?: Delivering): Promise<void>;
+  work(worker?: WebhookSender): Promise<void>;
   advance(ms: number): Promise<void>;
 }
 
@@ -32,12 +32,12 @@ export function useDeliveryStage(): DeliveryStage {
   const service = useService({ workers: 0, overrides: { clock: time } });
   const worker = madeBeforeTests(
     'The worker',
-    async () => openDelivering(service.deps),
+    async () => openWebhookSender(service.deps),
     (opened) => opened.close(),
   );
   const impatient = madeBeforeTests(
     'The impatient worker',
-    async () => openDelivering(service.deps, openTransport({ isPublicOnly: false, timeoutMs: 1_500 })),
+    async () => openWebhookSender(service.deps, openTransport({ isPublicOnly: false, timeoutMs: 1_500 })),
     (opened) => opened.close(),
   );
   const wakeUps = new Set<string>();

@@ -57,7 +57,7 @@ export function NeedsAttentionCard({ context, needsAttention }: CardProps) {
           <p class="small muted">{url}</p>
         </>,
         updatedAt,
-        action('/docs', 'Enable with the API'),
+        'Repair the endpoint, then enable it with the API',
       ),
     ),
   ];
