@@ -157,7 +157,7 @@ describe.each(systemBackends)('webhooks of workers in processes, queues on $name
     const { length: attempts } = dead.received;
     expect(attempts).toBeGreaterThan(0);
     expect(await db.webhookDelivery.count({ where: { endpointId, status: 'pending' } })).toBe(25);
-    // Every one of them is the first attempt of its delivery, of which 20 run at once until one has failed.
+    // Every one of them is the first attempt of its delivery, of which 10 run at once until one has failed.
     expect(new Set(idsOf(dead)).size).toBe(attempts);
   });
 });
