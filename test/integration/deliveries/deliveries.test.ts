@@ -390,8 +390,8 @@ describe('an endpoint that hangs', () => {
 
 describe('the attempts of a batch', () => {
   test('share one statement to claim and one to record', async () => {
-    for (let count = 0; count < 4; count += 1) await register();
-    await recordRefunds(service, 15);
+    for (let count = 0; count < 6; count += 1) await register();
+    await recordRefunds(service, 10);
     await stage.create();
     const accept = { status: 204, body: Buffer.alloc(0), error: null };
     const worker = openWebhookSender(service.deps, { post: async () => accept, close: async () => {} });
@@ -491,7 +491,7 @@ test('a disabled endpoint stays disabled when its pending deliveries cannot be e
   });
   expect(await now()).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
   expect(warn).toHaveBeenCalledTimes(2);
-  expect((await deliveries()).filter(({ status }) => status === 'pending')).toHaveLength(5);
+  expect((await deliveries()).filter(({ status }) => status === 'pending')).toHaveLength(15);
   for (const { id } of await deliveries()) await stage.worker.deliver(id);
   for (const { status } of await deliveries()) expect(status).toBe('failed');
 });
