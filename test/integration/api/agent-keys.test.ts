@@ -173,7 +173,7 @@ describe('changing an agent key', () => {
 });
 
 test('an expired agent key is reported as such, also if it is stopped', async () => {
-  const { id } = (await create({ expiresAt: '2099-01-01T00:00:00Z' })).body.data;
+  const { id } = (await create({ expiresAt: '2030-01-01T00:00:00Z' })).body.data;
   await service.deps.db.apiKey.update({ where: { id }, data: { expiresAt: new Date(0) } });
   expect((await listed())[0]).toMatchObject({ id, status: 'expired' });
   expect((await change(id, { status: 'stopped' })).body.data.status).toBe('expired');
