@@ -11,7 +11,7 @@ export function newEndpointSecret(): string {
  * Encrypts secrets of an endpoint: one for `encryptedSecret`, or several, separated by spaces, for `encryptedPreviousSecret`. One
  * key id serves both columns, so a rotation also seals the previous secrets again.
  */
-export function sealEndpointSecret(secrets: SecretBox, endpointId: string, secret: string): Sealed {
+function sealEndpointSecret(secrets: SecretBox, endpointId: string, secret: string): Sealed {
   return secrets.seal(secret, contextOf(endpointId));
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { newEndpointSecret, sealEndpointSecret } from '../../../shared/events/endpoint-secrets.ts';
+import { newEndpointSecret, secretColumns } from '../../../shared/events/endpoint-secrets.ts';
 import { newId } from '../../../shared/platform/ids.ts';
 import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
 import { withClient } from '../../support/stores/database-client.ts';
@@ -75,11 +75,12 @@ describe('a delivery', () => {
     const { db, secrets } = service.deps;
     await db.webhookEndpoint.update({
       where: { id: endpoint.id },
-      data: {
-        encryptedSecret: sealEndpointSecret(secrets, endpoint.id, rotated).bytes,
-        encryptedPreviousSecret: sealEndpointSecret(secrets, endpoint.id, endpoint.secret).bytes,
-        previousSecretExpiresAt: new Date(stage.time.now().getTime() + 1_000),
-      },
+      data: secretColumns(
+        secrets,
+        endpoint.id,
+        [rotated, endpoint.secret],
+        new Date(stage.time.now().getTime() + 1_000),
+      ),
     });
     const send = async () => {
       await recordRefunds(service, 1);
@@ -123,10 +124,10 @@ describe('a delivery', () => {
 
   test('is not sent when the secret cannot be read, and is retried', async () => {
     const { receiver, endpoint, deliveries } = await register();
-    const other = sealEndpointSecret(service.deps.secrets, 'we_other', endpoint.secret);
+    const other = secretColumns(service.deps.secrets, 'we_other', [endpoint.secret], null);
     await service.deps.db.webhookEndpoint.update({
       where: { id: endpoint.id },
-      data: { encryptedSecret: other.bytes },
+      data: { encryptedSecret: other.encryptedSecret },
     });
     await recordRefunds(service, 1);
     await stage.create();

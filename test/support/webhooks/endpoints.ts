@@ -1,4 +1,4 @@
-import { newEndpointSecret, sealEndpointSecret } from '../../../shared/events/endpoint-secrets.ts';
+import { newEndpointSecret, secretColumns } from '../../../shared/events/endpoint-secrets.ts';
 import type { WebhookEndpoint } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { newId } from '../../../shared/platform/ids.ts';
@@ -20,9 +20,8 @@ export async function addEndpoint(
 ): Promise<WebhookEndpoint & { secret: string }> {
   const id = newId('we');
   const secret = newEndpointSecret();
-  const { keyId, bytes } = sealEndpointSecret(deps.secrets, id, secret);
   const now = deps.clock.now();
-  const columns = { encryptedSecret: bytes, encryptionKeyId: keyId, createdAt: now, updatedAt: now };
+  const columns = { ...secretColumns(deps.secrets, id, [secret], null), createdAt: now, updatedAt: now };
   const endpoint = await deps.db.webhookEndpoint.create({
     data: { id, organizationId, environment, url, events, ...columns },
   });
