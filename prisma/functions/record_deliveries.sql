@@ -2,8 +2,8 @@
 -- decides about it: a worker whose lease was lost changes nothing but its own attempt.
 --
 -- A delivery that succeeded ends, also if its endpoint was disabled meanwhile. One that failed is due again after retry_in_ms,
--- or at once if another attempt was requested meanwhile. An endpoint that answers that it is gone, or that has only failed for
--- five days, is disabled. The caller ends its pending deliveries, of which there may be many.
+-- or at once if another attempt was requested meanwhile. An endpoint that answers that it is gone, or that fails five days or
+-- more after the first of its consecutive failures, is disabled. The caller ends its pending deliveries, of which there may be many.
 --
 -- items: a JSON array of objects:
 --   delivery_id, number    the attempt

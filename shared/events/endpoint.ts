@@ -11,7 +11,8 @@ export const endpointEvents = ['*', ...publicEventTypes] as const;
 export type EndpointEvent = (typeof endpointEvents)[number];
 
 /**
- * Why an endpoint is disabled: a client asked for it, the endpoint replied 410 Gone, or its deliveries failed for five days.
+ * Why an endpoint is disabled: a client asked for it, the endpoint replied 410 Gone, or an attempt failed five days or
+ * more after the first of the consecutive failures.
  */
 export const disabledReasons = ['requested', 'gone', 'failing'] as const;
 

@@ -71,7 +71,10 @@ const repeatAfterMs = 5_000;
 /** Deliveries that are remembered at most. */
 const mostRemembered = 10_000;
 
-/** During a backlog, every record names the deliveries that wait in the queue already. */
+/**
+ * During a backlog, every record names deliveries that wait in the queue already. The queue keeps one job for each, but they would
+ * be sent to it about eight times as often.
+ */
 function enqueueOnce(
   { queues }: Pick<PlatformDependencies, 'queues'>,
   enqueuedAt: Map<string, number>,

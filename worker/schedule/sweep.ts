@@ -33,7 +33,7 @@ async function takeDue(deps: Dependencies, processor: string): Promise<string[]>
   return due.map(({ id }) => id);
 }
 
-/** The same for webhook deliveries. Each endpoint gets as many as it may have attempts at once; the others follow as those end. */
+/** The same for webhook deliveries. Of each endpoint no more than it may have attempts at once; the others follow as those end. */
 export async function sweepDeliveries({ db, queues }: Pick<Dependencies, 'db' | 'queues'>): Promise<void> {
   const due = await db.$queryRaw<
     { id: string }[]

@@ -96,7 +96,7 @@ test('lists webhook endpoints that the service disabled, until a client has deal
       ({ cells }) => cells[0],
     );
   expect(await shown()).toEqual([
-    'Webhook endpoint disabled: every delivery failed for five days http://127.0.0.1:9/failing',
+    'Webhook endpoint disabled: it has not accepted an event for five days http://127.0.0.1:9/failing',
     'Webhook endpoint disabled: it replied 410 Gone http://127.0.0.1:9/gone',
   ]);
   expect(await shown('live')).toEqual([]);

@@ -53,7 +53,7 @@ export function NeedsAttentionCard({ context, needsAttention }: CardProps) {
         <>
           {disabledReason === 'gone'
             ? 'Webhook endpoint disabled: it replied 410 Gone'
-            : 'Webhook endpoint disabled: every delivery failed for five days'}{' '}
+            : 'Webhook endpoint disabled: it has not accepted an event for five days'}{' '}
           <p class="small muted">{url}</p>
         </>,
         updatedAt,
