@@ -122,7 +122,8 @@ BEGIN
       INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at,
         organization_id, environment, position)
       -- Processes of a version before the feed send no id.
-      VALUES (coalesce(asked.approval_event_id, new_type_id('evt', moment)), made.id, 2, 'refund.approval_required', asked.actor, made.status,
+      VALUES (coalesce(asked.approval_event_id, new_type_id('evt', moment)), made.id, 2,
+        'refund.approval_required', asked.actor, made.status,
         jsonb_build_object('policy', asked.approval_policy), moment,
         made.organization_id, made.environment, nextval('refund_event_position'));
     END IF;

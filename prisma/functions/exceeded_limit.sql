@@ -1,5 +1,5 @@
--- Whether one more refund of a payment exceeds a limit, or whether the decision about it no longer holds. The caller holds the payment's row.
--- Refunds of the organization, and those of a key, are counted under a lock, one creation at a time.
+-- Whether one more refund of a payment exceeds a limit, or whether the decision about it no longer holds. The caller holds the
+-- payment's row. Refunds of the organization, and those of a key, are counted under a lock, one creation at a time.
 --
 -- limits: min_taken and max_taken (minor units: what all refunds of the payment come to with this one, for the decision to
 -- hold), max_refunds (of the payment), day_count and day_amount (of the organization in 24 hours, the amount in the payment's

@@ -17,8 +17,8 @@ export type DecidedRefund = Pick<
 /**
  * The outcome of an approval or a rejection. Unless it is `done`, nothing was changed.
  * - `done`: this decision moved the refund.
- * - `not-pending`: the refund does not await approval, perhaps because another decision was faster.
- * - `flagged`: the processor has another refund under its name, so it cannot be approved until a person dismisses that flag.
+ * - `not-pending`: the refund does not await approval, for example because another decision came first.
+ * - `flagged`: the processor has a second refund with the reference of this one. It can be approved once that flag is dismissed.
  */
 export interface DecisionOutcome {
   kind: 'done' | 'not-pending' | 'flagged';
@@ -27,7 +27,7 @@ export interface DecisionOutcome {
 
 /**
  * Approves a refund, which is then sent. Of several decisions about it at once, one is done.
- * @throws ServiceError insufficient_scope when the actor, or who is behind it, requested the refund.
+ * @throws ServiceError insufficient_scope when the actor, or the person behind it, requested the refund.
  */
 export async function approveRefund(
   deps: RefundDependencies,

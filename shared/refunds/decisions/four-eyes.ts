@@ -1,7 +1,7 @@
 import { peopleBehind } from '../../people/actors.ts';
 import type { Database, RefundEvent } from '../../platform/database.ts';
 
-/** An actor as in timelines, and the person behind it: for a key, whoever created it. */
+/** An actor as in timelines, and the person behind it: for a key, the person who created it. */
 export interface Principal {
   actor: string;
   person: string;
