@@ -3,10 +3,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { closeDependencies, type Dependencies, openDependencies } from '../../../shared/dependencies.ts';
 import type { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
 import { openLog } from '../../../shared/platform/log.ts';
-import type { PolicyInput } from '../../../shared/policies/policy.ts';
+import { type PolicyInput, policySchema } from '../../../shared/policies/policy.ts';
+import { previewPolicies } from '../../../shared/policies/preview.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
+import { searchRefunds } from '../../../shared/refunds/queries/search-refunds.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -206,6 +208,31 @@ describe.each([
     }
   });
 
+  test('that the processor rejects has the payment read again, by either id', async () => {
+    const ids = await payment();
+    expect(await check(ids[otherIndex])).toMatchObject({ maxAmount: 10_000 });
+    const id = await createdId(ids[index]);
+    await refundDirectly(service, { processor: 'stripe', transactionId: ids[0], amount: 10_000 });
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'failed', failureCode: 'already_refunded' });
+    expect((await rowsOf(ids)).holder).toMatchObject({ transactionId: ids[otherIndex], fetchedAt: null });
+    expect(await check(ids[otherIndex])).toMatchObject({ eligible: false, maxAmount: 0 });
+  });
+
+  test('counts in the preview of a policy for a later one by the other id', async () => {
+    const ids = await payment();
+    await createdId(ids[index], { amount: 4_000n });
+    const later = await createdId(ids[otherIndex], { amount: 2_000n });
+    const current = [policySchema.parse({ name: 'Any', priority: 1 })];
+    const edited = [policySchema.parse({ name: 'Half', priority: 1, maxPercent: 50 })];
+    const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+    const { refunds } = await previewPolicies(service.deps.db, owner, { current, edited });
+    expect(refunds.find(({ refund }) => refund.id === later)).toMatchObject({
+      current: { eligible: true },
+      edited: { eligible: false },
+    });
+  });
+
   test('is shown, filtered by and sent by that id', async () => {
     const ids = await payment();
     const [named, unnamed] = [ids[index], ids[otherIndex]];
@@ -213,6 +240,10 @@ describe.each([
     const id = await createdId(named, { amount: 200n });
     const { body } = await service.call('GET', `/v1/refunds?transactionId=${named}`);
     expect(body.data).toMatchObject([{ id, transactionId: named }]);
+    const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+    const search = { cursor: null, limit: 10 };
+    const { refunds } = await searchRefunds(service.deps.db, owner, { q: named }, search);
+    expect(refunds.map(({ transactionId }) => transactionId).toSorted()).toEqual(ids.toSorted());
     const sent: string[] = [];
     const { connections } = service.deps;
     const connect = connections.connect.bind(connections);
