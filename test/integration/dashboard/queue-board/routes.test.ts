@@ -1,18 +1,20 @@
-import type { InjectOptions, LightMyRequestResponse } from 'fastify';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { type BoardAccess, requiredAccess } from '../../../api/dashboard/queues/board-access.ts';
-import { ServiceError } from '../../../shared/platform/errors.ts';
-import { noteComplaints, openBrowser } from '../../support/dashboard/browser.ts';
-import { startBoard, type TestBoard } from '../../support/dashboard/queue-board.ts';
-import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
-import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
-import { madeBeforeTests } from '../../support/made-before-tests.ts';
-import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
-import { postgresQueues, queueBackends } from '../../support/stores/backends.ts';
-import { useEmptyDatabase } from '../../support/stores/database.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import type { InjectOptions } from 'fastify';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type BoardAccess, requiredAccess } from '../../../../api/dashboard/queues/board-access.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
+import {
+  askBoard as ask,
+  failedJob,
+  jobsOf,
+  boardUrl as prefix,
+  startBoard,
+} from '../../../support/dashboard/queue-board.ts';
+import { noteRegisteredRoutes } from '../../../support/http/registered-routes.ts';
+import { madeBeforeTests } from '../../../support/made-before-tests.ts';
+import { queueBackends } from '../../../support/stores/backends.ts';
+import { useEmptyDatabase } from '../../../support/stores/database.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
-const prefix = '/dashboard/queues';
 const queue = `${prefix}/api/queues/:queueName`;
 
 /** Every route and the access it requires. An unlisted one fails the first test. */
@@ -68,38 +70,6 @@ const rows = Object.entries(table).map(([route, access]) => {
 const named = (some: typeof rows) => some.map((row) => [row.route, row] as const);
 
 const registered = noteRegisteredRoutes();
-
-/** Sends a request as the board's pages do. */
-async function ask(
-  board: TestBoard,
-  method: NonNullable<InjectOptions['method']>,
-  url: string,
-  headers: Record<string, string> = { 'sec-fetch-site': 'same-origin' },
-): Promise<LightMyRequestResponse> {
-  return await board.app.inject({ method, url, headers });
-}
-
-async function jobsOf(board: TestBoard, name: string, status: string): Promise<{ id: string }[]> {
-  const { queues } = (
-    await ask(board, 'GET', `${prefix}/api/queues?activeQueue=${name}&status=${status}`)
-  ).json();
-  return queues.find((one: { name: string }) => one.name === name).jobs;
-}
-
-/** Creates a failed job. */
-async function failedJob(board: TestBoard, refundId: string): Promise<{ id: string }> {
-  const before = (await jobsOf(board, 'refunds-stripe', 'failed')).length;
-  board.setFailing(true);
-  await board.queues.enqueueAll('stripe', [refundId]);
-  const jobs = await waitFor('the job to fail', async () => {
-    const failed = await jobsOf(board, 'refunds-stripe', 'failed');
-    return failed.length > before ? failed : null;
-  });
-  board.setFailing(false);
-  const [newest] = jobs;
-  if (newest === undefined) throw new Error('No job failed.');
-  return newest;
-}
 
 function urlWith(url: string, jobId: string): string {
   return url
@@ -289,136 +259,5 @@ describe.each(queueBackends)('the queue board on $name', (backend) => {
     await waitFor('both jobs to be done', () =>
       ['ref_kept', 'ref_two'].every((id) => board.done.includes(id)),
     );
-  });
-});
-
-/** The time limit for reporting that the queues do not respond. */
-const maxResponseMs = 5_500;
-
-async function expectSoonUnavailable(board: TestBoard): Promise<void> {
-  board.setAccess('operate');
-  const wanted = [
-    ['GET', `${prefix}/api/queues`],
-    ['GET', `${prefix}/api/redis/stats`],
-    ['GET', `${prefix}/api/job-schedulers`],
-    ['GET', `${prefix}/api/queues/refunds-stripe/1`],
-    ['PUT', `${prefix}/api/queues/refunds-stripe/1/retry`],
-    ['PUT', `${prefix}/api/queues/refunds-stripe/promote`],
-  ] as const;
-  await Promise.all(
-    wanted.map(async ([method, url]) => {
-      const since = performance.now();
-      const { statusCode, headers, body } = await ask(board, method, url);
-      expect(performance.now() - since, url).toBeLessThan(maxResponseMs);
-      expect({ url, statusCode }).toEqual({ url, statusCode: 503 });
-      expect(headers['retry-after']).toBe('2');
-      expect(JSON.parse(body).message).toMatch(/^The queues are not responding/);
-    }),
-  );
-  expect((await ask(board, 'GET', prefix)).statusCode).toBe(200);
-}
-
-async function waitUntilWorking(board: TestBoard): Promise<void> {
-  const url = `${prefix}/api/queues`;
-  await waitFor('the board to work', async () => (await ask(board, 'GET', url)).statusCode === 200);
-}
-
-describe.skipIf(inject('redisUrl') === null)('when Redis does not respond', () => {
-  const databaseUrl = useEmptyDatabase();
-  let redis: OwnRedis;
-  let board: TestBoard;
-  beforeEach(async () => {
-    redis = await OwnRedis.prepare();
-    board = await startBoard(databaseUrl(), { name: 'redis', redisUrl: redis.url }, { workers: false });
-    return async () => {
-      await board.close();
-      await redis.stop();
-    };
-  });
-
-  test('the board reports soon that it never started or was stopped', async () => {
-    await expectSoonUnavailable(board);
-    await redis.start();
-    await waitUntilWorking(board);
-    await redis.stop();
-    await expectSoonUnavailable(board);
-  });
-
-  test('the board reports soon that it is frozen, and recovers', async () => {
-    await redis.start();
-    await waitFor('the queues to be there', () => board.queues.ping().then(() => true));
-    redis.freeze();
-    await expectSoonUnavailable(board);
-    redis.thaw();
-    await waitUntilWorking(board);
-  });
-});
-
-describe('when PostgreSQL does not respond', () => {
-  let postgres: OwnPostgres;
-  let board: TestBoard;
-  beforeAll(async () => {
-    postgres = await OwnPostgres.open();
-    board = await startBoard(postgres.url, postgresQueues, { workers: false });
-    await board.queues.ping();
-  });
-  afterAll(async () => {
-    await postgres.stop();
-    await board.close();
-    await postgres.remove();
-  });
-
-  test('the board reports soon that it is frozen or stopped', async () => {
-    postgres.freeze();
-    await expectSoonUnavailable(board);
-    postgres.thaw();
-    await waitUntilWorking(board);
-    await postgres.stop();
-    await expectSoonUnavailable(board);
-  });
-});
-
-const chromiumPath = inject('chromiumPath');
-
-describe.skipIf(chromiumPath === null)('in a browser', () => {
-  const databaseUrl = useEmptyDatabase();
-  const profile = useTemporaryFolder();
-  const board = madeBeforeTests(
-    'The board',
-    () => startBoard(databaseUrl(), postgresQueues),
-    (made) => made.close(),
-  );
-  let origin: string;
-  beforeAll(async () => {
-    origin = await board.app.listen({ host: '127.0.0.1', port: 0 });
-    board.setAccess('operate');
-  });
-
-  test('all pages comply with the content policy, and only an operator can retry jobs', async () => {
-    const { id } = await failedJob(board, 'ref_pressed');
-    const browser = await openBrowser(chromiumPath ?? '', profile('browser'));
-    try {
-      const page = await browser.newPage();
-      const complaints = noteComplaints(page);
-      const retry = page.getByRole('button', { name: 'Retry all' });
-      const open = async (path: string, shown: string) => {
-        await page.goto(`${origin}${prefix}${path}`, { waitUntil: 'networkidle' });
-        await page.getByText(shown).first().waitFor();
-      };
-      board.setAccess('read');
-      await open('', 'refunds-braintree');
-      await open('/job-schedulers', 'All queues');
-      await open(`/queue/refunds-stripe/${id}`, 'advance-refund');
-      await open('/queue/refunds-stripe?status=failed', 'advance-refund');
-      expect(await retry.count()).toBe(0);
-      board.setAccess('operate');
-      await open('/queue/refunds-stripe?status=failed', 'advance-refund');
-      await retry.click();
-      await page.getByRole('button', { name: /confirm/i }).click();
-      await waitFor('the job to be done', () => board.done.includes('ref_pressed'));
-      expect(complaints).toEqual([]);
-    } finally {
-      await browser.close();
-    }
   });
 });
