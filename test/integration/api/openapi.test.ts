@@ -5,6 +5,7 @@ import { publicEventTypes } from '../../../shared/events/event.ts';
 import { apiKeyScopes } from '../../../shared/organizations/api-keys.ts';
 import { errorCatalogue } from '../../../shared/platform/errors.ts';
 import { readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
+import type { ParsedJson } from '../../support/parsed-json.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService();
@@ -23,8 +24,7 @@ interface Webhook {
 }
 
 let served: ServedDocument;
-// biome-ignore lint/suspicious/noExplicitAny: a validator checks the document's shape.
-let document: any;
+let document: ParsedJson;
 beforeAll(async () => {
   served = await readDocument(service);
   document = served.document;

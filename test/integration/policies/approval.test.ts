@@ -10,6 +10,7 @@ import { auditOf } from '../../support/audit-log.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
+import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { flagByHand } from '../../support/refunds/refund-work.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -33,20 +34,16 @@ async function newKey(actor: string) {
 
 /** A refund that awaits approval. */
 async function pendingRefund(actor = `key:${service.organization.keys.test.id}`): Promise<Refund> {
-  const { refund } = await createRefund(service.deps, {
-    organizationId: service.organization.id,
-    environment: 'test',
-    apiKey: actor.startsWith('key:') ? { id: actor.slice('key:'.length), agentLimits: null } : null,
-    initiatedBy: actor.startsWith('key:') ? 'api' : 'dashboard',
+  const isKey = actor.startsWith('key:');
+  const asker = {
+    apiKey: isKey ? { id: actor.slice('key:'.length), agentLimits: null } : null,
+    initiatedBy: isKey ? 'api' : 'dashboard',
     actor,
-    transactionId: await newPayment(service),
-    amount: 1_000n,
-    currency: 'usd',
-    reason: 'other',
-    processor: 'stripe',
-    metadata: null,
-    idempotency: null,
-  });
+  } as const;
+  const { refund } = await createRefund(
+    service.deps,
+    refundRequest(service, await newPayment(service), asker),
+  );
   expect(refund.status).toBe('pending');
   return refund;
 }

@@ -1,26 +1,13 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { CommitDelayingProxy } from '../../../support/faults/commit-delaying-proxy.ts';
-import { madeBeforeTests } from '../../../support/made-before-tests.ts';
+import { useDelayedCommits } from '../../../support/faults/use-delayed-commits.ts';
 import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';
-import { type ApiAnswer, startService } from '../../../support/service.ts';
-import { postgresQueues } from '../../../support/stores/backends.ts';
-import { useDatabase } from '../../../support/stores/database.ts';
+import type { ApiAnswer } from '../../../support/service.ts';
 import { withClient } from '../../../support/stores/database-client.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-const databaseUrl = useDatabase();
-const proxy = madeBeforeTests(
-  'The proxy in front of PostgreSQL',
-  () => CommitDelayingProxy.open(databaseUrl()),
-  (opened) => opened.close(),
-);
-const service = madeBeforeTests(
-  'The service',
-  () => startService({ databaseUrl: proxy.url, backend: postgresQueues, workers: 0 }),
-  (started) => started.close(),
-);
+const { databaseUrl, proxy, service } = useDelayedCommits();
 
 const refundsOf = (transactionId: string) => service.deps.db.refund.findMany({ where: { transactionId } });
 const create = (transactionId: string, key: string | null = null, more: object = {}) =>

@@ -10,6 +10,7 @@ import { completedRefund, createdRefund, flagAtOnce } from '../../../support/ref
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';
 import { lastEventOf, rowOf, timelineOf, unknownRefundId } from '../../../support/refunds/refund-records.ts';
+import { refundRequest } from '../../../support/refunds/refund-requests.ts';
 import { flagByHand } from '../../../support/refunds/refund-work.ts';
 import { useService } from '../../../support/use-service.ts';
 import { waitFor } from '../../../support/wait-for.ts';
@@ -50,20 +51,11 @@ async function pendingRefund(): Promise<Refund> {
 
 /** One that awaits approval and was requested by a person in the dashboard. */
 async function requestedBy({ userId }: DashboardMember): Promise<Refund> {
-  const { refund } = await createRefund(service.deps, {
-    organizationId: service.organization.id,
-    environment: 'test',
-    apiKey: null,
-    initiatedBy: 'dashboard',
-    actor: `user:${userId}`,
-    transactionId: await newPayment(service),
-    amount: 1_000n,
-    currency: 'usd',
-    reason: 'other',
-    processor: 'stripe',
-    metadata: null,
-    idempotency: null,
-  });
+  const asker = { apiKey: null, initiatedBy: 'dashboard', actor: `user:${userId}` } as const;
+  const { refund } = await createRefund(
+    service.deps,
+    refundRequest(service, await newPayment(service), asker),
+  );
   return refund;
 }
 

@@ -4,12 +4,12 @@ import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';
 import { makeDue, rowOf } from '../../../support/refunds/refund-records.ts';
-import { queueBackends } from '../../../support/stores/backends.ts';
+import { testedBackends } from '../../../support/release.ts';
 import { withClient } from '../../../support/stores/database-client.ts';
 import { useService } from '../../../support/use-service.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-describe.each(queueBackends)('at the same time, queues on $name', (backend) => {
+describe.each(testedBackends)('at the same time, queues on $name', (backend) => {
   // Many read their payments at the same time here; none of them is to go on without having read it.
   const service = useService({ backend, workers: 2, settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000 } });
 

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '../../../../shared/platform/ids.ts';
 import { setProcessorAccount } from '../../../../shared/processors/accounts/manage-accounts.ts';
 import { flagOf } from '../../../../shared/refunds/model/flags.ts';
 import { braintreeClient } from '../../../sandbox/clients.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';
 import { makeDue, rowOf, timelineOf, untilStatus } from '../../../support/refunds/refund-records.ts';
+import { creationOf } from '../../../support/refunds/statement-items.ts';
+import { testedBackends } from '../../../support/release.ts';
 import { sandboxCredentials } from '../../../support/service.ts';
-import { queueBackends } from '../../../support/stores/backends.ts';
 import { useService } from '../../../support/use-service.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-describe.each(queueBackends)('the life of a refund, queues on $name', (backend) => {
+describe.each(testedBackends)('the life of a refund, queues on $name', (backend) => {
   const service = useService({ backend });
 
   beforeEach(async () => {
@@ -305,20 +305,8 @@ describe.each(queueBackends)('the life of a refund, queues on $name', (backend) 
     const transactionId = await payment('stripe', { currency: 'eur' });
     expect((await create(transactionId, { currency: 'eur', amount: 100 })).status).toBe(200);
     const { organization, deps } = service;
-    const answer = await deps.statements.create({
-      id: newId('ref'),
-      organization_id: organization.id,
-      environment: 'test',
-      processor: 'stripe',
-      transaction_id: transactionId,
-      amount: 100,
-      currency: 'usd',
-      reason: 'other',
-      initiated_by: 'api',
-      actor: 'test',
-      status: 'processing',
-      event_id: newId('evt'),
-    });
+    const { payment: _, ...asked } = creationOf({ organizationId: organization.id, environment: 'test' });
+    const answer = await deps.statements.create({ ...asked, transaction_id: transactionId });
     expect(answer).toMatchObject({ outcome: 'refused', refund: null, payment: { currency: 'eur' } });
     const { reserved } = await deps.db.payment.findFirstOrThrow({ where: { transactionId } });
     expect(reserved).toBe(100n);
