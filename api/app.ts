@@ -1,8 +1,8 @@
 import { EventFeed } from '../shared/events/feed.ts';
 import { newRequestId } from '../shared/platform/ids.ts';
+import { handOverUnknown, type SecondApp } from './hand-over.ts';
 import { authenticate } from './http/authenticate.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
-import { handOverUnknown, type SecondApp } from './http/hand-over.ts';
 import { createHttpApp, jsonSecurityHeaders, requestChecks } from './http/http-app.ts';
 import { Admission, limitInProgress } from './http/overload.ts';
 import { refuseUnknownParameters } from './http/query-parameters.ts';

@@ -8,9 +8,9 @@ import type { ServiceSettings } from '../shared/platform/config.ts';
 import { type Database, openDatabase } from '../shared/platform/database.ts';
 import type { Logger } from '../shared/platform/log.ts';
 import { closeOnSignal } from '../shared/platform/process.ts';
-import { RefundWatcher } from '../shared/refunds/lifecycle/refund-watcher.ts';
+import { RefundWatcher } from '../shared/refunds/queries/refund-watcher.ts';
 import { buildApp } from './app.ts';
-import type { SecondApp } from './http/hand-over.ts';
+import type { SecondApp } from './hand-over.ts';
 
 /** After a restart, clients reconnect at once. Their requests are answered before the dashboard is loaded. */
 const quietMs = 1_000;

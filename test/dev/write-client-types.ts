@@ -6,7 +6,7 @@ import { buildApp } from '../../api/app.ts';
 import { closeDependencies, openDependencies } from '../../shared/dependencies.ts';
 import { loadServiceSettings } from '../../shared/platform/config.ts';
 import { openLog } from '../../shared/platform/log.ts';
-import { RefundWatcher } from '../../shared/refunds/lifecycle/refund-watcher.ts';
+import { RefundWatcher } from '../../shared/refunds/queries/refund-watcher.ts';
 
 // `npm run client:types` writes the client's types from the OpenAPI document. With --check it fails when the file differs.
 

@@ -11,7 +11,7 @@ import type { Environment } from '../../shared/platform/environment.ts';
 import { openLog } from '../../shared/platform/log.ts';
 import { migrateQueueTables, type QueueWorker } from '../../shared/platform/queues.ts';
 import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
-import { RefundWatcher } from '../../shared/refunds/lifecycle/refund-watcher.ts';
+import { RefundWatcher } from '../../shared/refunds/queries/refund-watcher.ts';
 import { startWorkers } from '../../worker/start-workers.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
 import { startSandbox } from '../sandbox/server.ts';

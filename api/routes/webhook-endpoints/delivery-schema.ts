@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { attemptErrors } from '../../../shared/events/attempt-error.ts';
-import { deliveryStatuses } from '../../../shared/events/deliveries.ts';
 import { publicEventTypes, testEventType } from '../../../shared/events/event.ts';
+import { attemptErrors } from '../../../shared/webhooks/attempt-error.ts';
+import { deliveryStatuses } from '../../../shared/webhooks/deliveries.ts';
 import { endpointParamsSchema } from './endpoint-schema.ts';
 
 const errorList = Object.entries(attemptErrors)

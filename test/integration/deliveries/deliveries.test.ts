@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { newEndpointSecret, secretColumns } from '../../../shared/events/endpoint-secrets.ts';
 import { newId } from '../../../shared/platform/ids.ts';
+import { newEndpointSecret, secretColumns } from '../../../shared/webhooks/endpoint-secrets.ts';
 import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { recordStatements } from '../../support/stores/statements.ts';

@@ -1,7 +1,7 @@
-import { newEndpointSecret, secretColumns } from '../../../shared/events/endpoint-secrets.ts';
 import type { WebhookEndpoint } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { newId } from '../../../shared/platform/ids.ts';
+import { newEndpointSecret, secretColumns } from '../../../shared/webhooks/endpoint-secrets.ts';
 import type { TestService } from '../service.ts';
 
 // Endpoints, events and deliveries straight in the database, without the API.

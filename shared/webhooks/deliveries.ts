@@ -1,3 +1,4 @@
+import { type PublicEventType, testEventType } from '../events/event.ts';
 import {
   type Database,
   serviceTime,
@@ -9,7 +10,6 @@ import { ServiceError } from '../platform/errors.ts';
 import { isId, newId } from '../platform/ids.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { auditEndpoint, type EndpointRequest, findEndpoint, holdEnabledEndpoint } from './endpoint.ts';
-import { type PublicEventType, testEventType } from './event.ts';
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const;
 
