@@ -6,22 +6,17 @@ import { recordPayment } from '../../shared/refunds/lifecycle/record-payment.ts'
 import { factsOf } from '../../shared/refunds/model/flags.ts';
 import { referenceTo } from '../../shared/refunds/model/refund.ts';
 import {
-  absent,
   accepted,
-  cancelUnconfirmed,
   credentialsRefused,
   failed,
   flagged,
   misconfigured,
-  type OutcomeContext,
   paymentStored,
   settled,
   stateRead,
-  stateUnread,
-  unanswered,
-  unavailable,
-  unknown,
 } from './outcomes.ts';
+import type { OutcomeContext } from './pauses.ts';
+import { absent, cancelUnconfirmed, stateUnread, unanswered, unavailable, unknown } from './unanswered.ts';
 
 // Each step calls the processor and returns what follows; advance-refund.ts records it.
 
