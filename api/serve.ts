@@ -7,8 +7,7 @@ import {
 import type { ServiceSettings } from '../shared/platform/config.ts';
 import { type Database, openDatabase } from '../shared/platform/database.ts';
 import type { Logger } from '../shared/platform/log.ts';
-import { closeOnSignal } from '../shared/platform/process.ts';
-import { RefundWatcher } from '../shared/refunds/queries/refund-watcher.ts';
+import { closeOnSignal } from '../shared/process.ts';
 import { buildApp } from './app.ts';
 import type { SecondApp } from './hand-over.ts';
 
@@ -22,11 +21,7 @@ export async function serve(settings: ServiceSettings, log: Logger, db: Database
     poolSize: settings.DASHBOARD_POOL_SIZE,
     preparesStatements: settings.DATABASE_PREPARED_STATEMENTS,
   });
-  const { app, browserApp } = await buildApp({
-    ...deps,
-    dashboardDb,
-    watcher: new RefundWatcher(deps.reads),
-  });
+  const { app, browserApp } = await buildApp({ ...deps, dashboardDb });
   await untilClockStarted(deps);
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
     await app.close();
