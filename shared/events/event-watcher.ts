@@ -1,8 +1,8 @@
 import type { Reads } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { SharedWait } from '../platform/shared-wait.ts';
+import type { PublicEventType } from '../refunds/model/event-types.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
-import type { PublicEventType } from './event.ts';
 
 /** What a request waits for: an event of an owner after a position of the feed. */
 export interface AwaitedEvent extends RefundOwner {

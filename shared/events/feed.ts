@@ -3,14 +3,9 @@ import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 import { type SharedStatement, shareQuestion } from '../platform/shared-statement.ts';
+import type { PublicEventType } from '../refunds/model/event-types.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
-import {
-  eventColumns,
-  type PublicEvent,
-  type PublicEventType,
-  type ReadEvent,
-  toPublicEvent,
-} from './event.ts';
+import { eventColumns, type PublicEvent, type ReadEvent, toPublicEvent } from './event.ts';
 import { EventWatcher } from './event-watcher.ts';
 
 /** What a client reads of its feed. */

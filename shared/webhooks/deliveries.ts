@@ -1,4 +1,4 @@
-import { type PublicEventType, testEventType } from '../events/event.ts';
+import { testEventType } from '../events/event.ts';
 import {
   type Database,
   serviceTime,
@@ -8,6 +8,7 @@ import {
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId, newId } from '../platform/ids.ts';
+import type { PublicEventType } from '../refunds/model/event-types.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { auditEndpoint, type EndpointRequest, findEndpoint, holdEnabledEndpoint } from './endpoint.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { publicEventTypes, testEventType } from '../../../shared/events/event.ts';
+import { testEventType } from '../../../shared/events/event.ts';
+import { publicEventTypes } from '../../../shared/refunds/model/event-types.ts';
 import { attemptErrors } from '../../../shared/webhooks/attempt-error.ts';
 import { deliveryStatuses } from '../../../shared/webhooks/deliveries.ts';
 import { endpointParamsSchema } from './endpoint-schema.ts';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { publicEventTypes } from '../../../shared/events/event.ts';
 import { apiKeyScopes } from '../../../shared/organizations/api-keys.ts';
 import { errorCatalogue } from '../../../shared/platform/errors.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { publicEventTypes } from '../../../shared/refunds/model/event-types.ts';
 import { readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
