@@ -1,3 +1,4 @@
+import type { Dependencies } from '../../../shared/dependencies.ts';
 import type { WebhookEndpoint } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { newId } from '../../../shared/platform/ids.ts';
@@ -5,6 +6,12 @@ import { newEndpointSecret, secretColumns } from '../../../shared/webhooks/endpo
 import type { TestService } from '../service.ts';
 
 // Endpoints, events and deliveries straight in the database, without the API.
+
+/** What they are made with; a `TestService` is one. */
+export interface EndpointStage {
+  deps: Pick<Dependencies, 'db' | 'secrets' | 'clock'>;
+  organization: { id: string };
+}
 
 export interface EndpointOptions {
   url: string;
@@ -15,7 +22,7 @@ export interface EndpointOptions {
 
 /** Registers an endpoint. */
 export async function addEndpoint(
-  { deps, organization }: Pick<TestService, 'deps' | 'organization'>,
+  { deps, organization }: EndpointStage,
   { url, events = ['*'], organizationId = organization.id, environment = 'test' }: EndpointOptions,
 ): Promise<WebhookEndpoint & { secret: string }> {
   const id = newId('we');
@@ -33,14 +40,14 @@ export interface Owner {
   environment: Environment;
 }
 
-const ownerOf = ({ organization }: Pick<TestService, 'organization'>): Owner => ({
+const ownerOf = ({ organization }: Pick<EndpointStage, 'organization'>): Owner => ({
   organizationId: organization.id,
   environment: 'test',
 });
 
 /** Records refunds, each with its first event, and returns their ids. No worker ever works on them. */
 export async function recordRefunds(
-  service: Pick<TestService, 'deps' | 'organization'>,
+  service: EndpointStage,
   count: number,
   { organizationId, environment }: Owner = ownerOf(service),
 ): Promise<string[]> {
