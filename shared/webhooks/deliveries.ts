@@ -178,7 +178,7 @@ export async function endPendingDeliveries(db: Database, endpointId: string): Pr
       WITH endpoint AS (SELECT id FROM webhook_endpoint WHERE id = ${endpointId} AND status = 'disabled' FOR SHARE),
       batch AS (
         SELECT delivery.id FROM endpoint JOIN webhook_delivery AS delivery ON delivery.endpoint_id = endpoint.id
-        WHERE delivery.status = 'pending' ORDER BY delivery.id LIMIT ${batchSize} FOR UPDATE OF delivery)
+        WHERE delivery.status = 'pending' ORDER BY delivery.created_at, delivery.id LIMIT ${batchSize} FOR UPDATE OF delivery)
       UPDATE webhook_delivery AS delivery SET status = 'failed', next_attempt_at = NULL
       FROM batch WHERE delivery.id = batch.id`;
     if (ended === 0) return;

@@ -38,6 +38,9 @@ export const attemptTimeoutMs = 15_000;
 
 const connectTimeoutMs = 5_000;
 
+const longestIdleMs = 1_000;
+const mostRequestsPerConnection = 100;
+
 /** Bytes of a response that are read; the rest is never received. */
 const mostBodyBytes = 4 * 1024;
 
@@ -51,8 +54,11 @@ export function openTransport(options: TransportOptions): Transport {
   const { resolve = isPublicOnly ? resolveWithDns : resolveWithSystem } = options;
   const { isAllowed = isPublicOnly ? isPublicAddress : () => true } = options;
   const agent = new Agent({
-    // A new connection for each request: the endpoint could close an idle one while a request is being sent on it.
-    pipelining: 0,
+    // A connection is used again while it is busy, and not for ever, so that a name is resolved again. It idles for less time than
+    // receivers wait before they close it, because one that is closed while a request is being sent fails the attempt.
+    keepAliveTimeout: longestIdleMs,
+    keepAliveMaxTimeout: longestIdleMs,
+    maxRequestsPerClient: mostRequestsPerConnection,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     connect: guardedConnector(resolve, isAllowed),
