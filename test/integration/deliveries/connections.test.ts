@@ -22,7 +22,7 @@ const post = (transport: Transport, url: string) => transport.post(url, {}, Buff
 
 test.each([
   { requests: 5, connections: 1 },
-  { requests: 101, connections: 2 },
+  { requests: 110, connections: 2 },
 ])('$requests requests to an endpoint, one after the other, use $connections connections', async (count) => {
   const receiver = await newReceiver();
   const transport = open();
