@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { disabledReasons, endpointEvents, type PublicEndpoint } from '../../../shared/events/endpoint.ts';
 import { isStorable, unstorableMessage } from '../../../shared/platform/json.ts';
+import { disabledReasons, endpointEvents, type PublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
 import { objectError, required } from '../refunds/refund-schema.ts';
 
 export const exampleEndpoint: PublicEndpoint = {
