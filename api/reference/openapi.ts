@@ -200,7 +200,7 @@ function finishDocument(document: OpenApiDocument): OpenApiDocument {
   document.webhooks = describeWebhooks();
   document.components = { ...document.components, headers };
   dropUnusedSchemas(document);
-  return renameInputs(document);
+  return document;
 }
 
 function finishOperation({ parameters = [], requestBody, responses = {} }: Operation): void {
@@ -244,18 +244,4 @@ function dropUnusedSchemas(document: OpenApiDocument): void {
     for (const name of unused) delete schemas[name];
     removed = unused.length > 0;
   }
-}
-
-/** The generator names input schemas `<Name>Input`, even where there is no output schema of that name. */
-function renameInputs(document: OpenApiDocument): OpenApiDocument {
-  const names = Object.keys(document.components?.schemas ?? {});
-  let text = JSON.stringify(document);
-  for (const name of names) {
-    const short = name.replace(/Input$/, '');
-    if (short === name || names.includes(short)) continue;
-    text = text
-      .replaceAll(`"#/components/schemas/${name}"`, `"#/components/schemas/${short}"`)
-      .replace(`"${name}":{`, `"${short}":{`);
-  }
-  return JSON.parse(text);
 }

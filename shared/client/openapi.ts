@@ -552,277 +552,6 @@ export interface components {
     schemas: {
         /**
          * @example {
-         *       "status": "stopped"
-         *     }
-         */
-        ChangeAgentKey: {
-            /**
-             * @description 1 to 100 printable characters.
-             * @example Support agent
-             */
-            name?: string;
-            /**
-             * @description What an agent may refund with a key, in the smallest unit of `currency`, inclusive. What is left out does not limit.
-             * @example {
-             *       "currency": "usd",
-             *       "maxPerRefund": 5000,
-             *       "maxPerDay": 50000,
-             *       "reasons": [
-             *         "product_not_received",
-             *         "product_defective"
-             *       ],
-             *       "approvalAbove": 2000
-             *     }
-             */
-            limits?: {
-                /** @description ISO 4217. Refunds in another currency are refused. */
-                currency: string;
-                /** @description The most of one refund. */
-                maxPerRefund?: number;
-                /** @description The most of all refunds of one payment together. */
-                maxPerPayment?: number;
-                /** @description The most that this key may request in 24 hours. */
-                maxPerDay?: number;
-                /** @description The reasons that are allowed; any unless given. */
-                reasons?: ("product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other")[];
-                /** @description A refund awaits approval if all refunds of its payment come to more than this. */
-                approvalAbove?: number;
-            };
-            /**
-             * @description `stopped` refuses all requests with the key until it is `active` again.
-             * @enum {string}
-             */
-            status?: "active" | "stopped";
-        };
-        /**
-         * @example {
-         *       "name": "Support agent",
-         *       "limits": {
-         *         "currency": "usd",
-         *         "maxPerRefund": 5000,
-         *         "maxPerDay": 50000,
-         *         "reasons": [
-         *           "product_not_received",
-         *           "product_defective"
-         *         ],
-         *         "approvalAbove": 2000
-         *       }
-         *     }
-         */
-        CreateAgentKey: {
-            /**
-             * @description 1 to 100 printable characters.
-             * @example Support agent
-             */
-            name: string;
-            /**
-             * @description What an agent may refund with a key, in the smallest unit of `currency`, inclusive. What is left out does not limit.
-             * @example {
-             *       "currency": "usd",
-             *       "maxPerRefund": 5000,
-             *       "maxPerDay": 50000,
-             *       "reasons": [
-             *         "product_not_received",
-             *         "product_defective"
-             *       ],
-             *       "approvalAbove": 2000
-             *     }
-             */
-            limits: {
-                /** @description ISO 4217. Refunds in another currency are refused. */
-                currency: string;
-                /** @description The most of one refund. */
-                maxPerRefund?: number;
-                /** @description The most of all refunds of one payment together. */
-                maxPerPayment?: number;
-                /** @description The most that this key may request in 24 hours. */
-                maxPerDay?: number;
-                /** @description The reasons that are allowed; any unless given. */
-                reasons?: ("product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other")[];
-                /** @description A refund awaits approval if all refunds of its payment come to more than this. */
-                approvalAbove?: number;
-            };
-            /** @description What the key may do; all of these by default. */
-            scopes?: ("refunds:read" | "refunds:write" | "policies:read")[];
-            /**
-             * @description When the key stops working; never by default.
-             * @example 2027-01-01T00:00:00.000Z
-             */
-            expiresAt?: string | null;
-        };
-        /**
-         * @example {
-         *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
-         *       "amount": 1500
-         *     }
-         */
-        CheckPolicy: {
-            /**
-             * @description The id of the charge or payment at the processor.
-             * @example ch_3QfX2eLkdIwHu7ix
-             */
-            transactionId: string;
-            /**
-             * @description In the smallest unit of the currency, for example cents.
-             * @example 1500
-             */
-            amount?: number;
-        };
-        /**
-         * @example {
-         *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
-         *       "amount": 1500,
-         *       "reason": "product_defective",
-         *       "metadata": {
-         *         "ticket": "T-1001"
-         *       }
-         *     }
-         */
-        CreateRefund: {
-            /**
-             * @description The id of the charge or payment at the processor.
-             * @example ch_3QfX2eLkdIwHu7ix
-             */
-            transactionId: string;
-            /**
-             * @description In the smallest unit of the currency, for example cents.
-             * @example 1500
-             */
-            amount: number;
-            /**
-             * @description Why the payment is refunded.
-             * @enum {string}
-             */
-            reason: "product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other";
-            /**
-             * @description ISO 4217; must be the currency of the payment.
-             * @default usd
-             * @example usd
-             */
-            currency?: string;
-            /**
-             * @description Detected from the transaction when omitted.
-             * @example stripe
-             */
-            processor?: string;
-            /**
-             * @description Stored with the refund: up to 50 keys of 1 to 40 characters, 10 levels deep, 16384 bytes as JSON. Do not include card numbers.
-             * @example {
-             *       "ticket": "T-1001"
-             *     }
-             */
-            metadata?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description True to learn what the creation would come to. Nothing is reserved, sent or stored. */
-            dryRun?: boolean;
-        };
-        /**
-         * @example {
-         *       "reason": "The customer wants an exchange."
-         *     }
-         */
-        RejectRefund: {
-            /** @description Up to 500 characters, for the timeline and the audit log. */
-            reason?: string | null;
-        };
-        /**
-         * @example {
-         *       "url": "https://example.com/webhooks/refunds",
-         *       "events": [
-         *         "refund.completed",
-         *         "refund.failed"
-         *       ],
-         *       "description": "Order service"
-         *     }
-         */
-        CreateWebhookEndpoint: {
-            /**
-             * @description At most 2,048 characters, without a user name or password. In production it must be https and not a private address.
-             * @example https://example.com/webhooks/refunds
-             */
-            url: string;
-            /**
-             * @description The types of events to send, or `["*"]` for all.
-             * @default [
-             *       "*"
-             *     ]
-             * @example [
-             *       "refund.completed"
-             *     ]
-             */
-            events?: ("*" | "refund.created" | "refund.approval_required" | "refund.processing" | "refund.completed" | "refund.failed" | "refund.cancelled")[];
-            /**
-             * @description A note for you.
-             * @default null
-             * @example Order service
-             */
-            description?: string | null;
-        };
-        /**
-         * @example {
-         *       "events": [
-         *         "*"
-         *       ],
-         *       "status": "enabled"
-         *     }
-         */
-        ChangeWebhookEndpoint: {
-            /**
-             * @description At most 2,048 characters, without a user name or password. In production it must be https and not a private address.
-             * @example https://example.com/webhooks/refunds
-             */
-            url?: string;
-            /**
-             * @description The types of events to send, or `["*"]` for all.
-             * @example [
-             *       "refund.completed"
-             *     ]
-             */
-            events?: ("*" | "refund.created" | "refund.approval_required" | "refund.processing" | "refund.completed" | "refund.failed" | "refund.cancelled")[];
-            /**
-             * @description A note for you.
-             * @example Order service
-             */
-            description?: string | null;
-            /**
-             * @description Disabling ends the pending deliveries.
-             * @enum {string}
-             */
-            status?: "enabled" | "disabled";
-        };
-        /**
-         * @example {
-         *       "since": "2026-11-20T09:30:00.000Z"
-         *     }
-         */
-        ReplayWebhooks: {
-            /**
-             * Format: date-time
-             * @description Deliveries created at this time or later.
-             */
-            since: string;
-            /**
-             * @description Only deliveries with this status.
-             * @default failed
-             * @enum {string}
-             */
-            status?: "pending" | "succeeded" | "failed";
-        };
-        /**
-         * @example {
-         *       "overlapSeconds": 3600
-         *     }
-         */
-        RotateWebhookSecret: {
-            /**
-             * @description How long the earlier secrets sign as well; 0 ends them at once.
-             * @default 86400
-             */
-            overlapSeconds?: number;
-        };
-        /**
-         * @example {
          *       "error": {
          *         "message": "Refund not found.",
          *         "code": "not_found"
@@ -1826,7 +1555,55 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CreateRefund"];
+                /**
+                 * @example {
+                 *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
+                 *       "amount": 1500,
+                 *       "reason": "product_defective",
+                 *       "metadata": {
+                 *         "ticket": "T-1001"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description The id of the charge or payment at the processor.
+                     * @example ch_3QfX2eLkdIwHu7ix
+                     */
+                    transactionId: string;
+                    /**
+                     * @description In the smallest unit of the currency, for example cents.
+                     * @example 1500
+                     */
+                    amount: number;
+                    /**
+                     * @description Why the payment is refunded.
+                     * @enum {string}
+                     */
+                    reason: "product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other";
+                    /**
+                     * @description ISO 4217; must be the currency of the payment.
+                     * @default usd
+                     * @example usd
+                     */
+                    currency?: string;
+                    /**
+                     * @description Detected from the transaction when omitted.
+                     * @example stripe
+                     */
+                    processor?: string;
+                    /**
+                     * @description Stored with the refund: up to 50 keys of 1 to 40 characters, 10 levels deep, 16384 bytes as JSON. Do not include card numbers.
+                     * @example {
+                     *       "ticket": "T-1001"
+                     *     }
+                     */
+                    metadata?: {
+                        [key: string]: unknown;
+                    } | null;
+                    /** @description True to learn what the creation would come to. Nothing is reserved, sent or stored. */
+                    dryRun?: boolean;
+                };
             };
         };
         responses: {
@@ -2361,7 +2138,10 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["RejectRefund"] | null;
+                "application/json": {
+                    /** @description Up to 500 characters, for the timeline and the audit log. */
+                    reason?: string | null;
+                } | null;
             };
         };
         responses: {
@@ -2700,7 +2480,24 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CheckPolicy"];
+                /**
+                 * @example {
+                 *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
+                 *       "amount": 1500
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description The id of the charge or payment at the processor.
+                     * @example ch_3QfX2eLkdIwHu7ix
+                     */
+                    transactionId: string;
+                    /**
+                     * @description In the smallest unit of the currency, for example cents.
+                     * @example 1500
+                     */
+                    amount?: number;
+                };
             };
         };
         responses: {
@@ -2906,7 +2703,62 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CreateAgentKey"];
+                /**
+                 * @example {
+                 *       "name": "Support agent",
+                 *       "limits": {
+                 *         "currency": "usd",
+                 *         "maxPerRefund": 5000,
+                 *         "maxPerDay": 50000,
+                 *         "reasons": [
+                 *           "product_not_received",
+                 *           "product_defective"
+                 *         ],
+                 *         "approvalAbove": 2000
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description 1 to 100 printable characters.
+                     * @example Support agent
+                     */
+                    name: string;
+                    /**
+                     * @description What an agent may refund with a key, in the smallest unit of `currency`, inclusive. What is left out does not limit.
+                     * @example {
+                     *       "currency": "usd",
+                     *       "maxPerRefund": 5000,
+                     *       "maxPerDay": 50000,
+                     *       "reasons": [
+                     *         "product_not_received",
+                     *         "product_defective"
+                     *       ],
+                     *       "approvalAbove": 2000
+                     *     }
+                     */
+                    limits: {
+                        /** @description ISO 4217. Refunds in another currency are refused. */
+                        currency: string;
+                        /** @description The most of one refund. */
+                        maxPerRefund?: number;
+                        /** @description The most of all refunds of one payment together. */
+                        maxPerPayment?: number;
+                        /** @description The most that this key may request in 24 hours. */
+                        maxPerDay?: number;
+                        /** @description The reasons that are allowed; any unless given. */
+                        reasons?: ("product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other")[];
+                        /** @description A refund awaits approval if all refunds of its payment come to more than this. */
+                        approvalAbove?: number;
+                    };
+                    /** @description What the key may do; all of these by default. */
+                    scopes?: ("refunds:read" | "refunds:write" | "policies:read")[];
+                    /**
+                     * @description When the key stops working; never by default.
+                     * @example 2027-01-01T00:00:00.000Z
+                     */
+                    expiresAt?: string | null;
+                };
             };
         };
         responses: {
@@ -3144,7 +2996,50 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ChangeAgentKey"];
+                /**
+                 * @example {
+                 *       "status": "stopped"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description 1 to 100 printable characters.
+                     * @example Support agent
+                     */
+                    name?: string;
+                    /**
+                     * @description What an agent may refund with a key, in the smallest unit of `currency`, inclusive. What is left out does not limit.
+                     * @example {
+                     *       "currency": "usd",
+                     *       "maxPerRefund": 5000,
+                     *       "maxPerDay": 50000,
+                     *       "reasons": [
+                     *         "product_not_received",
+                     *         "product_defective"
+                     *       ],
+                     *       "approvalAbove": 2000
+                     *     }
+                     */
+                    limits?: {
+                        /** @description ISO 4217. Refunds in another currency are refused. */
+                        currency: string;
+                        /** @description The most of one refund. */
+                        maxPerRefund?: number;
+                        /** @description The most of all refunds of one payment together. */
+                        maxPerPayment?: number;
+                        /** @description The most that this key may request in 24 hours. */
+                        maxPerDay?: number;
+                        /** @description The reasons that are allowed; any unless given. */
+                        reasons?: ("product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other")[];
+                        /** @description A refund awaits approval if all refunds of its payment come to more than this. */
+                        approvalAbove?: number;
+                    };
+                    /**
+                     * @description `stopped` refuses all requests with the key until it is `active` again.
+                     * @enum {string}
+                     */
+                    status?: "active" | "stopped";
+                };
             };
         };
         responses: {
@@ -3350,7 +3245,39 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CreateWebhookEndpoint"];
+                /**
+                 * @example {
+                 *       "url": "https://example.com/webhooks/refunds",
+                 *       "events": [
+                 *         "refund.completed",
+                 *         "refund.failed"
+                 *       ],
+                 *       "description": "Order service"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description At most 2,048 characters, without a user name or password. In production it must be https and not a private address.
+                     * @example https://example.com/webhooks/refunds
+                     */
+                    url: string;
+                    /**
+                     * @description The types of events to send, or `["*"]` for all.
+                     * @default [
+                     *       "*"
+                     *     ]
+                     * @example [
+                     *       "refund.completed"
+                     *     ]
+                     */
+                    events?: ("*" | "refund.created" | "refund.approval_required" | "refund.processing" | "refund.completed" | "refund.failed" | "refund.cancelled")[];
+                    /**
+                     * @description A note for you.
+                     * @default null
+                     * @example Order service
+                     */
+                    description?: string | null;
+                };
             };
         };
         responses: {
@@ -3680,7 +3607,38 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ChangeWebhookEndpoint"];
+                /**
+                 * @example {
+                 *       "events": [
+                 *         "*"
+                 *       ],
+                 *       "status": "enabled"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description At most 2,048 characters, without a user name or password. In production it must be https and not a private address.
+                     * @example https://example.com/webhooks/refunds
+                     */
+                    url?: string;
+                    /**
+                     * @description The types of events to send, or `["*"]` for all.
+                     * @example [
+                     *       "refund.completed"
+                     *     ]
+                     */
+                    events?: ("*" | "refund.created" | "refund.approval_required" | "refund.processing" | "refund.completed" | "refund.failed" | "refund.cancelled")[];
+                    /**
+                     * @description A note for you.
+                     * @example Order service
+                     */
+                    description?: string | null;
+                    /**
+                     * @description Disabling ends the pending deliveries.
+                     * @enum {string}
+                     */
+                    status?: "enabled" | "disabled";
+                };
             };
         };
         responses: {
@@ -3806,7 +3764,13 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["RotateWebhookSecret"] | null;
+                "application/json": {
+                    /**
+                     * @description How long the earlier secrets sign as well; 0 ends them at once.
+                     * @default 86400
+                     */
+                    overlapSeconds?: number;
+                } | null;
             };
         };
         responses: {
@@ -4270,7 +4234,24 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ReplayWebhooks"];
+                /**
+                 * @example {
+                 *       "since": "2026-11-20T09:30:00.000Z"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description Deliveries created at this time or later.
+                     */
+                    since: string;
+                    /**
+                     * @description Only deliveries with this status.
+                     * @default failed
+                     * @enum {string}
+                     */
+                    status?: "pending" | "succeeded" | "failed";
+                };
             };
         };
         responses: {

@@ -9,7 +9,7 @@ export const checkPolicySchema = z
     { transactionId: transactionIdSchema, amount: amountSchema.optional() },
     { error: objectError },
   )
-  .meta({ id: 'CheckPolicy', examples: [{ transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500 }] });
+  .meta({ examples: [{ transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500 }] });
 
 export const policyCheckSchema = z
   .object({

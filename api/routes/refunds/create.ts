@@ -26,6 +26,7 @@ import { dryRunSchema, exampleDryRun, exampleRefusedDryRun } from './dry-run-sch
 import { checkMetadata } from './metadata-schema.ts';
 import {
   amountSchema,
+  checkedBy,
   exampleRefund,
   objectError,
   refundSchema,
@@ -55,10 +56,7 @@ export const createRefundSchema = z
         .meta({ description: 'Detected from the transaction when omitted.', examples: ['stripe'] }),
       metadata: z
         .record(z.string(), z.unknown(), { error: 'must be an object' })
-        .superRefine((metadata, context) => {
-          const problem = checkMetadata(metadata);
-          if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-        })
+        .superRefine(checkedBy(checkMetadata))
         .nullable()
         .optional()
         .meta({
@@ -74,7 +72,6 @@ export const createRefundSchema = z
     { error: objectError },
   )
   .meta({
-    id: 'CreateRefund',
     examples: [
       {
         transactionId: 'ch_3QfX2eLkdIwHu7ix',

@@ -73,6 +73,16 @@ export function required(message: string): (issue: { input?: unknown }) => strin
   return ({ input }) => (input === undefined ? 'is required' : message);
 }
 
+/** For `superRefine`: adds what `problemOf` finds wrong with a value, unless that is null. */
+export function checkedBy<Value>(
+  problemOf: (value: Value) => string | null,
+): (value: Value, context: z.RefinementCtx) => void {
+  return (value, context) => {
+    const message = problemOf(value);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  };
+}
+
 /** No processor's ids contain whitespace, control characters or non-ASCII characters. */
 export const transactionIdSchema = z
   .string({ error: required('must be a string') })

@@ -15,7 +15,7 @@ const rejectRefundSchema = z
     },
     { error: objectError },
   )
-  .meta({ id: 'RejectRefund', examples: [{ reason: 'The customer wants an exchange.' }] });
+  .meta({ examples: [{ reason: 'The customer wants an exchange.' }] });
 
 /** `POST /v1/refunds/:id/reject`: cancels a refund that awaits approval. */
 export const rejectRefundRoute = routePlugin(
