@@ -10,6 +10,7 @@ import {
 import type { z } from 'zod';
 import { apiKeyScopes } from '../../shared/organizations/api-keys.ts';
 import { type ErrorCode, errorCatalogue } from '../../shared/platform/errors.ts';
+import { version } from '../../shared/platform/version.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
 import { apiErrorCodes, type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
 import { type NamedExamples, namedExamples } from './examples.ts';
@@ -51,11 +52,8 @@ Refunds of payments that are held at a payment processor. Money moves at most on
 Amounts are whole numbers in the smallest unit of the currency (1050 is 10.50 USD, 1050 JPY is 1050 yen).
 Send an \`Idempotency-Key\` with every creation, so that a repeated request is carried out once.
 
-Every response carries an \`x-request-id\`; quote it in support requests. Errors have one shape, \`{"error": {"message", "code"}}\`:
-
-| Status | Code | Meaning |
-|---|---|---|
-${apiErrorCodes.map((code) => `| ${errorCatalogue[code].status} | \`${code}\` | ${errorCatalogue[code].meaning} |`).join('\n')}
+Every response carries an \`x-request-id\`; quote it in support requests. Errors have one shape, \`{"error": {"message", "code"}}\`.
+The schema \`Error\` lists all codes; each operation lists its own.
 `.trim();
 
 /** The generator reads the routes of the application that it is registered on, so it gets one of its own. */
@@ -68,7 +66,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
       openapi: '3.1.0',
       info: {
         title: 'Refund service',
-        version: '1.0.0',
+        version,
         description,
         license: { name: 'MIT', identifier: 'MIT' },
       },

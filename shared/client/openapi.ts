@@ -551,6 +551,28 @@ export interface webhooks {
 export interface components {
     schemas: {
         /**
+         * @description The body of every error response.
+         *
+         *     | Status | Code | Meaning |
+         *     |---|---|---|
+         *     | 400 | `validation_error` | The body, a query parameter or a header is invalid. This includes an amount above what is left of the payment, a currency that is not the payment's, and text with a NUL character or an unpaired surrogate. |
+         *     | 400 | `invalid_signature` | The signature of a processor webhook does not match the account, or the webhook is too old. |
+         *     | 401 | `invalid_api_key` | The Authorization header is missing or malformed, or its key is unknown, revoked or expired. |
+         *     | 403 | `policy_denied` | A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund. |
+         *     | 403 | `insufficient_scope` | The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. |
+         *     | 404 | `not_found` | The refund, API key, webhook endpoint, delivery, processor account or route does not exist, or the key has no access to it. |
+         *     | 405 | `method_not_allowed` | The route exists but does not support this method. |
+         *     | 409 | `refund_already_processed` | The payment has already been refunded in full, through this service or directly at the processor. |
+         *     | 409 | `refund_not_cancellable` | The refund can no longer be cancelled, or the processor has not confirmed. The message names its status. |
+         *     | 409 | `refund_not_pending` | The refund does not await approval, for example because another decision came first. The message names its status. |
+         *     | 409 | `refund_flagged` | The processor has a second refund with the reference of this one, so it cannot be approved: the customer could be paid twice. |
+         *     | 413 | `payload_too_large` | The body is larger than 64 KiB (256 KiB for processor webhooks). |
+         *     | 415 | `unsupported_media_type` | The media type or encoding of the body is not supported. |
+         *     | 422 | `idempotency_key_reused` | The `Idempotency-Key` was used before with a different request. |
+         *     | 429 | `rate_limited` | Too many requests in one second. The request was not carried out. |
+         *     | 500 | `internal_error` | An unexpected error in this service. The change may or may not have been recorded. |
+         *     | 502 | `processor_error` | The payment processor rejected the request or the account's credentials. The message carries the processor's reason. |
+         *     | 503 | `service_unavailable` | The service cannot handle the request at the moment: it is overloaded, a dependency is down, or the payment is locked. Nothing was changed. |
          * @example {
          *       "error": {
          *         "message": "Refund not found.",
