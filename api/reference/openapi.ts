@@ -12,7 +12,7 @@ import { apiKeyScopes } from '../../shared/organizations/api-keys.ts';
 import { type ErrorCode, errorCatalogue } from '../../shared/platform/errors.ts';
 import { version } from '../../shared/platform/version.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
-import { apiErrorCodes, type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
+import { type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
 import { type NamedExamples, namedExamples } from './examples.ts';
 import { referencePage } from './page.ts';
 import { describeWebhooks } from './webhooks.ts';

@@ -159,7 +159,9 @@ export async function createApiKey(
 /** What is wrong with the time at which a key is to expire, as the end of a sentence; null when nothing is. */
 export function checkKeyExpiry(expiresAt: Date, now: Date): string | null {
   if (expiresAt <= now) return 'must be in the future';
-  return expiresAt > expiryAfter(maxExpiryDays, now) ? `must be at most ${maxExpiryDays} days from now` : null;
+  return expiresAt > expiryAfter(maxExpiryDays, now)
+    ? `must be at most ${maxExpiryDays} days from now`
+    : null;
 }
 
 /** What is wrong with the name of a key, as the end of a sentence; null when nothing is. */
