@@ -49,7 +49,7 @@ export const errorCatalogue = {
     status: 403,
     retryable: false,
     meaning:
-      "The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended.",
+      "The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. A key for agents may not cancel a refund that another key or a person requested. In the dashboard: the member's role does not allow the action, or the session has ended.",
     action:
       'Use a key with the scope; to approve, one that another person created. In the dashboard, sign in again or ask an owner or admin to change your role.',
     example: 'This requires the scope refunds:write, which this API key does not have. Use another key.',
