@@ -96,7 +96,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a refund
-         * @description A refund that was not sent to the processor yet is cancelled immediately. Otherwise the processor has to confirm the cancellation; until then the refund stays as it is. A body is ignored.
+         * @description A refund that was not sent to the processor yet is cancelled immediately. Otherwise the processor has to confirm the cancellation; until then the refund stays as it is. A key for agents may cancel only refunds that it requested. A body is ignored.
          */
         post: operations["cancelRefund"];
         delete?: never;
@@ -559,11 +559,11 @@ export interface components {
          *     | 400 | `invalid_signature` | The signature of a processor webhook does not match the account, or the webhook is too old. |
          *     | 401 | `invalid_api_key` | The Authorization header is missing or malformed, or its key is unknown, revoked or expired. |
          *     | 403 | `policy_denied` | A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund. |
-         *     | 403 | `insufficient_scope` | The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. |
+         *     | 403 | `insufficient_scope` | The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. |
          *     | 404 | `not_found` | The refund, API key, webhook endpoint, delivery, processor account or route does not exist, or the key has no access to it. |
          *     | 405 | `method_not_allowed` | The route exists but does not support this method. |
          *     | 409 | `refund_already_processed` | The payment has already been refunded in full, through this service or directly at the processor. |
-         *     | 409 | `refund_not_cancellable` | The refund can no longer be cancelled, or the processor has not confirmed. The message names its status. |
+         *     | 409 | `refund_not_cancellable` | The refund can no longer be cancelled, or the processor has not confirmed the cancellation yet. The message names its status. |
          *     | 409 | `refund_not_pending` | The refund does not await approval, for example because another decision came first. The message names its status. |
          *     | 409 | `refund_flagged` | The processor has a second refund with the reference of this one, so it cannot be approved: the customer could be paid twice. |
          *     | 413 | `payload_too_large` | The body is larger than 64 KiB (256 KiB for processor webhooks). |
@@ -1462,13 +1462,13 @@ export interface operations {
                 /** @description Only refunds of at most this amount. */
                 amountMax?: number;
                 /**
-                 * @description Only refunds with this value in the first level of their metadata: `metadata[order]=1001`. Compared as text with texts, numbers and booleans.
+                 * @description Only refunds with this value in the first level of their metadata: `metadata[order]=1001`. Compared as text with strings, numbers and booleans.
                  * @example {
                  *       "ticket": "T-1001"
                  *     }
                  */
                 metadata?: {
-                    [key: string]: string;
+                    [key: string]: string | number | boolean;
                 };
                 /** @description The maximum number of refunds to return. */
                 limit?: number;
@@ -1519,7 +1519,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1667,7 +1667,7 @@ export interface operations {
             /**
              * @description `policy_denied`: A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund.
              *
-             *     `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended.
+             *     `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended.
              */
             403: {
                 headers: {
@@ -1822,7 +1822,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1931,7 +1931,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1953,7 +1953,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `refund_not_cancellable`: The refund can no longer be cancelled, or the processor has not confirmed. The message names its status. */
+            /** @description `refund_not_cancellable`: The refund can no longer be cancelled, or the processor has not confirmed the cancellation yet. The message names its status. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2067,7 +2067,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2200,7 +2200,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2332,7 +2332,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2449,7 +2449,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2556,7 +2556,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2672,7 +2672,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2817,7 +2817,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2939,7 +2939,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3098,7 +3098,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3214,7 +3214,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3336,7 +3336,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3448,7 +3448,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3550,7 +3550,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3697,7 +3697,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3829,7 +3829,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3951,7 +3951,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4070,7 +4070,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4177,7 +4177,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4310,7 +4310,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -1,6 +1,10 @@
 import type { ApiKey } from '../../../shared/platform/database.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
-import { type Cancellation, type CancelVerdict, cancelAndWait } from '../../../shared/refunds/lifecycle/cancel.ts';
+import {
+  type Cancellation,
+  type CancelVerdict,
+  cancelAndWait,
+} from '../../../shared/refunds/lifecycle/cancel.ts';
 import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { type RefundReads, readRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import { ignoredBody } from '../../http/body.ts';

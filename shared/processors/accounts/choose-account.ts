@@ -68,14 +68,14 @@ async function askEach(
     const names = owners.map(({ account }) => account.processor).join(' and ');
     throw new ServiceError(
       'validation_error',
-      `processor: ${names} both have this transaction. Specify processor.`,
+      `processor: is required, because ${names} both have this transaction.`,
     );
   }
   if (silent.length > 0) {
     const names = silent.map(({ account }) => account.processor).join(' and ');
     throw new ServiceError(
       'service_unavailable',
-      `The processor could not be detected because ${names} is not responding. Specify processor, or retry later.`,
+      `The processor could not be detected: no answer from ${names}. Specify the processor, or retry in a few seconds.`,
       { retryAfterSeconds: 5 },
     );
   }

@@ -76,7 +76,7 @@ describe('creating an endpoint', () => {
     [{ events: ['webhook.test'] }, 'events.0: unknown type "webhook.test"'],
     [{ events: [null] }, 'events.0: unknown type null'],
     [{ description: 'x'.repeat(501) }, 'description: must have at most 500 characters'],
-    [{ description: 'a\0b' }, 'description: must not hold a NUL character'],
+    [{ description: 'a\0b' }, 'description: must not contain a NUL character'],
     [{ description: 1 }, 'description: must be a string or null'],
     [{ secret: 'whsec_mine' }, /unknown field.*secret|secret.*unknown field/],
     [{ status: 'disabled' }, /unknown field.*status|status.*unknown field/],
