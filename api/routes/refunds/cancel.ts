@@ -81,7 +81,7 @@ export async function cancellationBy(
   if (agentLimits !== null && (await readRefund(reads, apiKey, refundId)).apiKeyId !== id) {
     throw new ServiceError(
       'insufficient_scope',
-      'A key for agents may cancel only refunds that it requested. Ask a person to cancel this one.',
+      'A key for agents may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
     );
   }
   return { refundId, organizationId, environment, actor: `key:${id}`, idempotencyKey };

@@ -47,6 +47,20 @@ describe('an invalid request names every invalid field in one line', () => {
       'body: must be a JSON object; a: unknown parameter',
     ],
     [
+      'a URL of another scheme, beside other faults',
+      '/v1/webhook-endpoints',
+      { url: 'ftp://example.com/', events: [], description: 1 },
+      'url: must begin with https:// or http://; events: must have at least one type; use ["*"] for all; ' +
+        'description: must be a string or null',
+    ],
+    [
+      'a name that is too long and a time in the past, beside other faults',
+      '/v1/agent-keys',
+      { name: 'x'.repeat(101), expiresAt: '2020-01-01T00:00:00Z', scopes: [] },
+      'name: must be at most 100 printable characters; limits: must be an object with at least a currency; ' +
+        'scopes: must name at least one; expiresAt: must be in the future',
+    ],
+    [
       'names with line breaks, escaped',
       '/v1/policies/check',
       { transactionId: 'ch_1', 'a\nb: c': 1 },
