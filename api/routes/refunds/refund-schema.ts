@@ -21,10 +21,7 @@ export const exampleRefund: PublicRefund = {
 };
 
 /** The message for a body that is invalid as a whole. */
-export const objectError: z.core.$ZodErrorMap = ({ code, keys }) =>
-  code === 'unrecognized_keys'
-    ? `unknown field ${JSON.stringify(String(keys?.[0]).slice(0, 40))}`
-    : 'must be a JSON object';
+export const objectError = 'must be a JSON object';
 
 export const refundSchema = z
   .object({
