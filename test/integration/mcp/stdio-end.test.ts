@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { stdioProgram } from '../../support/agents/agent.ts';
@@ -37,8 +38,9 @@ test('a call that is under way when stdin ends is still answered', async () => {
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   expect([code, stderr]).toEqual([0, '']);
   const answers = stdout.trim().split('\n');
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
   expect(answers.map((line) => JSON.parse(line))).toMatchObject([
-    { id: 1, result: { serverInfo: { name: 'refund-service' } } },
+    { id: 1, result: { serverInfo: { name: 'refund-service', version } } },
     { id: 2, result: { structuredContent: { refund: { transactionId, status: 'processing' } } } },
   ]);
 });
