@@ -1612,8 +1612,9 @@ export interface operations {
                     /**
                      * @description Detected from the transaction when omitted.
                      * @example stripe
+                     * @enum {string}
                      */
-                    processor?: string;
+                    processor?: "stripe" | "braintree";
                     /**
                      * @description Stored with the refund: up to 50 keys of 1 to 40 characters, 10 levels deep, 16384 bytes as JSON. Do not include card numbers.
                      * @example {

@@ -28,6 +28,18 @@ describe('an invalid request names every invalid field in one line', () => {
         'currency: must be a three-letter ISO 4217 currency code; zebra: unknown field; "two words": unknown field',
     ],
     [
+      'an unknown processor, beside other faults',
+      '/v1/refunds',
+      { transactionId: 'ch_1', amount: 1.5, reason: 'other', processor: 'paypal' },
+      `amount: ${amount}; processor: must be one of: stripe, braintree`,
+    ],
+    [
+      'a reason of two lines, beside another fault',
+      '/v1/refunds/ref_1/reject',
+      { reason: 'a\nb', note: 'x' },
+      'reason: must be 1 to 500 printable characters; note: unknown field',
+    ],
+    [
       'the body before the query',
       '/v1/policies/check?dryRun=1&limit=5',
       { amount: 'x' },
