@@ -120,7 +120,7 @@ async function chooseProcessor(
   if (account === null) {
     throw new ServiceError(
       'processor_error',
-      `No processor account has the transaction ${request.transactionId}.`,
+      `No processor account has the transaction ${request.transactionId}. Check the ID and the environment.`,
     );
   }
   const problem = processorKind(account.processor).amountProblem(request.amount, request.currency);

@@ -42,6 +42,5 @@ async function typesOf(document: OpenAPI3): Promise<string> {
   const resolve = `(name, context, next) => next(name === 'typescript' ? 'typescript-5' : name, context)`;
   register(`data:text/javascript,${encodeURIComponent(`export const resolve = ${resolve};`)}`);
   const { default: generate, astToString } = await import('openapi-typescript');
-  // Fields with a default are optional: the types describe requests as well.
-  return astToString(await generate(document, { defaultNonNullable: false }));
+  return astToString(await generate(document));
 }
