@@ -42,7 +42,7 @@ BEGIN
     JOIN refund_work AS w ON w.refund_id = h.refund_id
     JOIN refund AS r ON r.id = h.refund_id
     JOIN payment AS p ON (p.organization_id, p.environment, p.processor, p.transaction_id)
-      = (r.organization_id, r.environment, r.processor, r.transaction_id)
+      = (r.organization_id, r.environment, r.processor, r.payment_id)
     JOIN LATERAL (
       SELECT to_json(named) AS account, named.throttled_until FROM (
         SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at, a.misconfigured_at, a.throttled_until
