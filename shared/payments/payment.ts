@@ -27,7 +27,7 @@ export function asKnown<Row extends Facts>(payment: Row | null): Known<Row> | nu
 }
 
 /** The key of the payment in any row that has it. */
-export function paymentKeyOf(row: PaymentKey): PaymentKey {
+function paymentKeyOf(row: PaymentKey): PaymentKey {
   const { organizationId, environment, processor, transactionId } = row;
   return { organizationId, environment, processor, transactionId };
 }
