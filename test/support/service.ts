@@ -100,8 +100,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const watcher = new RefundWatcher(deps.reads);
   const dashboardDb =
     options.overrides?.db ?? openDatabase(databaseUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });
-  const { app, browserApp } = await buildApp({ ...deps, watcher, dashboardDb });
-  await browserApp.load();
+  // The first request to a page loads the browser part, which takes longer than all else here.
+  const { app } = await buildApp({ ...deps, watcher, dashboardDb });
   const workers: QueueWorker[] = [];
   const startWorker = () => {
     const worker = startWorkers(deps);
