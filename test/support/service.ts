@@ -14,6 +14,7 @@ import { setProcessorAccount } from '../../shared/processors/accounts/manage-acc
 import { startWorkers } from '../../worker/start-workers.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
 import { startSandbox } from '../sandbox/server.ts';
+import type { ParsedJson } from './parsed-json.ts';
 import type { QueueBackend } from './stores/backends.ts';
 
 /** One organization with a key of every scope per environment and both processors set up. */
@@ -25,8 +26,7 @@ export interface TestOrganization {
 /** An answer with its parsed JSON; null when it is empty. */
 export interface ApiAnswer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what is there and assert on it.
-  body: any;
+  body: ParsedJson;
   headers: LightMyRequestResponse['headers'];
 }
 

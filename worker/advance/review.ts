@@ -54,7 +54,7 @@ export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
 async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund): Promise<boolean> {
   if (refund.externalRefundId !== null) return false;
   const { id, organizationId, environment, processor, amount, currency } = refund;
-  const mayBeVoid = { transactionId: found.id, amount, currency, externalRefundId: null };
+  const mayBeVoid = { paymentId: found.id, amount, currency, externalRefundId: null };
   const holders = await db.refund.count({
     where: {
       ...{ organizationId, environment, processor, id: { not: id } },

@@ -9,6 +9,7 @@ export const changeEndpointRoute = routePlugin(
   { name: 'change-webhook-endpoint', dependencies: ['authenticate'] },
   async (app) => {
     const { deps } = app;
+    const isProduction = deps.settings.NODE_ENV === 'production';
     app.patch(
       '/v1/webhook-endpoints/:id',
       {
@@ -21,7 +22,7 @@ export const changeEndpointRoute = routePlugin(
           tags: ['Webhooks'],
           security: [{ apiKey: ['webhooks:manage'] }],
           params: endpointParamsSchema,
-          body: changeEndpointSchema,
+          body: changeEndpointSchema(isProduction),
           response: {
             200: dataResponse('The endpoint.', endpointSchema),
             ...errorResponses('not_found', 'payload_too_large', 'unsupported_media_type'),

@@ -24,7 +24,7 @@ const rotateSecretSchema = z
     },
     { error: objectError },
   )
-  .meta({ id: 'RotateWebhookSecret', examples: [{ overlapSeconds: 3600 }] });
+  .meta({ examples: [{ overlapSeconds: 3600 }] });
 
 /** `POST /v1/webhook-endpoints/:id/rotate-secret`: replaces the secret that signs. */
 export const rotateSecretRoute = routePlugin(

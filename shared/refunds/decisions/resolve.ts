@@ -176,7 +176,7 @@ async function record(
 ): Promise<Refund | null> {
   const { status, actor, evidence, forced } = decision;
   const detail = detailOf(work, decision);
-  await lockPayment(tx, refund);
+  const payment = await lockPayment(tx, refund);
   if (status === 'completed') await refuseTaken(tx, refund, decision);
   // Reconciliation may have replaced the flag, and another person may have dismissed it, in spite of the lease.
   const [ended] = await tx.$queryRaw<{ isResyncRequested: boolean }[]>`
@@ -194,8 +194,8 @@ async function record(
   if (moved === null) throw new Error(`Refund ${refund.id} moved under the lease of its resolution`);
   // A forced decision, and one made before the latest resync, is compared with the processor again.
   if (forced || ended.isResyncRequested) await requestResync(tx, refund);
-  await countRefundedOutside(tx, refund, movedAnyway(status, evidence));
-  await markPaymentsStale(tx, refund, [refund.transactionId]);
+  await countRefundedOutside(tx, payment, movedAnyway(status, evidence));
+  await markPaymentsStale(tx, payment, [payment.transactionId]);
   await audit(tx, deps, refund, { actor, action: 'refund.resolved', detail: { ...detail, as: status } });
   return moved;
 }

@@ -120,10 +120,11 @@ function limitColumns({
 /** The facts of a payment that is not stored yet. */
 function factsOf(found: PaymentFacts): object {
   if (found.kind !== 'read') return {};
-  const { amount, currency, chargedAt, refunds } = found.facts;
+  const { transactionIds, amount, currency, chargedAt, refunds } = found.facts;
   const outside = sumOfLive(refunds);
   const fits = outside <= amount;
   return {
+    transaction_ids: transactionIds,
     amount,
     currency,
     charged_at: chargedAt,

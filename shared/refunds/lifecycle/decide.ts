@@ -9,6 +9,7 @@ import type { PolicyVerdict } from '../../policies/policy.ts';
 import { bindsRequester, type PolicyRequest, readPolicyFacts } from '../../policies/policy-facts.ts';
 import { chooseAccount } from '../../processors/accounts/choose-account.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
+import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import { currencyMismatch, nothingLeft, refusedCredentials, tooLittleLeft } from '../model/refusals.ts';
@@ -120,7 +121,7 @@ async function chooseProcessor(
   if (account === null) {
     throw new ServiceError(
       'processor_error',
-      `No processor account has the transaction ${request.transactionId}.`,
+      `No processor account has the transaction ${request.transactionId}. Check the ID and the environment.`,
     );
   }
   const problem = processorKind(account.processor).amountProblem(request.amount, request.currency);
@@ -150,9 +151,25 @@ async function knownPayment(
 ): Promise<KnownPayment | null> {
   if (found.kind === 'stored') return found.payment;
   if (found.kind !== 'read') return null;
-  // A new payment is stored with the refund.
-  if (isDryRun || stored === null) return await knownUnrecorded(deps, key, stored, found);
+  if (isDryRun) {
+    const known = stored ?? (await storedByOtherId(deps, key, found.facts));
+    return await knownUnrecorded(deps, key, known, found);
+  }
+  // A new payment is stored with the refund, and one that is stored by another of its ids is found then.
+  if (stored === null) return await knownUnrecorded(deps, key, stored, found);
   return await recordKnown(deps, key, found);
+}
+
+/** The payment as stored by another id than the requested one; null when it is not. */
+async function storedByOtherId(
+  { lookups }: RefundDependencies,
+  key: PaymentKey,
+  { transactionIds }: ProcessorPayment,
+): Promise<Payment | null> {
+  const found = await Promise.all(
+    transactionIds.map((transactionId) => lookups.payment({ ...key, transactionId })),
+  );
+  return found.find(({ payment }) => payment !== null)?.payment ?? null;
 }
 
 const acceptedUnread = { refusal: null, approvalRequired: false, verdict: null, trace: [], limits: null };

@@ -76,6 +76,13 @@ test('the openssl command in the documentation computes the signature', async ()
   expect(`v1,${stdout.trim()}`).toBe(headers['webhook-signature']);
 });
 
+test('the openssl example in the documentation prints the signature that the page states', async () => {
+  const script = [exampleWith('sh', '> body.json'), exampleWith('sh', 'openssl dgst')].join('\n');
+  const { SECRET: _secret, ID: _id, TIMESTAMP: _timestamp, ...env } = process.env;
+  const { stdout } = await promisify(execFile)('sh', ['-c', script], { cwd: inFolder('.'), env });
+  expect(page).toContain(`With these values it is \`${stdout}\``);
+});
+
 test('the documentation explains every error of an attempt', () => {
   for (const code of Object.keys(attemptErrors)) expect(page).toContain(`\`${code}\``);
 });

@@ -3,6 +3,7 @@ import type { WebhookEndpoint } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { newId } from '../../../shared/platform/ids.ts';
 import { newEndpointSecret, secretColumns } from '../../../shared/webhooks/endpoint-secrets.ts';
+import { cancellationOf, creationOf, type Owner } from '../refunds/statement-items.ts';
 import type { TestService } from '../service.ts';
 
 // Endpoints, events and deliveries straight in the database, without the API.
@@ -35,11 +36,6 @@ export async function addEndpoint(
   return { ...endpoint, secret };
 }
 
-export interface Owner {
-  organizationId: string;
-  environment: Environment;
-}
-
 const ownerOf = ({ organization }: Pick<EndpointStage, 'organization'>): Owner => ({
   organizationId: organization.id,
   environment: 'test',
@@ -49,25 +45,10 @@ const ownerOf = ({ organization }: Pick<EndpointStage, 'organization'>): Owner =
 export async function recordRefunds(
   service: EndpointStage,
   count: number,
-  { organizationId, environment }: Owner = ownerOf(service),
+  owner: Owner = ownerOf(service),
 ): Promise<string[]> {
-  const now = new Date();
-  const ids = Array.from({ length: count }, () => newId('ref'));
-  const items = ids.map((id) => ({
-    id,
-    organization_id: organizationId,
-    environment,
-    processor: 'stripe',
-    transaction_id: `ch_${id}`,
-    amount: 100,
-    currency: 'usd',
-    reason: 'other',
-    initiated_by: 'api',
-    actor: 'test',
-    status: 'processing',
-    event_id: newId('evt'),
-    payment: { amount: 100, currency: 'usd', charged_at: now, fetched_at: now },
-  }));
+  const items = Array.from({ length: count }, () => creationOf(owner));
+  const ids = items.map(({ id }) => id);
   const { db } = service.deps;
   await db.$transaction([
     db.$queryRaw`SELECT outcome FROM create_refunds(${JSON.stringify(items)}::jsonb)`,
@@ -80,15 +61,9 @@ export async function recordRefunds(
 export async function recordCancellation(
   service: Pick<TestService, 'deps' | 'organization'>,
   refundId: string,
-  { organizationId, environment }: Owner = ownerOf(service),
+  owner: Owner = ownerOf(service),
 ): Promise<void> {
-  const asked = {
-    refund_id: refundId,
-    organization_id: organizationId,
-    environment,
-    actor: 'test',
-    event_id: newId('evt'),
-  };
+  const asked = cancellationOf(owner, refundId);
   await service.deps.db.$queryRaw`SELECT outcome FROM cancel_refund(${JSON.stringify(asked)}::jsonb)`;
 }
 
