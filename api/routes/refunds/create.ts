@@ -6,7 +6,6 @@ import { processorNames } from '../../../shared/processors/registry.ts';
 import { type CreatedRefund, createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { IdempotencyKey, RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
 import { dryRunRefund } from '../../../shared/refunds/lifecycle/dry-run.ts';
-import type { WatchedRefund } from '../../../shared/refunds/lifecycle/refund-watcher.ts';
 import { type InitiatedBy, refundReasons } from '../../../shared/refunds/model/reasons.ts';
 import {
   asCreated,
@@ -15,6 +14,7 @@ import {
   toPublicRefund,
 } from '../../../shared/refunds/model/refund.ts';
 import { nothingLeft } from '../../../shared/refunds/model/refusals.ts';
+import type { WatchedRefund } from '../../../shared/refunds/queries/refund-watcher.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import {
   fingerprintOf,

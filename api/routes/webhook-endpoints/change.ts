@@ -1,5 +1,5 @@
-import { toPublicEndpoint } from '../../../shared/events/endpoint.ts';
-import { changeEndpoint } from '../../../shared/events/manage-endpoints.ts';
+import { toPublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
+import { changeEndpoint } from '../../../shared/webhooks/manage-endpoints.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { endpointRequest } from './endpoint-request.ts';
 import { changeEndpointSchema, endpointParamsSchema, endpointSchema } from './endpoint-schema.ts';

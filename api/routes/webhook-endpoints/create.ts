@@ -1,5 +1,5 @@
-import { toPublicEndpoint } from '../../../shared/events/endpoint.ts';
-import { createEndpoint, maxEndpoints } from '../../../shared/events/manage-endpoints.ts';
+import { toPublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
+import { createEndpoint, maxEndpoints } from '../../../shared/webhooks/manage-endpoints.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { createEndpointSchema, endpointWithSecretSchema } from './endpoint-schema.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listDeliveries } from '../../../shared/events/deliveries.ts';
+import { listDeliveries } from '../../../shared/webhooks/deliveries.ts';
 import { wholeNumber } from '../../http/query-parameters.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { deliverySchema, deliveryStatusSchema } from './delivery-schema.ts';

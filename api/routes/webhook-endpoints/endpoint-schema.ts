@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { disabledReasons, endpointEvents, type PublicEndpoint } from '../../../shared/events/endpoint.ts';
-import { checkEndpointUrl } from '../../../shared/events/endpoint-url.ts';
 import { isStorable, unstorableMessage } from '../../../shared/platform/json.ts';
+import { disabledReasons, endpointEvents, type PublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
+import { checkEndpointUrl } from '../../../shared/webhooks/endpoint-url.ts';
 import { checkedBy, objectError, required } from '../refunds/refund-schema.ts';
 
 export const exampleEndpoint: PublicEndpoint = {

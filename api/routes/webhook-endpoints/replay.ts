@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { maxReplayed, replayDeliveries } from '../../../shared/events/deliveries.ts';
+import { maxReplayed, replayDeliveries } from '../../../shared/webhooks/deliveries.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { objectError, required } from '../refunds/refund-schema.ts';
 import { deliveryStatusSchema } from './delivery-schema.ts';

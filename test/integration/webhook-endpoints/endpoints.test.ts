@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { maxEndpoints } from '../../../shared/events/manage-endpoints.ts';
 import { apiKeyScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { newId } from '../../../shared/platform/ids.ts';
+import { maxEndpoints } from '../../../shared/webhooks/manage-endpoints.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
