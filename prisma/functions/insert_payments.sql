@@ -6,7 +6,8 @@
 --   payment    {transaction_ids, amount, currency, charged_at, refunded_outside, fetched_at}, as far as they are known
 CREATE OR REPLACE FUNCTION insert_payments(items jsonb, moment timestamptz) RETURNS void
 LANGUAGE plpgsql
--- Read rows by key, also while the planner has no statistics yet.
+-- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
 BEGIN

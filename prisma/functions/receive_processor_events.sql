@@ -11,7 +11,11 @@
 -- outcome: 'recorded', 'duplicate' or 'locked'; to_resync: the refunds to enqueue.
 CREATE OR REPLACE FUNCTION receive_processor_events(items jsonb)
 RETURNS TABLE (item int, outcome text, to_resync text[])
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+-- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+AS $$
 #variable_conflict use_column
 DECLARE
   moment timestamptz := service_time();

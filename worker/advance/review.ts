@@ -11,7 +11,8 @@ import {
   isSameFlag,
 } from '../../shared/refunds/model/flags.ts';
 import { referenceTo } from '../../shared/refunds/model/refund.ts';
-import { describe, retryPause } from './outcomes.ts';
+import { describe } from './outcomes.ts';
+import { retryPause } from './pauses.ts';
 import type { StepContext } from './steps.ts';
 
 /** A review is not urgent: while the processor cannot be read, it is repeated after the pause of this many retries. */

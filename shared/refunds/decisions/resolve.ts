@@ -11,13 +11,13 @@ import { ServiceError } from '../../platform/errors.ts';
 import { isLive } from '../../processors/contract/processor.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import { canBeDismissed, endFlag } from '../lifecycle/flag.ts';
-import { claimFlagged, type FlaggedClaim, releaseFlagged } from '../lifecycle/lease.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
 import { requestResync } from '../lifecycle/resync.ts';
 import { type Facts, flagOf, processorFacts } from '../model/flags.ts';
 import type { RefundWithWork } from '../model/refund.ts';
 import { canMove } from '../model/states.ts';
 import { readGivenReason } from './approve.ts';
+import { claimFlagged, type FlaggedClaim, releaseFlagged } from './claim-flagged.ts';
 import { contradictionOf, type Evidence, gatherEvidence, type ResolvedStatus } from './evidence.ts';
 
 /** How a person wants a flagged refund to end. */

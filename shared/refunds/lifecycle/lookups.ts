@@ -2,10 +2,10 @@ import type { PaymentKey } from '../../payments/payment.ts';
 import type { StoredPayment } from '../../payments/read-payment.ts';
 import type { Payment, Reads } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { fromRow, type RowJson } from '../../platform/rows.ts';
 import { shareRead } from '../../platform/shared-statement.ts';
 import { type Policy, policyFromRow, type StoredPolicy } from '../../policies/policy.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
+import { fromRow, type RowJson } from '../model/rows.ts';
 
 /** An organization's setup of one environment. */
 export interface SetUp {
