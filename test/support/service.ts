@@ -11,7 +11,6 @@ import type { Environment } from '../../shared/platform/environment.ts';
 import { openLog } from '../../shared/platform/log.ts';
 import { migrateQueueTables, type QueueWorker } from '../../shared/platform/queues.ts';
 import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
-import { RefundWatcher } from '../../shared/refunds/lifecycle/refund-watcher.ts';
 import { startWorkers } from '../../worker/start-workers.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
 import { startSandbox } from '../sandbox/server.ts';
@@ -97,11 +96,10 @@ export async function startService(options: ServiceOptions): Promise<TestService
   if (backend.redisUrl === null) await migrateQueueTables(databaseUrl);
   const sandboxServer = await startSandbox({ port: 0 });
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
-  const watcher = new RefundWatcher(deps.reads);
   const dashboardDb =
     options.overrides?.db ?? openDatabase(databaseUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });
   // The first request to a page loads the browser part, which takes longer than all else here.
-  const { app } = await buildApp({ ...deps, watcher, dashboardDb });
+  const { app } = await buildApp({ ...deps, dashboardDb });
   const workers: QueueWorker[] = [];
   const startWorker = () => {
     const worker = startWorkers(deps);
@@ -123,7 +121,6 @@ export async function startService(options: ServiceOptions): Promise<TestService
     addOrganization,
     startWorker,
     async close() {
-      watcher.close();
       await app.close();
       await Promise.all(workers.map((worker) => worker.close()));
       await dashboardDb.$disconnect();

@@ -6,7 +6,6 @@ import { buildApp } from '../../../api/app.ts';
 import { closeDependencies, openDependencies } from '../../../shared/dependencies.ts';
 import { loadServiceSettings } from '../../../shared/platform/config.ts';
 import { openLog } from '../../../shared/platform/log.ts';
-import { RefundWatcher } from '../../../shared/refunds/lifecycle/refund-watcher.ts';
 
 // `npm run client:types` writes the client's types from the OpenAPI document. With --check it fails when the file differs.
 
@@ -30,8 +29,7 @@ async function readDocument(): Promise<OpenAPI3> {
     MAX_EVENT_LOOP_DELAY_MS: '0',
   });
   const deps = openDependencies(settings, openLog('silent', 'client-types'));
-  const watcher = new RefundWatcher(deps.reads);
-  const { app } = await buildApp({ ...deps, watcher, dashboardDb: deps.db });
+  const { app } = await buildApp({ ...deps, dashboardDb: deps.db });
   const response = await app.inject('/openapi.json');
   await app.close();
   await closeDependencies(deps);
@@ -44,6 +42,5 @@ async function typesOf(document: OpenAPI3): Promise<string> {
   const resolve = `(name, context, next) => next(name === 'typescript' ? 'typescript-5' : name, context)`;
   register(`data:text/javascript,${encodeURIComponent(`export const resolve = ${resolve};`)}`);
   const { default: generate, astToString } = await import('openapi-typescript');
-  // Fields with a default are optional: the types describe requests as well.
-  return astToString(await generate(document, { defaultNonNullable: false }));
+  return astToString(await generate(document));
 }

@@ -39,7 +39,7 @@ Every error response has one shape:
 |---|---|---|
 ${entries.map(([code, { status, retryable }]) => `| ${status} | [\`${code}\`](#${code}) | ${retryable ? 'yes' : 'no'} |`).join('\n')}
 
-A request with several faults gets the first of them in this order: route, method, key, rate limit, media type and size, body,
+A request with several faults gets the first of them in this order: route, method, key, rate limit, scope, media type and size, body,
 \`Idempotency-Key\`, refund, its status, processor.
 
 ${entries.map(sectionOf).join('\n\n')}

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { publicEventTypes } from '../../../shared/events/event.ts';
 import { apiKeyScopes } from '../../../shared/organizations/api-keys.ts';
 import { errorCatalogue } from '../../../shared/platform/errors.ts';
+import { publicEventTypes } from '../../../shared/refunds/model/event-types.ts';
 import { readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
 import type { ParsedJson } from '../../support/parsed-json.ts';
 import { useService } from '../../support/use-service.ts';
@@ -38,6 +38,11 @@ describe('the OpenAPI document', () => {
     expect([valid, validator.version]).toEqual([true, '3.1']);
   });
 
+  test('has the version of the package', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(document.info.version).toBe(version);
+  });
+
   test('has named schemas and headers, all of them used', () => {
     expect(Object.keys(document.components.schemas)).toEqual(
       expect.arrayContaining(['Error', 'Event', 'Refund']),
@@ -62,11 +67,13 @@ describe('the OpenAPI document', () => {
   });
 
   test('lists every error code that the API sends', () => {
-    const codes = document.components.schemas.Error.properties.error.properties.code.enum;
-    expect(codes).toEqual(Object.keys(errorCatalogue));
+    const { description, properties } = document.components.schemas.Error;
+    expect(properties.error.properties.code.enum).toEqual(Object.keys(errorCatalogue));
     for (const [code, { status }] of Object.entries(errorCatalogue)) {
-      expect(document.info.description).toContain(`| ${status} | \`${code}\` |`);
+      expect(description).toContain(`| ${status} | \`${code}\` |`);
     }
+    // The introduction precedes the operations on the page, so the table is not in it.
+    expect(document.info.description).not.toContain('|');
   });
 
   test('has an example of every response of every operation, as its schema has it', () => {

@@ -274,7 +274,7 @@ describe('invalid arguments are refused with every problem', () => {
       'nested metadata',
       'list_refunds',
       { metadata: { a: {} } },
-      'metadata.a: must be a text, number or boolean',
+      'metadata.a: must be a string, number or boolean',
     ],
     ['an unknown cursor', 'list_refunds', { after: unknownRefundId }, /^after: /],
     ['an amount of zero', 'check_policy', { amount: 0 }, amountMessage],

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { openEndpointSecrets } from '../../../shared/events/endpoint-secrets.ts';
-import { reencryptEndpointSecrets } from '../../../shared/events/reencrypt-endpoints.ts';
 import { SecretBox } from '../../../shared/platform/secrets.ts';
 import { credentialContext } from '../../../shared/processors/accounts/connections.ts';
 import { reencryptAccountCredentials } from '../../../shared/processors/accounts/reencrypt-accounts.ts';
+import { openEndpointSecrets } from '../../../shared/webhooks/endpoint-secrets.ts';
+import { reencryptEndpointSecrets } from '../../../shared/webhooks/reencrypt-endpoints.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCli, cliSettings } from '../../support/processes/admin-cli.ts';
 import { useService } from '../../support/use-service.ts';

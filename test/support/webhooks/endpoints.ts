@@ -1,11 +1,18 @@
-import { newEndpointSecret, secretColumns } from '../../../shared/events/endpoint-secrets.ts';
+import type { Dependencies } from '../../../shared/dependencies.ts';
 import type { WebhookEndpoint } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { newId } from '../../../shared/platform/ids.ts';
+import { newEndpointSecret, secretColumns } from '../../../shared/webhooks/endpoint-secrets.ts';
 import { cancellationOf, creationOf, type Owner } from '../refunds/statement-items.ts';
 import type { TestService } from '../service.ts';
 
 // Endpoints, events and deliveries straight in the database, without the API.
+
+/** What they are made with; a `TestService` is one. */
+export interface EndpointStage {
+  deps: Pick<Dependencies, 'db' | 'secrets' | 'clock'>;
+  organization: { id: string };
+}
 
 export interface EndpointOptions {
   url: string;
@@ -16,7 +23,7 @@ export interface EndpointOptions {
 
 /** Registers an endpoint. */
 export async function addEndpoint(
-  { deps, organization }: Pick<TestService, 'deps' | 'organization'>,
+  { deps, organization }: EndpointStage,
   { url, events = ['*'], organizationId = organization.id, environment = 'test' }: EndpointOptions,
 ): Promise<WebhookEndpoint & { secret: string }> {
   const id = newId('we');
@@ -29,14 +36,14 @@ export async function addEndpoint(
   return { ...endpoint, secret };
 }
 
-const ownerOf = ({ organization }: Pick<TestService, 'organization'>): Owner => ({
+const ownerOf = ({ organization }: Pick<EndpointStage, 'organization'>): Owner => ({
   organizationId: organization.id,
   environment: 'test',
 });
 
 /** Records refunds, each with its first event, and returns their ids. No worker ever works on them. */
 export async function recordRefunds(
-  service: Pick<TestService, 'deps' | 'organization'>,
+  service: EndpointStage,
   count: number,
   owner: Owner = ownerOf(service),
 ): Promise<string[]> {

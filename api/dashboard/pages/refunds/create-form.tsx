@@ -155,7 +155,7 @@ export function CreateReview({ context, entered, entry, formKey, payment, verdic
               <dd>{reasonWords[entry.reason]}</dd>
             </dl>
           </section>
-          <PaymentFacts payment={payment} />
+          <PaymentFacts payment={payment} transactionId={entry.transactionId} />
         </div>
         <Metadata metadata={entry.metadata} />
         <form method="post" action={`${context.base}/refunds/new`} class="row">

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact';
 import { z } from 'zod';
 import { remainingOf } from '../../../../shared/payments/payment.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
-import type { Payment } from '../../../../shared/platform/database.ts';
 import type { RefundEventType } from '../../../../shared/refunds/model/event-types.ts';
 import { isTerminal } from '../../../../shared/refunds/model/states.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
@@ -101,9 +100,9 @@ function State({ context, detail, unfinished }: StateProps) {
         />
         <div class="columns">
           <RefundFacts refund={refund} who={who} />
-          <PaymentFacts payment={payment}>
+          <PaymentFacts payment={payment} transactionId={refund.transactionId}>
             {/* The remaining amount is unknown while the outcome is uncertain. */}
-            {isUncertain ? null : <RefundMore context={context} payment={payment} />}
+            {isUncertain ? null : <RefundMore context={context} detail={detail} />}
           </PaymentFacts>
         </div>
         <Metadata metadata={refund.metadata} />
@@ -113,11 +112,11 @@ function State({ context, detail, unfinished }: StateProps) {
   );
 }
 
-function RefundMore({ context, payment }: { context: Context; payment: Payment }) {
+function RefundMore({ context, detail: { refund, payment } }: { context: Context; detail: RefundDetail }) {
   const left = remainingOf(payment);
   if (left === null || left <= 0n || !mayAct(context.role, 'operator')) return null;
-  const { transactionId, processor, currency } = payment;
-  const known = new URLSearchParams({ transactionId, processor, currency: currency ?? '' });
+  const { transactionId, processor } = refund;
+  const known = new URLSearchParams({ transactionId, processor, currency: payment.currency ?? '' });
   return (
     <p>
       <a href={`${context.base}/refunds/new?${known}`}>Refund more</a>

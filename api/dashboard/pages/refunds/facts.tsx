@@ -94,15 +94,20 @@ function notAtProcessor(status: RefundStatus): string {
   return isTerminal(status) ? 'None' : 'Not yet';
 }
 
-/** The payment as last read, the refunded amounts and the remaining amount. */
+/**
+ * The payment as last read, the refunded amounts and the remaining amount.
+ * @param transactionId the one of its ids that the request names.
+ */
 export function PaymentFacts({
   payment,
+  transactionId,
   children,
 }: {
   payment: Payment;
+  transactionId: string;
   children?: preact.ComponentChildren;
 }) {
-  const { transactionId, processor, amount, currency, chargedAt, reserved, refundedOutside } = payment;
+  const { processor, amount, currency, chargedAt, reserved, refundedOutside } = payment;
   const left = remainingOf(payment);
   const known = amount !== null && currency !== null && left !== null ? { amount, currency, left } : null;
   return (

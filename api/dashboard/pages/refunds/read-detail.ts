@@ -1,4 +1,4 @@
-import { wherePayment } from '../../../../shared/payments/payment.ts';
+import { paymentOf, wherePayment } from '../../../../shared/payments/payment.ts';
 import { nameActors } from '../../../../shared/people/actors.ts';
 import type { Payment, RefundEvent } from '../../../../shared/platform/database.ts';
 import { readApprovalRefusal } from '../../../../shared/refunds/decisions/four-eyes.ts';
@@ -27,7 +27,7 @@ export async function readDetail(
 ): Promise<RefundDetail> {
   const refund = await findOwnRefund(db, context.owner, id);
   const [payment, events] = await Promise.all([
-    db.payment.findUniqueOrThrow({ where: wherePayment(refund) }),
+    db.payment.findUniqueOrThrow({ where: wherePayment(paymentOf(refund)) }),
     db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } }),
   ]);
   const names = await nameActors(

@@ -222,12 +222,14 @@ test('flags a refund that failed here and moved there, and counts it as refunded
 });
 
 test('ignores a resync request for a refund that awaits approval', async () => {
+  const { transactionId } = await completedRefund('stripe');
   const { id } = await service.deps.db.refund.create({
     data: {
       id: 'ref_pending',
       organizationId: service.organization.id,
       environment: 'test',
-      transactionId: (await completedRefund('stripe')).transactionId,
+      transactionId,
+      paymentId: transactionId,
       amount: 1n,
       currency: 'usd',
       reason: 'other',

@@ -204,7 +204,6 @@ describe('a dry run, a creation and, where it can, a policy check agree', () => 
     ['the currency is another', { body: { currency: 'eur' }, maxAmount: 10_000 }],
     ['the payment is unknown', { body: { transactionId: 'ch_missing1' }, maxAmount: 0 }],
     ['the payment has failed', { payment: { status: 'failed' }, maxAmount: 0 }],
-    ['the processor has no account', { body: { processor: 'adyen' }, maxAmount: 0 }],
     ['the processor is unreachable', { unreachable: true, maxAmount: 1_000 }],
     [
       'the currency takes tens only',

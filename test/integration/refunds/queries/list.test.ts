@@ -321,7 +321,7 @@ describe('a cursor', () => {
         error: {
           code: 'validation_error',
           message:
-            'after: must be the ID of a refund that this key can list, without offset. Omit it to begin with the newest refund.',
+            'after: must be the ID of a refund that this key can list, and cannot be combined with offset. Omit it to begin with the newest refund.',
         },
       },
     ]);

@@ -1,21 +1,7 @@
 import type { Refund } from '../../platform/database.ts';
-import { attemptFrom, type RowJson, refundFrom, workFrom } from '../../platform/rows.ts';
-import { type Claim, leaseMs } from './claim.ts';
-import type { RefundDependencies } from './dependencies.ts';
-
-/**
- * Extends the lease for another call.
- * @returns false when it was lost.
- */
-export async function renewLease(
-  { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,
-  { work }: Pick<Claim, 'work'>,
-): Promise<boolean> {
-  const renewed = await db.$executeRaw`
-    UPDATE refund_work SET leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond'
-    WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken}`;
-  return renewed === 1;
-}
+import { type Claim, leaseMs } from '../lifecycle/claim.ts';
+import type { RefundDependencies } from '../lifecycle/dependencies.ts';
+import { attemptFrom, type RowJson, refundFrom, workFrom } from '../model/rows.ts';
 
 /** A flagged refund under a person's lease. */
 export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'attempt' | 'now'>;

@@ -1,26 +1,27 @@
 import type { Reads } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import { SharedWait } from '../../platform/shared-wait.ts';
 import { detailColumns, type RefundDetails, refundColumns } from '../model/refund.ts';
 
 interface Waiter {
   refundId: string;
   isOver: (refund: WatchedRefund) => boolean;
   latest: WatchedRefund | null;
-  resolve: (latest: WatchedRefund | null) => void;
-  /** One per waiter, so that a hanging database delays no waiter beyond the requested time. */
-  timer: NodeJS.Timeout;
 }
 
-const pollIntervalMs = 25;
-
-/** Waits for refunds to change: one query per round for all waiting requests. Events of the queue could be lost. */
+/** Waits for refunds to change. */
 export class RefundWatcher {
   readonly #reads: Reads;
-  readonly #waiters = new Set<Waiter>();
-  #polling = false;
-  #closed = false;
+  readonly #wait: SharedWait<Waiter>;
 
-  constructor(reads: Reads) {
+  /** @param closing ends all waiting. */
+  constructor({ reads, log }: Pick<PlatformDependencies, 'reads' | 'log'>, closing: AbortSignal) {
     this.#reads = reads;
+    this.#wait = new SharedWait({
+      look: (round) => this.#look(round),
+      warning: 'looking for changed refunds failed; it will be repeated',
+      ...{ log, closing },
+    });
   }
 
   /** @returns the refund once `isOver` holds or the time is over, as last read; null when it could not be read. */
@@ -29,43 +30,17 @@ export class RefundWatcher {
     isOver: (refund: WatchedRefund) => boolean,
     timeoutMs: number,
   ): Promise<WatchedRefund | null> {
-    if (timeoutMs <= 0 || this.#closed) return null;
-    return await new Promise((resolve) => {
-      const timer = setTimeout(() => this.#dismiss(waiter), timeoutMs);
-      const waiter: Waiter = { refundId, isOver, latest: null, resolve, timer };
-      this.#waiters.add(waiter);
-      if (!this.#polling) void this.#poll();
-    });
+    const waiter: Waiter = { refundId, isOver, latest: null };
+    await this.#wait.wait(waiter, timeoutMs);
+    return waiter.latest;
   }
 
   /** The number of waiting requests. */
   get waiting(): number {
-    return this.#waiters.size;
+    return this.#wait.waiting;
   }
 
-  /** Answers all waiting requests with what was last read. Later requests do not wait. */
-  close(): void {
-    this.#closed = true;
-    for (const waiter of this.#waiters) this.#dismiss(waiter);
-  }
-
-  async #poll(): Promise<void> {
-    this.#polling = true;
-    while (this.#waiters.size > 0) {
-      await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
-      // Requests that arrive during the query are in the next round.
-      const round = [...this.#waiters];
-      const refunds = await this.#read(round);
-      for (const waiter of round) {
-        waiter.latest = refunds.get(waiter.refundId) ?? waiter.latest;
-        if (waiter.latest !== null && waiter.isOver(waiter.latest)) this.#dismiss(waiter);
-      }
-    }
-    this.#polling = false;
-  }
-
-  /** A failed read is repeated in the next round. */
-  async #read(round: readonly Waiter[]): Promise<Map<string, WatchedRefund>> {
+  async #look(round: readonly Waiter[]): Promise<Waiter[]> {
     const versions = new Map<string, string | null>();
     for (const { refundId, latest } of round) {
       const version = latest?.version ?? null;
@@ -73,18 +48,11 @@ export class RefundWatcher {
       const isShared = !versions.has(refundId) || versions.get(refundId) === version;
       versions.set(refundId, isShared ? version : null);
     }
-    try {
-      const rows = await readChanged(this.#reads, versions);
-      return new Map(rows.map((refund) => [refund.id, refund]));
-    } catch {
-      return new Map();
-    }
-  }
-
-  #dismiss(waiter: Waiter): void {
-    clearTimeout(waiter.timer);
-    this.#waiters.delete(waiter);
-    waiter.resolve(waiter.latest);
+    const changed = new Map((await readChanged(this.#reads, versions)).map((refund) => [refund.id, refund]));
+    return round.filter((waiter) => {
+      waiter.latest = changed.get(waiter.refundId) ?? waiter.latest;
+      return waiter.latest !== null && waiter.isOver(waiter.latest);
+    });
   }
 }
 

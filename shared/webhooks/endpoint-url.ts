@@ -12,9 +12,9 @@ export function checkEndpointUrl(text: string, isProduction: boolean): string | 
   if (text.length > maxLength) return `must have at most ${maxLength} characters`;
   // The URL parser drops or replaces other characters, so the URL that is stored would not be the one that is called.
   if (!/^[\x21-\x5b\x5d-\x7e]*$/.test(text)) return 'must contain visible ASCII characters only, and no \\';
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
-    return 'must be a complete URL, such as https://example.com/webhooks';
-  }
+  if (!/^https?:\/\//i.test(text))
+    return `must begin with ${isProduction ? 'https://' : 'https:// or http://'}`;
+  if (!URL.canParse(text)) return 'must be a complete URL, such as https://example.com/webhooks';
   const { protocol, username, password, hostname } = new URL(text);
   if (username !== '' || password !== '') return 'must not contain a user name or password';
   if (!isProduction) return null;

@@ -1,6 +1,6 @@
-import { ConfigError } from './config.ts';
-import type { Logger } from './log.ts';
-import { redact } from './log.ts';
+import { ConfigError } from './platform/config.ts';
+import type { Logger } from './platform/log.ts';
+import { redact } from './platform/log.ts';
 
 /** Runs a process's main function. An error at the start is printed on stderr, with exit code 1. */
 export function runMain(main: () => Promise<void>): void {

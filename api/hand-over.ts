@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { newRequestId } from '../../shared/platform/ids.ts';
-import type { Api } from './route.ts';
+import { newRequestId } from '../shared/platform/ids.ts';
+import type { Api } from './http/route.ts';
 
 declare module 'node:http' {
   interface IncomingMessage {

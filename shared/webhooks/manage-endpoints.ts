@@ -14,7 +14,6 @@ import {
   lockEndpoint,
 } from './endpoint.ts';
 import { newEndpointSecret, openEndpointSecrets, secretColumns } from './endpoint-secrets.ts';
-import { checkEndpointUrl } from './endpoint-url.ts';
 
 /** Per organization and environment. */
 export const maxEndpoints = 16;
@@ -22,7 +21,7 @@ export const maxEndpoints = 16;
 /** Secrets before the current one that sign during an overlap; each adds a signature to every request. */
 const maxPreviousSecrets = 4;
 
-type Dependencies = Pick<PlatformDependencies, 'db' | 'clock' | 'secrets' | 'settings'>;
+type Dependencies = Pick<PlatformDependencies, 'db' | 'clock' | 'secrets'>;
 
 /** An endpoint with its new secret, which is shown only now. */
 export interface EndpointWithSecret {
@@ -40,7 +39,8 @@ export interface EndpointChange {
 
 /**
  * Creates an enabled endpoint.
- * @throws ServiceError validation_error for a URL that is not allowed, and when the owner has too many endpoints.
+ * @param request with a URL that `checkEndpointUrl` accepts.
+ * @throws ServiceError validation_error when the owner has too many endpoints.
  */
 export async function createEndpoint(
   deps: Dependencies,
@@ -52,7 +52,6 @@ export async function createEndpoint(
   },
 ): Promise<EndpointWithSecret> {
   const { organizationId, environment, url, events, description } = request;
-  checkUrl(deps, url);
   const id = newId('we');
   const secret = newEndpointSecret();
   const now = deps.clock.now();
@@ -93,7 +92,8 @@ export async function listEndpoints(
 
 /**
  * Changes an endpoint. Disabling it ends its pending deliveries; enabling it, or another URL, forgets the failures so far.
- * @throws ServiceError not_found as `findEndpoint`; validation_error for a URL that is not allowed.
+ * @param change with a URL that `checkEndpointUrl` accepts.
+ * @throws ServiceError not_found as `findEndpoint`.
  */
 export async function changeEndpoint(
   deps: Dependencies,
@@ -101,7 +101,6 @@ export async function changeEndpoint(
   change: EndpointChange,
 ): Promise<WebhookEndpoint> {
   const { endpointId: id } = request;
-  if (change.url !== undefined) checkUrl(deps, change.url);
   const changed = await deps.db.$transaction(async (tx) => {
     const before = await lockEndpoint(tx, request, id);
     const data = columnsOf(change, before);
@@ -184,11 +183,6 @@ function columnsOf(
 /** Every type once, in the order of the documentation; `*` includes all others. */
 function filterOf(events: readonly EndpointEvent[]): string[] {
   return events.includes('*') ? ['*'] : endpointEvents.filter((event) => events.includes(event));
-}
-
-function checkUrl({ settings }: Pick<Dependencies, 'settings'>, url: string): void {
-  const problem = checkEndpointUrl(url, settings.NODE_ENV === 'production');
-  if (problem !== null) throw new ServiceError('validation_error', `url: ${problem}.`);
 }
 
 function openSecrets({ secrets }: Dependencies, endpoint: WebhookEndpoint, now: Date): string[] {

@@ -1,3 +1,4 @@
+import { testEventType } from '../events/event.ts';
 import {
   type Database,
   serviceTime,
@@ -7,9 +8,9 @@ import {
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId, newId } from '../platform/ids.ts';
+import type { PublicEventType } from '../refunds/model/event-types.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { auditEndpoint, type EndpointRequest, findEndpoint, holdEnabledEndpoint } from './endpoint.ts';
-import { type PublicEventType, testEventType } from './event.ts';
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const;
 
@@ -177,7 +178,7 @@ export async function endPendingDeliveries(db: Database, endpointId: string): Pr
       WITH endpoint AS (SELECT id FROM webhook_endpoint WHERE id = ${endpointId} AND status = 'disabled' FOR SHARE),
       batch AS (
         SELECT delivery.id FROM endpoint JOIN webhook_delivery AS delivery ON delivery.endpoint_id = endpoint.id
-        WHERE delivery.status = 'pending' ORDER BY delivery.id LIMIT ${batchSize} FOR UPDATE OF delivery)
+        WHERE delivery.status = 'pending' ORDER BY delivery.created_at, delivery.id LIMIT ${batchSize} FOR UPDATE OF delivery)
       UPDATE webhook_delivery AS delivery SET status = 'failed', next_attempt_at = NULL
       FROM batch WHERE delivery.id = batch.id`;
     if (ended === 0) return;

@@ -1,4 +1,4 @@
-import type { Payment, Refund, RefundAttempt, RefundWork } from './database.ts';
+import type { Payment, Refund, RefundAttempt, RefundWork } from '../../platform/database.ts';
 
 /** A row in PostgreSQL's JSON: times in ISO 8601, safe integers, bytes in hex. */
 export type RowJson = Readonly<Record<string, unknown>>;

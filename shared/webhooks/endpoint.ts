@@ -2,8 +2,8 @@ import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
 import { type DatabaseTransaction, Prisma, type WebhookEndpoint } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
+import { publicEventTypes } from '../refunds/model/event-types.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
-import { publicEventTypes } from './event.ts';
 
 /** What an endpoint may subscribe to; `*` is every type, also those that are added later. */
 export const endpointEvents = ['*', ...publicEventTypes] as const;
