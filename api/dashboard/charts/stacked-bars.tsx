@@ -21,19 +21,15 @@ export interface StackedBarsProps {
   formatShort?: (value: number) => string;
   /** The column title of the bars in the table: `Day`. */
   unit: string;
-  /** For half of the page width and few bars, each with its label. */
-  isNarrow?: boolean;
 }
 
-const wide = { width: 720, height: 220, left: 52, right: 4, top: 10, bottom: 22 };
-const narrow = { ...wide, width: 400, height: 180 };
+const size = { width: 720, height: 220, left: 52, right: 4, top: 10, bottom: 22 };
 const ticksWanted = 4;
 const labelsWanted = 8;
 
 /** Stacked bars of several series, as SVG with a table of the numbers. */
 export function StackedBars(props: StackedBarsProps) {
-  const { title, bars, series, format, formatShort = format, isNarrow = false } = props;
-  const size = isNarrow ? narrow : wide;
+  const { title, bars, series, format, formatShort = format } = props;
   const greatest = Math.max(1, ...bars.map(totalOf));
   const x = scaleBand(
     bars.map(({ label }) => label),
@@ -48,7 +44,7 @@ export function StackedBars(props: StackedBarsProps) {
   return (
     <figure class="stack-tight">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone, and keys scroll only what has the focus. */}
-      <section class="chart-scroll" data-narrow={isNarrow} aria-label={title} tabIndex={0}>
+      <section class="chart-scroll" aria-label={title} tabIndex={0}>
         <svg class="chart" viewBox={`0 0 ${size.width} ${size.height}`} aria-hidden="true">
           {y
             .ticks(ticksWanted)
@@ -98,7 +94,7 @@ export function StackedBars(props: StackedBarsProps) {
                 <text
                   x={(x(bar.label) ?? 0) + x.bandwidth() / 2}
                   y={size.height - 6}
-                  text-anchor={index === 0 && !isNarrow ? 'start' : 'middle'}
+                  text-anchor={index === 0 ? 'start' : 'middle'}
                 >
                   {bar.label}
                 </text>
@@ -107,7 +103,7 @@ export function StackedBars(props: StackedBarsProps) {
           ))}
         </svg>
       </section>
-      {series.length > 1 ? <Legend series={series} /> : null}
+      <Legend series={series} />
       <AsTable {...props} />
     </figure>
   );

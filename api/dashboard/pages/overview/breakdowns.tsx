@@ -1,0 +1,101 @@
+import type { ComponentChildren } from 'preact';
+import type { Overview, StatusCounts } from '../../../../shared/insights/overview.ts';
+import type { InitiatedBy } from '../../../../shared/refunds/model/reasons.ts';
+import type { Context } from '../../http/access.ts';
+import { StatusBadge } from '../../layout/badge.tsx';
+import { inPercent, inTime, inWhole } from '../../layout/numbers.ts';
+import { initiatorWords, processorWord } from '../../layout/words.ts';
+
+interface BreakdownsProps {
+  context: Context;
+  overview: Overview;
+}
+
+/** Lists of numbers: outcomes, failure codes, time to completion, sources and processors. */
+export function Breakdowns({ context, overview }: BreakdownsProps) {
+  const { outcomes, failureCodes, completion, byInitiator, byProcessor } = overview;
+  return (
+    <div class="columns">
+      <Breakdown
+        title="Outcomes"
+        rows={outcomes.map(({ status, count, share }) => [
+          <StatusBadge key="status" status={status} />,
+          <>
+            {inWhole(count)} <span class="muted">{inPercent(share)}</span>
+          </>,
+        ])}
+      />
+      <Breakdown
+        title="Time to completion"
+        rows={
+          completion === null
+            ? []
+            : [
+                ['Median', inTime(completion.medianMs)],
+                ['90% within', inTime(completion.p90Ms)],
+                ['99% within', inTime(completion.p99Ms)],
+              ]
+        }
+        empty="No completed refunds."
+      >
+        <p class="muted small">From creation to completion, including approval.</p>
+      </Breakdown>
+      <Breakdown
+        title="Sources"
+        rows={byInitiator.map(({ initiatedBy, counts }) => [
+          initiatorWords[initiatedBy as InitiatedBy],
+          inWhole(totalOf(counts)),
+        ])}
+      />
+      <Breakdown
+        title="Processors"
+        rows={byProcessor.map(({ processor, counts }) => [
+          processorWord(processor),
+          inWhole(totalOf(counts)),
+        ])}
+      />
+      <Breakdown
+        title="Failure codes"
+        rows={failureCodes.map(({ code, count }) => [<code key="code">{code}</code>, inWhole(count)])}
+        empty="No failed refunds."
+      >
+        <p>
+          <a href={`${context.base}/refunds?status=failed`}>View failed refunds</a>
+        </p>
+      </Breakdown>
+    </div>
+  );
+}
+
+interface BreakdownProps {
+  title: string;
+  rows: readonly (readonly [name: ComponentChildren, value: ComponentChildren])[];
+  /** Shown instead of no rows. */
+  empty?: string;
+  children?: ComponentChildren;
+}
+
+function Breakdown({ title, rows, empty, children }: BreakdownProps) {
+  return (
+    <section class="card stack" aria-label={title}>
+      <h2>{title}</h2>
+      {rows.length === 0 ? (
+        <p class="muted">{empty}</p>
+      ) : (
+        <ul class="stack-tight">
+          {rows.map(([name, value], index) => (
+            <li key={index} class="spread">
+              <span>{name}</span>
+              <span class="number">{value}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {children}
+    </section>
+  );
+}
+
+function totalOf(counts: StatusCounts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
