@@ -3,6 +3,7 @@ import { mayAct } from '../../../shared/people/roles.ts';
 import type { Context } from '../http/access.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { Document } from './document.tsx';
+import { Done } from './done.tsx';
 import { CsrfField } from './form.tsx';
 
 /** The sections of the dashboard, in navigation order. */
@@ -66,7 +67,10 @@ export function Frame({ context, title, section, actions, children }: FrameProps
             <h1>{title}</h1>
             {actions === undefined ? null : <div class="row">{actions}</div>}
           </div>
-          {children}
+          <div class="stack">
+            <Done query={context.query} />
+            {children}
+          </div>
         </main>
       </div>
     </Document>

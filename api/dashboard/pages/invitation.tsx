@@ -96,7 +96,7 @@ function Invitation({ invitation, problems, signedInAs, hasAccount, address }: I
           {hasAccount ? null : (
             <>
               <input type="hidden" name="email" autocomplete="username" value={email} />
-              <NewPasswordField name="password" label="Password" problem={problems.password} />
+              <NewPasswordField form={{ body: {}, problems }} name="password" label="Password" />
             </>
           )}
           <button type="submit" class="button" data-kind="primary">

@@ -1,6 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ComponentChildren } from 'preact';
-import { z } from 'zod';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import { ServiceError } from '../../../../shared/platform/errors.ts';
 import { type Policy, policySchema } from '../../../../shared/policies/policy.ts';
@@ -12,6 +10,7 @@ import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
+import { doneAt } from '../../layout/done.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import {
@@ -25,10 +24,6 @@ import { PolicyCards } from './policy-cards.tsx';
 import { PolicyForm, type PolicyFormProps } from './policy-form.tsx';
 import { PreviewCard } from './preview-card.tsx';
 
-const querySchema = z.object({
-  name: z.string().optional().catch(undefined),
-  done: z.string().optional().catch(undefined),
-});
 const admin = { config: { role: 'admin' as const } };
 const conflict = 'Someone else changed the policies. Reload and try again.';
 
@@ -38,12 +33,7 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
 
   scope.get('/policies', { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
-    const { done } = querySchema.parse(request.query);
-    const notice = done === 'saved' ? <Notice tone="good">Policies saved.</Notice> : null;
-    return sendPage(
-      reply,
-      <PoliciesPage context={context} policies={await stored(context)} notice={notice} />,
-    );
+    return sendPage(reply, <PoliciesPage context={context} policies={await stored(context)} />);
   });
 
   scope.get('/policies/new', admin, async (request, reply) => {
@@ -57,9 +47,8 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
 
   scope.get('/policies/edit', admin, async (request, reply) => {
     const context = contextOf(request);
-    const { name } = querySchema.parse(request.query);
     const policies = await stored(context);
-    const policy = policies.find((each) => each.name === name);
+    const policy = policies.find(({ name }) => name === entered(request.query, 'name'));
     if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
     const basedOn = digestPolicies(policies);
     return sendForm(reply, { context, basedOn, replaces: policy.name, policy: enteredPolicyOf(policy) });
@@ -86,7 +75,7 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     const reading = checkEnteredPolicy(current, policy, replaces);
     if (reading.kind === 'invalid') return sendForm(reply.code(400), { ...form, problems: reading.problems });
     if (digestPolicies(current) !== basedOn) return sendConflict(reply, form);
-    const edited = reading.policies;
+    const edited = reading.value;
     return sendForm(reply, form, await previewPolicies(deps.db, context.owner, { current, edited }));
   });
 
@@ -105,19 +94,19 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
       },
     });
     if (outcome === 'saved') return toPolicies(reply, context);
-    const notice = <Notice tone="bad">{conflict}</Notice>;
     const policies = await stored(context);
-    return sendPage(reply.code(409), <PoliciesPage {...{ context, policies, notice }} />);
+    return sendPage(reply.code(409), <PoliciesPage {...{ context, policies }} problem={conflict} />);
   });
 }
 
 interface PoliciesPageProps {
   context: Context;
   policies: readonly Policy[];
-  notice: ComponentChildren;
+  /** Why the last action did nothing. */
+  problem?: string;
 }
 
-function PoliciesPage({ context, policies, notice }: PoliciesPageProps) {
+function PoliciesPage({ context, policies, problem }: PoliciesPageProps) {
   const isEditable = mayAct(context.role, 'admin');
   const add = (
     <a class="button" data-kind="primary" href={`${context.base}/policies/new`}>
@@ -126,11 +115,9 @@ function PoliciesPage({ context, policies, notice }: PoliciesPageProps) {
   );
   return (
     <Frame context={context} title="Policies" section="policies" actions={isEditable ? add : undefined}>
-      <div class="stack">
-        {notice}
-        <p class="muted">Policies apply to test and live. The first policy that matches a refund decides.</p>
-        <PolicyCards {...{ context, policies, isEditable }} basedOn={digestPolicies(policies)} />
-      </div>
+      {problem === undefined ? null : <Notice tone="bad">{problem}</Notice>}
+      <p class="muted">Policies apply to test and live. The first policy that matches a refund decides.</p>
+      <PolicyCards {...{ context, policies, isEditable }} basedOn={digestPolicies(policies)} />
     </Frame>
   );
 }
@@ -146,10 +133,8 @@ function sendForm(reply: FastifyReply, form: PolicyFormProps, preview?: Preview)
   return sendPage(
     reply,
     <Frame context={context} title={replaces === '' ? 'Add policy' : 'Edit policy'} section="policies">
-      <div class="stack">
-        <PolicyForm {...form} />
-        {preview === undefined ? null : <PreviewCard context={context} preview={preview} />}
-      </div>
+      <PolicyForm {...form} />
+      {preview === undefined ? null : <PreviewCard context={context} preview={preview} />}
     </Frame>,
   );
 }
@@ -159,5 +144,5 @@ function sendConflict(reply: FastifyReply, form: PolicyFormProps): FastifyReply 
 }
 
 function toPolicies(reply: FastifyReply, { base }: Context): FastifyReply {
-  return reply.redirect(`${base}/policies?done=saved`, 303);
+  return reply.redirect(doneAt(`${base}/policies`, 'policies-saved'), 303);
 }

@@ -66,8 +66,8 @@ function Actions({ context, policies, basedOn, policy: { name }, id }: ActionsPr
           action="Delete"
           title={`Delete “${name}”?`}
           kind="danger"
-          to={`${context.base}/policies/delete`}
-          csrfToken={context.csrfToken}
+          context={context}
+          to="/policies/delete"
         >
           <input type="hidden" name="basedOn" value={basedOn} />
           <input type="hidden" name="name" value={name} />

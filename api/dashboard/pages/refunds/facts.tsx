@@ -1,48 +1,11 @@
-import { remainingOf } from '../../../../shared/payments/payment.ts';
+import type { ComponentChildren } from 'preact';
+import { asKnown, type KnownPayment, remainingOf } from '../../../../shared/payments/payment.ts';
 import type { Payment } from '../../../../shared/platform/database.ts';
-import { wordsFor } from '../../../../shared/refunds/model/flag-wording.ts';
-import { flagOf } from '../../../../shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
-import { isTerminal, type RefundStatus } from '../../../../shared/refunds/model/states.ts';
+import { isTerminal } from '../../../../shared/refunds/model/states.ts';
 import { StatusBadge } from '../../layout/badge.tsx';
-import { Notice } from '../../layout/notice.tsx';
 import { Amount, Copyable, Moment } from '../../layout/values.tsx';
 import { initiatorWords, processorWord, reasonWords } from '../../layout/words.ts';
-import { failureAdvice } from './advice.ts';
-
-/** Notices about a refund: awaiting approval, failed, flagged or being cancelled, and what to do. */
-export function Alerts({ refund, isUncertain }: { refund: RefundWithWork; isUncertain: boolean }) {
-  const { status, failureCode, failureMessage, work } = refund;
-  const flag = flagOf(work);
-  const words = flag === null ? null : wordsFor(flag.reason, flag.facts, processorWord(refund.processor));
-  return (
-    <>
-      {status === 'pending' ? (
-        <Notice tone="warn">
-          <strong>Awaiting approval.</strong> It is sent after approval.
-        </Notice>
-      ) : null}
-      {status === 'failed' ? (
-        <Notice tone="bad">
-          <strong>Failed: {failureMessage ?? 'the processor gave no reason.'}</strong>
-          {failureAdvice(refund, isUncertain)}
-          {failureCode === null ? null : <span class="small"> Code: {failureCode}</span>}
-        </Notice>
-      ) : null}
-      {words === null ? null : (
-        <Notice tone="warn">
-          <strong>
-            Flagged ({words.title.toLowerCase()}): {words.summary}
-          </strong>
-          {words.advice}
-        </Notice>
-      )}
-      {work?.cancelRequestedAt == null || isTerminal(status) ? null : (
-        <Notice tone="wait">Cancellation requested. The processor has not confirmed it yet.</Notice>
-      )}
-    </>
-  );
-}
 
 /** The public fields of a refund. */
 export function RefundFacts({ refund, who }: { refund: RefundWithWork; who: string | null }) {
@@ -69,7 +32,11 @@ export function RefundFacts({ refund, who }: { refund: RefundWithWork; who: stri
         <dt>At the processor</dt>
         <dd>
           {externalRefundId === null ? (
-            notAtProcessor(status)
+            isTerminal(status) ? (
+              'None'
+            ) : (
+              'Not yet'
+            )
           ) : (
             <Copyable text={externalRefundId} label="the processor's refund ID" />
           )}
@@ -89,22 +56,15 @@ export function RefundFacts({ refund, who }: { refund: RefundWithWork; who: stri
   );
 }
 
-/** Shown while there is no processor refund ID. */
-function notAtProcessor(status: RefundStatus): string {
-  return isTerminal(status) ? 'None' : 'Not yet';
+interface PaymentFactsProps {
+  payment: Payment;
+  children?: ComponentChildren;
 }
 
 /** The payment as last read, the refunded amounts and the remaining amount. */
-export function PaymentFacts({
-  payment,
-  children,
-}: {
-  payment: Payment;
-  children?: preact.ComponentChildren;
-}) {
-  const { transactionId, processor, amount, currency, chargedAt, reserved, refundedOutside } = payment;
-  const left = remainingOf(payment);
-  const known = amount !== null && currency !== null && left !== null ? { amount, currency, left } : null;
+export function PaymentFacts({ payment, children }: PaymentFactsProps) {
+  const { transactionId, processor, chargedAt } = payment;
+  const known = asKnown(payment);
   return (
     <section class="card stack" aria-labelledby="payment">
       <h2 id="payment">Payment</h2>
@@ -123,7 +83,7 @@ export function PaymentFacts({
             </dd>
           </>
         )}
-        {known === null ? null : <Balance {...known} reserved={reserved} refundedOutside={refundedOutside} />}
+        {known === null ? null : <Balance payment={known} />}
       </dl>
       {known === null ? (
         <p class="muted">The payment has not been read yet. It is read before the refund is sent.</p>
@@ -133,13 +93,8 @@ export function PaymentFacts({
   );
 }
 
-interface BalanceProps extends Pick<Payment, 'reserved' | 'refundedOutside'> {
-  amount: bigint;
-  currency: string;
-  left: bigint;
-}
-
-function Balance({ amount, currency, left, reserved, refundedOutside }: BalanceProps) {
+function Balance({ payment }: { payment: KnownPayment }) {
+  const { amount, currency, reserved, refundedOutside } = payment;
   return (
     <>
       <dt>Amount</dt>
@@ -157,7 +112,7 @@ function Balance({ amount, currency, left, reserved, refundedOutside }: BalanceP
       </dd>
       <dt>Still refundable</dt>
       <dd>
-        <Amount amount={left} currency={currency} />
+        <Amount amount={remainingOf(payment) ?? 0n} currency={currency} />
       </dd>
     </>
   );
