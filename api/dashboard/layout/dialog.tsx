@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Context } from '../http/access.ts';
+import { Submit } from './button.tsx';
 import { CsrfField, FormNotice, type FormState } from './form.tsx';
 
 export interface ConfirmProps {
@@ -31,9 +32,7 @@ export function Confirm({ id, action, title, kind, context, to, form, children }
           {children}
           <CsrfField token={context.csrfToken} />
           <div class="row">
-            <button type="submit" class="button" data-kind={kind}>
-              {action}
-            </button>
+            <Submit kind={kind}>{action}</Submit>
             <button type="button" class="button" {...{ command: 'close', commandfor: id }}>
               Cancel
             </button>

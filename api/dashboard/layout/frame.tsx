@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../shared/people/roles.ts';
+import { environments } from '../../../shared/platform/environment.ts';
 import type { Context } from '../http/access.ts';
 import { dashboardPath } from '../http/paths.ts';
+import { Switch } from './button.tsx';
 import { Document } from './document.tsx';
 import { Done } from './done.tsx';
 import { CsrfField } from './form.tsx';
@@ -80,19 +82,12 @@ export function Frame({ context, title, section, actions, children }: FrameProps
 /** Switches between test data, which never moves money, and live data. */
 function EnvironmentSwitch({ context, section }: { context: Context; section: Section }) {
   const path = sections.find(({ section: each }) => each === section)?.path ?? '';
-  return (
-    <nav class="switch" aria-label="Environment">
-      {(['test', 'live'] as const).map((environment) => (
-        <a
-          key={environment}
-          href={`/dashboard/${context.organization.id}/${environment}${path}`}
-          aria-current={environment === context.environment ? 'true' : undefined}
-        >
-          {environment === 'test' ? 'Test' : 'Live'}
-        </a>
-      ))}
-    </nav>
-  );
+  const links = environments.map((environment) => ({
+    to: `${dashboardPath}/${context.organization.id}/${environment}${path}`,
+    text: environment === 'test' ? 'Test' : 'Live',
+    isCurrent: environment === context.environment,
+  }));
+  return <Switch label="Environment" links={links} />;
 }
 
 function PersonMenu({ context }: { context: Context }) {

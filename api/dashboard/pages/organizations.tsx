@@ -6,6 +6,7 @@ import { visitorOf } from '../http/access.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
 import type { Visitor } from '../http/session.ts';
+import { Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
 import { CsrfField } from '../layout/form.tsx';
 import { Empty } from '../layout/notice.tsx';
@@ -55,9 +56,7 @@ function Organizations({ visitor, memberships }: { visitor: Visitor; memberships
       <form method="post" action={`${dashboardPath}/sign-out`} class="spread">
         <CsrfField token={visitor.csrfToken} />
         <a href={`${dashboardPath}/you`}>Password and sessions</a>
-        <button type="submit" class="button">
-          Sign out
-        </button>
+        <Submit>Sign out</Submit>
       </form>
     </Gate>
   );

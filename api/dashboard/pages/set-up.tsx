@@ -7,6 +7,7 @@ import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession } from '../http/session.ts';
+import { Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
 import { FormNotice, type FormState, NewPasswordField, TextField } from '../layout/form.tsx';
 
@@ -75,9 +76,7 @@ function SetUp(form: FormState) {
           autocomplete="username"
         />
         <NewPasswordField form={form} name="password" label="Password" />
-        <button type="submit" class="button" data-kind="primary">
-          Create organization
-        </button>
+        <Submit kind="primary">Create organization</Submit>
       </form>
     </Gate>
   );

@@ -10,6 +10,7 @@ import { dashboardPath, safeReturnPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
+import { Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
 import { Done, doneAt } from '../layout/done.tsx';
 import { emptyForm, FormNotice, type FormState, TextField } from '../layout/form.tsx';
@@ -108,9 +109,7 @@ function SignIn({ query, form, next }: SignInProps) {
           autocomplete="current-password"
           required
         />
-        <button type="submit" class="button" data-kind="primary">
-          Sign in
-        </button>
+        <Submit kind="primary">Sign in</Submit>
       </form>
       <p class="small muted">Forgot your password? Ask your administrator to reset it.</p>
     </Gate>

@@ -18,6 +18,8 @@ import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, type Visitor } from '../http/session.ts';
 import { Badge } from '../layout/badge.tsx';
+import { Submit } from '../layout/button.tsx';
+import { Card } from '../layout/card.tsx';
 import { Gate } from '../layout/document.tsx';
 import { Done, doneAt } from '../layout/done.tsx';
 import { CsrfField, FormNotice, NewPasswordField, TextField } from '../layout/form.tsx';
@@ -122,9 +124,7 @@ function PasswordForm({ visitor, problems }: Pick<YouProps, 'visitor' | 'problem
         consequence="All other sessions will be signed out."
       />
       <div>
-        <button type="submit" class="button" data-kind="primary">
-          Change password
-        </button>
+        <Submit kind="primary">Change password</Submit>
       </div>
     </form>
   );
@@ -132,8 +132,7 @@ function PasswordForm({ visitor, problems }: Pick<YouProps, 'visitor' | 'problem
 
 function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'sessions' | 'current'>) {
   return (
-    <section class="card stack" aria-labelledby="sessions">
-      <h2 id="sessions">Sessions</h2>
+    <Card id="sessions" title="Sessions">
       <ul class="stack">
         {sessions.map(({ id, userAgent, ip, lastSeenAt }) => (
           <li key={id} class="spread">
@@ -148,9 +147,9 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
             ) : (
               <form method="post" action={`${path}/sessions/${id}/end`}>
                 <CsrfField token={visitor.csrfToken} />
-                <button type="submit" class="button">
+                <Submit>
                   Sign out<span class="visually-hidden"> {nameOf(userAgent)}</span>
-                </button>
+                </Submit>
               </form>
             )}
           </li>
@@ -159,12 +158,10 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
       {sessions.length < 2 ? null : (
         <form method="post" action={`${path}/sessions/end-others`}>
           <CsrfField token={visitor.csrfToken} />
-          <button type="submit" class="button" data-kind="danger">
-            Sign out all other sessions
-          </button>
+          <Submit kind="danger">Sign out all other sessions</Submit>
         </form>
       )}
-    </section>
+    </Card>
   );
 }
 

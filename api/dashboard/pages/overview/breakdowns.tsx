@@ -3,6 +3,7 @@ import type { Overview, StatusCounts } from '../../../../shared/insights/overvie
 import type { InitiatedBy } from '../../../../shared/refunds/model/reasons.ts';
 import type { Context } from '../../http/access.ts';
 import { StatusBadge } from '../../layout/badge.tsx';
+import { Card } from '../../layout/card.tsx';
 import { inPercent, inTime, inWhole } from '../../layout/numbers.ts';
 import { initiatorWords, processorWord } from '../../layout/words.ts';
 
@@ -17,6 +18,7 @@ export function Breakdowns({ context, overview }: BreakdownsProps) {
   return (
     <div class="columns">
       <Breakdown
+        id="outcomes"
         title="Outcomes"
         rows={outcomes.map(({ status, count, share }) => [
           <StatusBadge key="status" status={status} />,
@@ -26,6 +28,7 @@ export function Breakdowns({ context, overview }: BreakdownsProps) {
         ])}
       />
       <Breakdown
+        id="completion"
         title="Time to completion"
         rows={
           completion === null
@@ -41,6 +44,7 @@ export function Breakdowns({ context, overview }: BreakdownsProps) {
         <p class="muted small">From creation to completion, including approval.</p>
       </Breakdown>
       <Breakdown
+        id="sources"
         title="Sources"
         rows={byInitiator.map(({ initiatedBy, counts }) => [
           initiatorWords[initiatedBy as InitiatedBy],
@@ -48,6 +52,7 @@ export function Breakdowns({ context, overview }: BreakdownsProps) {
         ])}
       />
       <Breakdown
+        id="processors"
         title="Processors"
         rows={byProcessor.map(({ processor, counts }) => [
           processorWord(processor),
@@ -55,6 +60,7 @@ export function Breakdowns({ context, overview }: BreakdownsProps) {
         ])}
       />
       <Breakdown
+        id="failures"
         title="Failure codes"
         rows={failureCodes.map(({ code, count }) => [<code key="code">{code}</code>, inWhole(count)])}
         empty="No failed refunds."
@@ -68,6 +74,7 @@ export function Breakdowns({ context, overview }: BreakdownsProps) {
 }
 
 interface BreakdownProps {
+  id: string;
   title: string;
   rows: readonly (readonly [name: ComponentChildren, value: ComponentChildren])[];
   /** Shown instead of no rows. */
@@ -75,24 +82,20 @@ interface BreakdownProps {
   children?: ComponentChildren;
 }
 
-function Breakdown({ title, rows, empty, children }: BreakdownProps) {
+function Breakdown({ id, title, rows, empty, children }: BreakdownProps) {
   return (
-    <section class="card stack" aria-label={title}>
-      <h2>{title}</h2>
-      {rows.length === 0 ? (
-        <p class="muted">{empty}</p>
-      ) : (
-        <ul class="stack-tight">
-          {rows.map(([name, value], index) => (
-            <li key={index} class="spread">
-              <span>{name}</span>
-              <span class="number">{value}</span>
-            </li>
-          ))}
-        </ul>
-      )}
+    <Card id={id} title={title}>
+      {rows.length === 0 ? <p class="muted">{empty}</p> : null}
+      <ul class="stack-tight">
+        {rows.map(([name, value]) => (
+          <li class="spread">
+            <span>{name}</span>
+            <span class="number">{value}</span>
+          </li>
+        ))}
+      </ul>
       {children}
-    </section>
+    </Card>
   );
 }
 

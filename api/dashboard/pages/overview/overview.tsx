@@ -9,6 +9,7 @@ import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
+import { Switch } from '../../layout/button.tsx';
 import { FirstCommand } from '../../layout/first-command.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Empty } from '../../layout/notice.tsx';
@@ -83,19 +84,12 @@ function OverviewPage(props: OverviewPageProps) {
 }
 
 function WindowSwitch({ context, days, currency }: Pick<OverviewPageProps, 'context' | 'days' | 'currency'>) {
-  return (
-    <nav class="switch" aria-label="Time range">
-      {overviewDays.map((each) => (
-        <a
-          key={each}
-          href={overviewPath(context, { days: each, currency })}
-          aria-current={each === days ? 'true' : undefined}
-        >
-          {each} days
-        </a>
-      ))}
-    </nav>
-  );
+  const links = overviewDays.map((each) => ({
+    to: overviewPath(context, { days: each, currency }),
+    text: `${each} days`,
+    isCurrent: each === days,
+  }));
+  return <Switch label="Time range" links={links} />;
 }
 
 /** Shown instead of the figures when no refund is in the time range. */

@@ -10,6 +10,7 @@ import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
+import { ButtonLink } from '../../layout/button.tsx';
 import { doneAt } from '../../layout/done.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
@@ -109,9 +110,9 @@ interface PoliciesPageProps {
 function PoliciesPage({ context, policies, problem }: PoliciesPageProps) {
   const isEditable = mayAct(context.role, 'admin');
   const add = (
-    <a class="button" data-kind="primary" href={`${context.base}/policies/new`}>
+    <ButtonLink kind="primary" to={`${context.base}/policies/new`}>
       Add policy
-    </a>
+    </ButtonLink>
   );
   return (
     <Frame context={context} title="Policies" section="policies" actions={isEditable ? add : undefined}>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Context } from '../../http/access.ts';
 import { entered, type FormProblems } from '../../http/forms.ts';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
 import {
   CheckboxesField,
   CsrfField,
@@ -91,9 +92,7 @@ export function PolicyForm(props: PolicyFormProps) {
       <FormNotice problems={problems} />
       {isStale ? (
         <div>
-          <a class="button" href={pathOf(context, replaces)}>
-            Reload
-          </a>
+          <ButtonLink to={pathOf(context, replaces)}>Reload</ButtonLink>
         </div>
       ) : null}
       {hasFieldProblem ? <Notice tone="bad">Fix the highlighted fields.</Notice> : null}
@@ -141,15 +140,9 @@ export function PolicyForm(props: PolicyFormProps) {
         <Fields form={form} names={['enforce.api', 'enforce.dashboard']} />
       </Group>
       <div class="row">
-        <button type="submit" class="button" data-kind="primary">
-          Save
-        </button>
-        <button type="submit" class="button" formAction={`${context.base}/policies/preview#preview`}>
-          Preview
-        </button>
-        <a class="button" href={`${context.base}/policies`}>
-          Cancel
-        </a>
+        <Submit kind="primary">Save</Submit>
+        <Submit formAction={`${context.base}/policies/preview#preview`}>Preview</Submit>
+        <ButtonLink to={`${context.base}/policies`}>Cancel</ButtonLink>
       </div>
       <p class="small muted">
         Saving affects new refunds in test and live at once. Preview shows the effect on the latest{' '}

@@ -2,6 +2,8 @@ import type { KnownPayment } from '../../../../shared/payments/payment.ts';
 import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
 import { isClientSecret } from '../../../../shared/processors/contract/credentials.ts';
 import type { Context } from '../../http/access.ts';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
+import { Card, Facts } from '../../layout/card.tsx';
 import {
   CsrfField,
   FormNotice,
@@ -91,12 +93,10 @@ export function CreateForm({
           hint={'A JSON object stored with the refund: {"ticket": "T-1001"}. Do not include card numbers.'}
         />
         <div class="row">
-          <button type="submit" class="button" data-kind="primary" name="step" value="check">
+          <Submit kind="primary" name="step" value="check">
             Review
-          </button>
-          <a class="button" href={`${context.base}/refunds`}>
-            Cancel
-          </a>
+          </Submit>
+          <ButtonLink to={`${context.base}/refunds`}>Cancel</ButtonLink>
         </div>
         <p class="hint muted small">You can review the payment before the refund is created.</p>
       </form>
@@ -117,15 +117,14 @@ export function CreateReview({ context, entered, entry, formKey, payment, verdic
     <Frame context={context} title="Review refund" section="refunds">
       <PolicyDecision verdict={verdict} />
       <div class="columns">
-        <section class="card stack" aria-labelledby="asked">
-          <h2 id="asked">Refund</h2>
-          <dl class="facts">
-            <dt>Amount</dt>
-            <dd>{amount}</dd>
-            <dt>Reason</dt>
-            <dd>{reasonWords[entry.reason]}</dd>
-          </dl>
-        </section>
+        <Card id="refund" title="Refund">
+          <Facts
+            facts={[
+              ['Amount', amount],
+              ['Reason', reasonWords[entry.reason]],
+            ]}
+          />
+        </Card>
         <PaymentFacts payment={payment} />
       </div>
       <Metadata metadata={entry.metadata} />
@@ -136,16 +135,14 @@ export function CreateReview({ context, entered, entry, formKey, payment, verdic
           <input key={field} type="hidden" name={field} value={entered[field]} />
         ))}
         {verdict.eligible || !verdict.enforced ? (
-          <button type="submit" class="button" data-kind="primary" name="step" value="confirm">
+          <Submit kind="primary" name="step" value="confirm">
             Refund {amount}
-          </button>
+          </Submit>
         ) : null}
-        <button type="submit" class="button" name="step" value="change">
+        <Submit name="step" value="change">
           Edit
-        </button>
-        <a class="button" href={`${context.base}/refunds`}>
-          Cancel
-        </a>
+        </Submit>
+        <ButtonLink to={`${context.base}/refunds`}>Cancel</ButtonLink>
       </form>
     </Frame>
   );

@@ -1,6 +1,7 @@
 import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
 import { entered } from '../../http/forms.ts';
 import { statusWords } from '../../layout/badge.tsx';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
 import { type FormState, SelectField, TextField } from '../../layout/form.tsx';
 import { currencyChoices, initiatorChoices, processorChoices, reasonChoices } from '../../layout/words.ts';
 import { type EnteredFilter, isRestricting } from './filter.ts';
@@ -30,14 +31,8 @@ export function FilterForm({ to, filter, problems }: FilterFormProps) {
           autocomplete="off"
           spellcheck={false}
         />
-        <button type="submit" class="button" data-kind="primary">
-          Search
-        </button>
-        {isRestricting(filter) ? (
-          <a class="button" href={to}>
-            Clear
-          </a>
-        ) : null}
+        <Submit kind="primary">Search</Submit>
+        {isRestricting(filter) ? <ButtonLink to={to}>Clear</ButtonLink> : null}
       </search>
       <fieldset class="row choices">
         <legend class="visually-hidden">Status</legend>

@@ -16,6 +16,7 @@ import { capitalized, entered, type FormProblems } from '../../http/forms.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
 import { Badge, StatusBadge } from '../../layout/badge.tsx';
+import { ButtonLink } from '../../layout/button.tsx';
 import { FirstCommand } from '../../layout/first-command.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Live } from '../../layout/live.tsx';
@@ -125,9 +126,9 @@ function List({ context, filter, problems, children }: WholeListProps) {
 
 function CreateLink({ context }: { context: Context }) {
   return (
-    <a class="button" data-kind="primary" href={`${context.base}/refunds/new`}>
+    <ButtonLink kind="primary" to={`${context.base}/refunds/new`}>
       Create refund
-    </a>
+    </ButtonLink>
   );
 }
 
@@ -138,9 +139,9 @@ function CountAndExport({ context, filter, count: { count, atLeast } }: ListProp
   return (
     <div class="spread">
       <p class="muted">{capitalized(words)}</p>
-      <a class="button" id="export" href={`${context.base}/refunds/export${filterQuery(filter)}`}>
+      <ButtonLink id="export" to={`${context.base}/refunds/export${filterQuery(filter)}`}>
         Export {words} as CSV
-      </a>
+      </ButtonLink>
     </div>
   );
 }
@@ -150,9 +151,7 @@ function NoRefunds({ context, filter, origin }: ListProps & { origin: string }) 
     return (
       <Empty title="No matching refunds">
         <p>Search matches complete IDs in this environment.</p>
-        <a class="button" href={`${context.base}/refunds`}>
-          Clear filters
-        </a>
+        <ButtonLink to={`${context.base}/refunds`}>Clear filters</ButtonLink>
       </Empty>
     );
   }
@@ -196,11 +195,7 @@ function ResultsPart({ context, filter, results }: ListProps & { results: Result
 }
 
 function PageLink({ to, children }: { to: string | null; children: string }) {
-  return to === null ? null : (
-    <a class="button" href={to}>
-      {children}
-    </a>
-  );
+  return to === null ? null : <ButtonLink to={to}>{children}</ButtonLink>;
 }
 
 const columns: readonly Column[] = [

@@ -17,6 +17,8 @@ import { type Context, contextOf } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
 import { Badge } from '../../layout/badge.tsx';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
+import { Facts } from '../../layout/card.tsx';
 import { CsrfField } from '../../layout/form.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { CopyButton, Moment } from '../../layout/values.tsx';
@@ -150,38 +152,40 @@ function AccountDetails({ account, processor, origin, now }: AccountProps & { ac
   const { misconfiguredAt, throttledUntil, updatedAt, id } = account;
   const { displayName, webhooks } = processorKind(processor);
   const webhookUrl = `${origin}/webhooks/${processor}/${id}`;
+  const isThrottled = throttledUntil !== null && throttledUntil > now;
   return (
-    <dl class="facts">
-      {misconfiguredAt === null ? null : (
-        <>
-          <dt>Rejected since</dt>
-          <dd>
-            <Moment at={misconfiguredAt} />. Refunds are on hold until you replace the credentials or they
-            work again.
-          </dd>
-        </>
-      )}
-      {throttledUntil === null || throttledUntil <= now ? null : (
-        <>
-          <dt>Rate limited until</dt>
-          <dd>
-            <Moment at={throttledUntil} />. Refunds resume automatically.
-          </dd>
-        </>
-      )}
-      <dt>Credentials updated</dt>
-      <dd>
-        <Moment at={updatedAt} />
-      </dd>
-      <dt>Webhook URL</dt>
-      <dd>
-        <code>{webhookUrl}</code>
-        <CopyButton text={webhookUrl} label="webhook URL" />
-        <p class="small muted">
-          Add this URL in {displayName}. {webhooks.setUp}
-        </p>
-      </dd>
-    </dl>
+    <Facts
+      facts={[
+        [
+          'Rejected since',
+          misconfiguredAt === null ? null : (
+            <>
+              <Moment at={misconfiguredAt} />. Refunds are on hold until you replace the credentials or they
+              work again.
+            </>
+          ),
+        ],
+        [
+          'Rate limited until',
+          isThrottled ? (
+            <>
+              <Moment at={throttledUntil} />. Refunds resume automatically.
+            </>
+          ) : null,
+        ],
+        ['Credentials updated', <Moment key="updated" at={updatedAt} />],
+        [
+          'Webhook URL',
+          <>
+            <code>{webhookUrl}</code>
+            <CopyButton text={webhookUrl} label="webhook URL" />
+            <p class="small muted">
+              Add this URL in {displayName}. {webhooks.setUp}
+            </p>
+          </>,
+        ],
+      ]}
+    />
   );
 }
 
@@ -193,15 +197,15 @@ function AccountActions({ context, processor, account }: AccountProps) {
       {account === null ? null : (
         <form {...answeredIn(`account-${processor}`, `${base}/test`)}>
           <CsrfField token={context.csrfToken} />
-          <button type="submit" class="button">
+          <Submit>
             Test connection<span class="visually-hidden"> to {displayName}</span>
-          </button>
+          </Submit>
         </form>
       )}
-      <a class="button" data-kind={account === null ? 'primary' : undefined} href={base}>
+      <ButtonLink kind={account === null ? 'primary' : undefined} to={base}>
         {account === null ? 'Set up' : 'Replace credentials'}
         <span class="visually-hidden"> {account === null ? displayName : `of ${displayName}`}</span>
-      </a>
+      </ButtonLink>
     </div>
   );
 }

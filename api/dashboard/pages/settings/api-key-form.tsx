@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ApiKeyScope, apiKeyScopes, maxExpiryDays } from '../../../../shared/organizations/api-keys.ts';
 import type { Context } from '../../http/access.ts';
+import { Submit } from '../../layout/button.tsx';
 import { CheckboxesField, CsrfField, FormNotice, type FormState, TextField } from '../../layout/form.tsx';
 import { answeredIn } from './settings-frame.tsx';
 
@@ -72,9 +73,7 @@ export function NewKeyForm({ context, to, form }: NewKeyFormProps) {
       />
       <CsrfField token={context.csrfToken} />
       <div>
-        <button type="submit" class="button" data-kind="primary">
-          Create {context.environment} key
-        </button>
+        <Submit kind="primary">Create {context.environment} key</Submit>
       </div>
     </form>
   );

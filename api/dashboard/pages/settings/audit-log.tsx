@@ -9,6 +9,7 @@ import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { sendPage } from '../../http/render.ts';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
 import { SelectField } from '../../layout/form.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { AuditTable, actionLabels, describeAction } from './audit-table.tsx';
@@ -95,11 +96,7 @@ function AuditLogPage(view: AuditView) {
         <AuditTable {...view} />
       )}
       <nav class="row" aria-label="Pages">
-        {isNewest ? null : (
-          <a class="button" href={addressOf(context, filter)}>
-            Newest
-          </a>
-        )}
+        {isNewest ? null : <ButtonLink to={addressOf(context, filter)}>Newest</ButtonLink>}
         {page.next === null ? null : (
           <a class="button" href={addressOf(context, { ...filter, before: page.next })}>
             Older
@@ -129,9 +126,7 @@ function FilterForm({ context, filter: { actor, action }, members, names }: Audi
         <SelectField form={form} name="action" label="Action" choices={[['', 'All actions'], ...actions]} />
       </div>
       <div>
-        <button type="submit" class="button">
-          Filter
-        </button>
+        <Submit>Filter</Submit>
       </div>
     </form>
   );

@@ -12,6 +12,7 @@ import { type Context, contextOf } from '../../http/access.ts';
 import { entered, validationProblemsOf } from '../../http/forms.ts';
 import { pageNotFound } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
 import { doneAt } from '../../layout/done.tsx';
 import {
   CsrfField,
@@ -123,12 +124,8 @@ function Credentials({ context, processor, isSetUp, fields, form }: CredentialsP
           <CredentialInput key={field.name} field={field} form={form} />
         ))}
         <div class="row">
-          <button type="submit" class="button" data-kind="primary">
-            {isSetUp ? 'Replace credentials' : 'Set up'}
-          </button>
-          <a class="button" href={accounts}>
-            Cancel
-          </a>
+          <Submit kind="primary">{isSetUp ? 'Replace credentials' : 'Set up'}</Submit>
+          <ButtonLink to={accounts}>Cancel</ButtonLink>
         </div>
       </form>
     </SettingsFrame>

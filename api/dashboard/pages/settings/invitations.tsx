@@ -2,6 +2,7 @@ import type { InvitationSummary } from '../../../../shared/people/invitations.ts
 import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Role } from '../../../../shared/platform/database.ts';
 import type { Context } from '../../http/access.ts';
+import { Submit } from '../../layout/button.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
 import { type Choices, CsrfField, type FormState, SelectField, TextField } from '../../layout/form.tsx';
 import { type Column, Table } from '../../layout/table.tsx';
@@ -113,9 +114,7 @@ export function InviteForm({ context, ...form }: FormState & { context: Context 
         />
       </div>
       <div>
-        <button type="submit" class="button" data-kind="primary">
-          Create invite link
-        </button>
+        <Submit kind="primary">Create invite link</Submit>
       </div>
     </form>
   );

@@ -4,6 +4,7 @@ import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import type { FormProblems } from '../../http/forms.ts';
 import { Badge } from '../../layout/badge.tsx';
+import { Submit } from '../../layout/button.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
 import { CsrfField, FormNotice, Options } from '../../layout/form.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';
@@ -86,9 +87,9 @@ function RoleForm({ context, member: { userId, email, role } }: MemberRowProps) 
       <select name="role" aria-label={`Role of ${email}`}>
         <Options choices={rolesFor(context)} selected={role} />
       </select>
-      <button type="submit" class="button">
+      <Submit>
         Change<span class="visually-hidden"> the role of {email}</span>
-      </button>
+      </Submit>
     </form>
   );
 }
