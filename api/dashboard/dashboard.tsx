@@ -1,7 +1,7 @@
 import formbody from '@fastify/formbody';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import type { Api } from '../http/route.ts';
-import { confirmRights, requireMember, requireVisitor } from './http/access.ts';
+import { confirmRights, requireMember, requireVisitor, visitorOf } from './http/access.ts';
 import { assetRoutes } from './http/assets.ts';
 import { enableCsrfTokens, refuseOtherSites, requireCsrfToken } from './http/csrf.ts';
 import { dashboardPath } from './http/paths.ts';
@@ -25,7 +25,7 @@ import { auditLogPages } from './pages/settings/audit-log.tsx';
 import { memberPages } from './pages/settings/members.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
 import { youPages } from './pages/you.tsx';
-import { auditBoardAction, boardAccess } from './queues/board-access.ts';
+import { auditBoardAction, mayUseBoard } from './queues/board-access.ts';
 import { registerQueueBoard } from './queues/queue-board.ts';
 import { refuseDisguisedAddresses } from './unknown-addresses.ts';
 
@@ -52,7 +52,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       await inside.register(async (board: Api) => {
         // The library's pages send no CSRF token; the board checks the origin instead.
         await registerQueueBoard(board, deps, {
-          allow: (request) => boardAccess(deps.db, request),
+          allow: (request) => mayUseBoard(deps.db, visitorOf(request).user.id),
           audit: (request, action) => auditBoardAction(deps, request, action),
         });
       });

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../shared/people/roles.ts';
 import { environments } from '../../../shared/platform/environment.ts';
 import type { Context } from '../http/access.ts';
-import { dashboardPath } from '../http/paths.ts';
+import { dashboardPath, queueBoardPath } from '../http/paths.ts';
 import { Switch } from './button.tsx';
 import { Document } from './document.tsx';
 import { Done } from './done.tsx';
@@ -57,11 +57,13 @@ export function Frame({ context, title, section, actions, children }: FrameProps
                 </a>
               </li>
             ))}
-            <li>
-              <a href={`${dashboardPath}/queues`} data-key="q" title="Queues (g q)">
-                Queues
-              </a>
-            </li>
+            {mayAct(context.role, 'operator') ? (
+              <li>
+                <a href={queueBoardPath} data-key="q" title="Queues (g q)">
+                  Queues
+                </a>
+              </li>
+            ) : null}
           </ul>
         </nav>
         <main class="main" id="main">
