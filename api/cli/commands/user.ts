@@ -7,14 +7,10 @@ import { roles } from '../../../shared/people/roles.ts';
 import { createUser, hasUser } from '../../../shared/people/users.ts';
 import type { Role } from '../../../shared/platform/database.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
-import { examples, jsonOption, organizationOption } from '../console/options.ts';
-import { explain, printData, printJson, printTable } from '../console/output.ts';
+import { examples, jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
+import { explain, printData, printList } from '../console/output.ts';
 import { choosePassword } from '../console/password.ts';
 import { withDependencies } from '../console/session.ts';
-
-interface Owner {
-  organization: string;
-}
 
 interface Person extends Owner {
   email: string;
@@ -84,16 +80,20 @@ function passwordOption(): Option {
   return new Option('--password-stdin', 'read the password from stdin instead of generating one');
 }
 
-async function listUsers({ organization, json }: Owner & { json?: true }): Promise<void> {
+async function listUsers({ organization, json }: Owner & Shown): Promise<void> {
   await withDependencies(async ({ db }) => {
     await findOrganization(db, organization);
     const members = await listMembers(db, organization);
-    if (json) return printJson(members);
-    if (members.length === 0) return explain('The organization has no members.');
-    printTable(
-      ['ID', 'EMAIL', 'ROLE', 'SINCE'],
-      members.map(({ userId, email, role, since }) => [userId, email, role, since]),
-    );
+    printList(members, {
+      json,
+      empty: 'The organization has no members.',
+      columns: {
+        ID: ({ userId }) => userId,
+        EMAIL: ({ email }) => email,
+        ROLE: ({ role }) => role,
+        SINCE: ({ since }) => since,
+      },
+    });
   });
 }
 

@@ -2,6 +2,16 @@ import { Option } from 'commander';
 import { environments } from '../../../shared/platform/environment.ts';
 import { processorNames } from '../../../shared/processors/registry.ts';
 
+/** The value of `--organization`. */
+export interface Owner {
+  organization: string;
+}
+
+/** The value of `--json`. */
+export interface Shown {
+  json?: true;
+}
+
 /** `--organization <id>`, which has to be given. */
 export function organizationOption(): Option {
   return new Option(
