@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { Readable, type Stream } from 'node:stream';
+import { Readable, type Stream, type Writable } from 'node:stream';
 import { ServiceError } from '../../../../shared/platform/errors.ts';
 import { auditedExport } from '../../../../shared/refunds/queries/export-refunds.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
@@ -54,9 +53,11 @@ function abortOnClose(scope: Api, { settings, closing }: ApiDependencies, downlo
   });
 }
 
+type Response = Writable & { setTimeout(ms: number, onTimeout: () => void): unknown };
+
 interface Download {
   userId: string;
-  response: ServerResponse;
+  response: Response;
   ended: Promise<unknown>;
 }
 
@@ -81,7 +82,7 @@ export class Downloads {
   }
 
   /** A stream of the lines for this response. It ends with the response, and counts against the limits until then. */
-  start(userId: string, response: ServerResponse, lines: AsyncIterable<string>): Readable {
+  start(userId: string, response: Response, lines: AsyncIterable<string>): Readable {
     const stream = Readable.from(lines, { highWaterMark: 1 });
     response.setTimeout(this.#stallMs, () => response.destroy());
     const responseClosed = closed(response).then(() => stream.destroy());
