@@ -339,13 +339,6 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await keyboard.type(operator.password);
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    await keyboard.press('g');
-    await keyboard.press('r');
-    await page.getByRole('heading', { name: 'Refunds' }).waitFor();
-    await keyboard.press('/');
-    await keyboard.type(refund.id);
-    await keyboard.press('Enter');
-    await page.getByText('1 refund', { exact: true }).waitFor();
     const goTo = async (role: 'link' | 'button', name: string) => {
       const wanted = page.getByRole(role, { name, exact: true }).first();
       for (let step = 0; step < 40; step += 1) {
@@ -354,6 +347,13 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
       }
       throw new Error(`40 steps did not lead to ${name}`);
     };
+    await goTo('link', 'Refunds');
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Refunds' }).waitFor();
+    await keyboard.press('/');
+    await keyboard.type(refund.id);
+    await keyboard.press('Enter');
+    await page.getByText('1 refund', { exact: true }).waitFor();
     await goTo('link', refund.id);
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Timeline' }).waitFor();

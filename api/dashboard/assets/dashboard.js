@@ -84,27 +84,12 @@ addEventListener('pageshow', ({ persisted }) => {
   for (const button of document.querySelectorAll('button[disabled]')) button.disabled = false;
 });
 
-// Keyboard shortcuts: / focuses the search, g and a letter opens a page.
-let isGoing = false;
+// The key / focuses the search.
 document.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target instanceof Element && event.target.matches('input, select, textarea, [contenteditable]'))
-    return;
-  if (isGoing) {
-    isGoing = false;
-    document.querySelector(`.nav a[data-key="${CSS.escape(event.key)}"]`)?.click();
-    return;
-  }
-  if (event.key === 'g') {
-    isGoing = true;
-    setTimeout(() => {
-      isGoing = false;
-    }, 1000);
-  }
-  if (event.key === '/') {
-    const search = document.querySelector('input[type="search"]');
-    if (search === null) return;
-    event.preventDefault();
-    search.focus();
-  }
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target instanceof Element && event.target.matches('input, select, textarea')) return;
+  const search = document.querySelector('input[type="search"]');
+  if (search === null) return;
+  event.preventDefault();
+  search.focus();
 });

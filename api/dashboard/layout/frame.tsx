@@ -11,11 +11,11 @@ import { CsrfField } from './form.tsx';
 /** The sections of the dashboard, in navigation order. */
 export type Section = 'overview' | 'refunds' | 'policies' | 'settings';
 
-const sections: readonly { section: Section; label: string; path: string; key: string }[] = [
-  { section: 'overview', label: 'Overview', path: '', key: 'o' },
-  { section: 'refunds', label: 'Refunds', path: '/refunds', key: 'r' },
-  { section: 'policies', label: 'Policies', path: '/policies', key: 'p' },
-  { section: 'settings', label: 'Settings', path: '/settings', key: 's' },
+const sections: readonly { section: Section; label: string; path: string }[] = [
+  { section: 'overview', label: 'Overview', path: '' },
+  { section: 'refunds', label: 'Refunds', path: '/refunds' },
+  { section: 'policies', label: 'Policies', path: '/policies' },
+  { section: 'settings', label: 'Settings', path: '/settings' },
 ];
 
 export interface FrameProps {
@@ -45,23 +45,16 @@ export function Frame({ context, title, section, actions, children }: FrameProps
         </header>
         <nav class="nav" aria-label="Main">
           <ul>
-            {sections.map(({ section: each, label, path, key }) => (
+            {sections.map(({ section: each, label, path }) => (
               <li key={each}>
-                <a
-                  href={`${base}${path}`}
-                  aria-current={each === section ? 'page' : undefined}
-                  data-key={key}
-                  title={`${label} (g ${key})`}
-                >
+                <a href={`${base}${path}`} aria-current={each === section ? 'page' : undefined}>
                   {label}
                 </a>
               </li>
             ))}
             {mayAct(context.role, 'operator') ? (
               <li>
-                <a href={queueBoardPath} data-key="q" title="Queues (g q)">
-                  Queues
-                </a>
+                <a href={queueBoardPath}>Queues</a>
               </li>
             ) : null}
           </ul>
