@@ -211,7 +211,7 @@ interface Rule {
   check: (evaluation: Evaluation) => Denial | null | undefined;
 }
 
-// In the order in which they are checked: denials that stay come before those that time may lift.
+// In the order in which they are checked: permanent denials come before those that time may lift.
 const rules: readonly Rule[] = [
   { name: 'not fully refunded', check: checkBalance },
   { name: 'final sale', check: checkFinalSale },

@@ -16,7 +16,7 @@ export interface Shown {
 export function organizationOption(): Option {
   return new Option(
     '--organization <id>',
-    'whose it is, as `organization list` shows it',
+    'ID of the organization, as shown by `organization list`',
   ).makeOptionMandatory();
 }
 
@@ -29,7 +29,7 @@ export function environmentOption(): Option {
 
 /** `--processor <name>`, which has to be given. */
 export function processorOption(): Option {
-  return new Option('--processor <name>', 'where the account is')
+  return new Option('--processor <name>', 'the processor of the account')
     .choices(processorNames)
     .makeOptionMandatory();
 }

@@ -131,7 +131,7 @@ function runToJson({ run, account, needsAttentionCount }: Omit<RunReport, 'findi
 
 function resultOf({ run, findings, needsAttentionCount }: RunReport): string {
   if (run.failure !== null) return `not finished: ${run.failure}`;
-  if (run.finishedAt === null) return 'under way';
+  if (run.finishedAt === null) return 'in progress';
   if (findings.length === 0) return 'no discrepancies';
   const found = findings.length === 1 ? '1 finding' : `${findings.length} findings`;
   return needsAttentionCount === 0
