@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { needsFirstOwner, setupCode } from '../../../shared/people/first-owner.ts';
 import { invite } from '../../../shared/people/invitations.ts';
@@ -9,7 +11,6 @@ import type { Role } from '../../../shared/platform/database.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
 import { examples, jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
-import { choosePassword } from '../console/password.ts';
 import { withDependencies } from '../console/session.ts';
 
 interface Person extends Owner {
@@ -145,4 +146,18 @@ async function removeUser({ organization: organizationId, email }: Person): Prom
 function printNewPassword(password: string): void {
   explain('Password, shown once:');
   printData(password);
+}
+
+/** 120 random bits, as twenty letters, digits, dashes and underscores. */
+const newPasswordBytes = 15;
+
+/** The password for a command: the first line of stdin with `--password-stdin`, otherwise a new random one. */
+async function choosePassword({
+  passwordStdin,
+}: PasswordSource): Promise<{ password: string; isNew: boolean }> {
+  if (!passwordStdin) return { password: randomBytes(newPasswordBytes).toString('base64url'), isNew: true };
+  if (process.stdin.isTTY)
+    explain('Type the password, then press Enter and Ctrl-D. It is shown as you type.');
+  const [line = ''] = (await text(process.stdin)).split(/\r?\n/, 1);
+  return { password: line, isNew: false };
 }

@@ -30,16 +30,17 @@ const conflict = 'Someone else changed the policies. Reload and try again.';
 
 /** The policies of an organization as cards, and a form that adds or edits one of them. */
 export function policyPages(scope: Api, deps: ApiDependencies): void {
-  const stored = (context: Context) => listPolicies(deps.db, context.organization.id);
-
   scope.get('/policies', { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
-    return sendPage(reply, <PoliciesPage context={context} policies={await stored(context)} />);
+    return sendPage(
+      reply,
+      <PoliciesPage context={context} policies={await listPolicies(deps.db, context.organization.id)} />,
+    );
   });
 
   scope.get('/policies/new', admin, async (request, reply) => {
     const context = contextOf(request);
-    const policies = await stored(context);
+    const policies = await listPolicies(deps.db, context.organization.id);
     // Checked before all others by default: a policy after one for every refund is never applied.
     const priority = Math.max(0, (policies[0]?.priority ?? 20) - 10);
     const policy = newEnteredPolicy(priority);
@@ -48,17 +49,25 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
 
   scope.get('/policies/edit', admin, async (request, reply) => {
     const context = contextOf(request);
-    const policies = await stored(context);
+    const policies = await listPolicies(deps.db, context.organization.id);
     const policy = policies.find(({ name }) => name === entered(request.query, 'name'));
     if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
     const basedOn = digestPolicies(policies);
     return sendForm(reply, { context, basedOn, replaces: policy.name, policy: enteredPolicyOf(policy) });
   });
 
+  changeRoutes(scope, deps);
+}
+
+function changeRoutes(scope: Api, deps: ApiDependencies): void {
   scope.post('/policies', admin, async (request, reply) => {
     const form = readForm(request);
     const { context, basedOn, policy, replaces } = form;
-    const reading = checkEnteredPolicy(await stored(context), policy, replaces);
+    const reading = checkEnteredPolicy(
+      await listPolicies(deps.db, context.organization.id),
+      policy,
+      replaces,
+    );
     if (reading.kind === 'invalid') return sendForm(reply.code(400), { ...form, problems: reading.problems });
     const outcome = await changePolicies(deps, {
       organizationId: context.organization.id,
@@ -72,7 +81,7 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
   scope.post('/policies/preview', admin, async (request, reply) => {
     const form = readForm(request);
     const { context, basedOn, policy, replaces } = form;
-    const current = await stored(context);
+    const current = await listPolicies(deps.db, context.organization.id);
     const reading = checkEnteredPolicy(current, policy, replaces);
     if (reading.kind === 'invalid') return sendForm(reply.code(400), { ...form, problems: reading.problems });
     if (digestPolicies(current) !== basedOn) return sendConflict(reply, form);
@@ -95,7 +104,7 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
       },
     });
     if (outcome === 'saved') return toPolicies(reply, context);
-    const policies = await stored(context);
+    const policies = await listPolicies(deps.db, context.organization.id);
     return sendPage(reply.code(409), <PoliciesPage {...{ context, policies }} problem={conflict} />);
   });
 }
