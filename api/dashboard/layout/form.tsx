@@ -18,7 +18,7 @@ interface FieldProps {
 }
 
 /** A labelled input with its hint and its error. */
-export function Field({ name, label, hint, problem, children }: FieldProps) {
+function Field({ name, label, hint, problem, children }: FieldProps) {
   return (
     <div class="field">
       <label for={name}>{label}</label>
