@@ -1,8 +1,9 @@
 import { EventFeed } from '../shared/events/feed.ts';
 import { newRequestId } from '../shared/platform/ids.ts';
+import { RefundWatcher } from '../shared/refunds/queries/refund-watcher.ts';
+import { handOverUnknown, type SecondApp } from './hand-over.ts';
 import { authenticate } from './http/authenticate.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
-import { handOverUnknown, type SecondApp } from './http/hand-over.ts';
 import { createHttpApp, jsonSecurityHeaders, requestChecks } from './http/http-app.ts';
 import { Admission, limitInProgress } from './http/overload.ts';
 import { refuseUnknownParameters } from './http/query-parameters.ts';
@@ -37,20 +38,21 @@ export interface App {
 }
 
 /** Builds the public API and prepares the browser part, which takes longer to load. */
-export async function buildApp(given: Omit<ApiDependencies, 'feed' | 'closing'>): Promise<App> {
+export async function buildApp(given: Omit<ApiDependencies, 'watcher' | 'feed' | 'closing'>): Promise<App> {
   const closing = new AbortController();
-  const feed = new EventFeed(given, closing.signal);
-  const deps: ApiDependencies = { ...given, feed, closing: closing.signal };
+  const deps: ApiDependencies = {
+    ...given,
+    watcher: new RefundWatcher(given, closing.signal),
+    feed: new EventFeed(given, closing.signal),
+    closing: closing.signal,
+  };
   const app = createHttpApp(deps, {
     requestIdOf: newRequestId,
     logController: new RequestLog(deps.log),
     ignoreTrailingSlash: true,
   });
-  app.addHook('preClose', async () => {
-    closing.abort();
-    // Requests that wait for an outcome get the refund as it is now, so that closing does not wait for them.
-    deps.watcher.close();
-  });
+  // Requests that wait get what is there now, so that closing does not wait for them.
+  app.addHook('preClose', async () => closing.abort());
   const admission = new Admission(deps);
   const described = collectDescribedRoutes(app);
   const browserApp = handOverUnknown(app, async (requestIdOf) => {

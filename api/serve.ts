@@ -7,10 +7,9 @@ import {
 import type { ServiceSettings } from '../shared/platform/config.ts';
 import { type Database, openDatabase } from '../shared/platform/database.ts';
 import type { Logger } from '../shared/platform/log.ts';
-import { closeOnSignal } from '../shared/platform/process.ts';
-import { RefundWatcher } from '../shared/refunds/lifecycle/refund-watcher.ts';
+import { closeOnSignal } from '../shared/process.ts';
 import { buildApp } from './app.ts';
-import type { SecondApp } from './http/hand-over.ts';
+import type { SecondApp } from './hand-over.ts';
 
 /** After a restart, clients reconnect at once. Their requests are answered before the dashboard is loaded. */
 const quietMs = 1_000;
@@ -22,11 +21,7 @@ export async function serve(settings: ServiceSettings, log: Logger, db: Database
     poolSize: settings.DASHBOARD_POOL_SIZE,
     preparesStatements: settings.DATABASE_PREPARED_STATEMENTS,
   });
-  const { app, browserApp } = await buildApp({
-    ...deps,
-    dashboardDb,
-    watcher: new RefundWatcher(deps.reads),
-  });
+  const { app, browserApp } = await buildApp({ ...deps, dashboardDb });
   await untilClockStarted(deps);
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
     await app.close();

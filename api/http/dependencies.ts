@@ -1,7 +1,7 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
 import type { EventFeed } from '../../shared/events/feed.ts';
 import type { Database } from '../../shared/platform/database.ts';
-import type { RefundWatcher } from '../../shared/refunds/lifecycle/refund-watcher.ts';
+import type { RefundWatcher } from '../../shared/refunds/queries/refund-watcher.ts';
 
 /** The shared dependencies and those that only an HTTP process has. */
 export interface ApiDependencies extends Dependencies {

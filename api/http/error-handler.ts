@@ -68,7 +68,7 @@ export function answerClientError(error: Error, socket: Socket): void {
 
 const socketMessages: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'The URL and headers together exceed 16 KiB.',
-  ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive. Send it again.',
 };
 
 /** The error for a request that does not match the schemas of its route; null for any other error. */

@@ -71,6 +71,15 @@ export function errorExample(code: ErrorCode, message: string = errorCatalogue[c
   return { error: { message, code } };
 }
 
+const tableOfCodes = [
+  '| Status | Code | Meaning |',
+  '|---|---|---|',
+  ...apiErrorCodes.map((code) => {
+    const { status, meaning } = errorCatalogue[code];
+    return `| ${status} | \`${code}\` | ${meaning} |`;
+  }),
+].join('\n');
+
 /** The body of every error response. */
 export const errorSchema = z
   .object({
@@ -79,7 +88,11 @@ export const errorSchema = z
       code: z.enum(apiErrorCodes).meta({ description: 'For programs.' }),
     }),
   })
-  .meta({ id: 'Error', examples: [errorExample('not_found')] });
+  .meta({
+    id: 'Error',
+    description: `The body of every error response.\n\n${tableOfCodes}`,
+    examples: [errorExample('not_found')],
+  });
 
 /** Errors that any authenticated route may send. */
 const always: readonly ErrorCode[] = [

@@ -1,6 +1,7 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import type { ApiKey } from '../../shared/platform/database.ts';
 import type { Logger } from '../../shared/platform/log.ts';
+import { version } from '../../shared/platform/version.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
 import { requireScopes } from '../http/scopes.ts';
@@ -52,7 +53,7 @@ export async function answerMcp(
 
 function serverFor(deps: ApiDependencies, caller: Caller): Server {
   const server = new Server(
-    { name: 'refund-service', title: 'Refund service', version: '1.0.0' },
+    { name: 'refund-service', title: 'Refund service', version },
     { capabilities: { tools: {} }, instructions },
   );
   server.setRequestHandler('tools/list', () => ({ tools: listedTools }));

@@ -1,26 +1,31 @@
+import { PassThrough } from 'node:stream';
 import { Client, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { ProtocolError, Server } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { AgentSettings } from '../../shared/platform/config.ts';
+import { version } from '../../shared/platform/version.ts';
+import { passStdinOn } from './stdio-end.ts';
 
 /**
  * Serves the tools of an API on stdin and stdout, for clients that start a server as a process. It passes every request to
- * the `/mcp` of the API. stdout carries the protocol alone.
+ * the `/mcp` of the API. stdout carries the protocol alone. When stdin ends, requests that are under way are still answered.
  * @throws Error with one line when the API cannot be reached or refuses the key.
  */
 export async function serveTools({ REFUND_API_URL, REFUND_API_KEY }: AgentSettings): Promise<void> {
-  const client = new Client({ name: 'refund-service-stdio', version: '1.0.0' });
+  const client = new Client({ name: 'refund-service-stdio', version });
   const pass = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
     answer.catch((error: unknown) => {
       throw error instanceof ProtocolError ? error : new Error(explain(error, REFUND_API_URL));
     });
-  const transport = new StreamableHTTPClientTransport(new URL(`${REFUND_API_URL.replace(/\/+$/, '')}/mcp`), {
+  const toApi = new StreamableHTTPClientTransport(new URL(`${REFUND_API_URL.replace(/\/+$/, '')}/mcp`), {
     requestInit: { headers: { authorization: `Bearer ${REFUND_API_KEY}` } },
   });
-  await pass(client.connect(transport));
-  serveStdio(() => {
+  await pass(client.connect(toApi));
+  const input = new PassThrough();
+  const transport = new StdioServerTransport(input);
+  const serverFor = () => {
     const instructions = client.getInstructions();
-    const server = new Server(client.getServerVersion() ?? { name: 'refund-service', version: '1.0.0' }, {
+    const server = new Server(client.getServerVersion() ?? { name: 'refund-service', version }, {
       capabilities: { tools: {} },
       ...(instructions === undefined ? {} : { instructions }),
     });
@@ -29,7 +34,10 @@ export async function serveTools({ REFUND_API_URL, REFUND_API_KEY }: AgentSettin
       pass(client.request({ method: 'tools/call', params })),
     );
     return server;
-  });
+  };
+  serveStdio(serverFor, { transport });
+  input.once('end', () => void client.close());
+  passStdinOn(process.stdin, input, transport);
 }
 
 /** What is wrong and what to do, in one line. */

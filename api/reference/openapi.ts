@@ -10,8 +10,9 @@ import {
 import type { z } from 'zod';
 import { apiKeyScopes } from '../../shared/organizations/api-keys.ts';
 import { type ErrorCode, errorCatalogue } from '../../shared/platform/errors.ts';
+import { version } from '../../shared/platform/version.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
-import { apiErrorCodes, type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
+import { type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
 import { type NamedExamples, namedExamples } from './examples.ts';
 import { referencePage } from './page.ts';
 import { describeWebhooks } from './webhooks.ts';
@@ -51,11 +52,8 @@ Refunds of payments that are held at a payment processor. Money moves at most on
 Amounts are whole numbers in the smallest unit of the currency (1050 is 10.50 USD, 1050 JPY is 1050 yen).
 Send an \`Idempotency-Key\` with every creation, so that a repeated request is carried out once.
 
-Every response carries an \`x-request-id\`; quote it in support requests. Errors have one shape, \`{"error": {"message", "code"}}\`:
-
-| Status | Code | Meaning |
-|---|---|---|
-${apiErrorCodes.map((code) => `| ${errorCatalogue[code].status} | \`${code}\` | ${errorCatalogue[code].meaning} |`).join('\n')}
+Every response carries an \`x-request-id\`; quote it in support requests. Errors have one shape, \`{"error": {"message", "code"}}\`.
+The schema \`Error\` lists all codes; each operation lists its own.
 `.trim();
 
 /** The generator reads the routes of the application that it is registered on, so it gets one of its own. */
@@ -68,7 +66,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
       openapi: '3.1.0',
       info: {
         title: 'Refund service',
-        version: '1.0.0',
+        version,
         description,
         license: { name: 'MIT', identifier: 'MIT' },
       },
@@ -200,7 +198,7 @@ function finishDocument(document: OpenApiDocument): OpenApiDocument {
   document.webhooks = describeWebhooks();
   document.components = { ...document.components, headers };
   dropUnusedSchemas(document);
-  return renameInputs(document);
+  return document;
 }
 
 function finishOperation({ parameters = [], requestBody, responses = {} }: Operation): void {
@@ -244,18 +242,4 @@ function dropUnusedSchemas(document: OpenApiDocument): void {
     for (const name of unused) delete schemas[name];
     removed = unused.length > 0;
   }
-}
-
-/** The generator names input schemas `<Name>Input`, even where there is no output schema of that name. */
-function renameInputs(document: OpenApiDocument): OpenApiDocument {
-  const names = Object.keys(document.components?.schemas ?? {});
-  let text = JSON.stringify(document);
-  for (const name of names) {
-    const short = name.replace(/Input$/, '');
-    if (short === name || names.includes(short)) continue;
-    text = text
-      .replaceAll(`"#/components/schemas/${name}"`, `"#/components/schemas/${short}"`)
-      .replace(`"${name}":{`, `"${short}":{`);
-  }
-  return JSON.parse(text);
 }

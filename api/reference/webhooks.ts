@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { publicEventTypes, testEventType } from '../../shared/events/event.ts';
+import { testEventType } from '../../shared/events/event.ts';
+import { publicEventTypes } from '../../shared/refunds/model/event-types.ts';
 import {
   eventSchema,
   examplesOfEvents,

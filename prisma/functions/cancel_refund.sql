@@ -43,9 +43,10 @@ BEGIN
     outcome := 'refused'; RETURN;
   END IF;
 
+  -- A row that was joined to another payment at this moment counts as locked.
   PERFORM FROM payment AS p
   WHERE p.organization_id = held.organization_id AND p.environment = held.environment
-    AND p.processor = held.processor AND p.transaction_id = held.transaction_id
+    AND p.processor = held.processor AND p.transaction_id = held.payment_id AND p.alias_of IS NULL
   FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     outcome := 'locked'; RETURN;

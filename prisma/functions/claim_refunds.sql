@@ -18,7 +18,8 @@
 CREATE OR REPLACE FUNCTION claim_refunds(items jsonb, lease_ms int)
 RETURNS TABLE (refund_id text, claim json)
 LANGUAGE plpgsql
--- Read rows by key, also while the planner has no statistics yet.
+-- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
 #variable_conflict use_column
@@ -41,7 +42,7 @@ BEGIN
     JOIN refund_work AS w ON w.refund_id = h.refund_id
     JOIN refund AS r ON r.id = h.refund_id
     JOIN payment AS p ON (p.organization_id, p.environment, p.processor, p.transaction_id)
-      = (r.organization_id, r.environment, r.processor, r.transaction_id)
+      = (r.organization_id, r.environment, r.processor, r.payment_id)
     JOIN LATERAL (
       SELECT to_json(named) AS account, named.throttled_until FROM (
         SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at, a.misconfigured_at, a.throttled_until

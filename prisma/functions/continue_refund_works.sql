@@ -4,7 +4,8 @@
 -- items: a JSON array of objects with the columns named in the SELECT below; record_refunds.sql says what they mean.
 CREATE OR REPLACE FUNCTION continue_refund_works(items jsonb, moment timestamptz) RETURNS void
 LANGUAGE plpgsql
--- Read rows by key, also while the planner has no statistics yet.
+-- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
 DECLARE

@@ -8,7 +8,7 @@
 CREATE OR REPLACE FUNCTION create_deliveries(most_positions int)
 RETURNS TABLE (has_more boolean, to_enqueue text[])
 LANGUAGE plpgsql VOLATILE
--- Read events by the index of the feed, also while the planner has no statistics yet.
+-- Read events by their positions and endpoints by their owners, also while the planner has no statistics yet.
 SET plan_cache_mode = force_custom_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET enable_seqscan = off
 AS $$
@@ -30,16 +30,14 @@ BEGIN
   moment := service_time();
   has_more := upto < settled;
   -- Its snapshot is taken after the settled position was found, so it sees all of these events.
-  WITH made AS (
+  WITH new_event AS MATERIALIZED (
+    SELECT e.id, e.type, e.refund_id, e.position, e.organization_id, e.environment FROM refund_event AS e
+    WHERE e.position > reached AND e.position <= upto
+  ), made AS (
     INSERT INTO webhook_delivery (id, endpoint_id, event_id, type, refund_id, position, next_attempt_at, created_at)
     SELECT new_type_id('del', moment), w.id, e.id, e.type, e.refund_id, e.position, moment, moment
-    FROM webhook_endpoint AS w
-    CROSS JOIN LATERAL (
-      SELECT e.id, e.type, e.refund_id, e.position FROM refund_event AS e
-      WHERE e.organization_id = w.organization_id AND e.environment = w.environment
-        AND e.position > reached AND e.position <= upto
-      OFFSET 0
-    ) AS e
+    FROM new_event AS e
+    JOIN webhook_endpoint AS w ON w.organization_id = e.organization_id AND w.environment = e.environment
     WHERE w.status = 'enabled' AND (e.type = ANY (w.events) OR '*' = ANY (w.events))
     ON CONFLICT DO NOTHING
     RETURNING id, endpoint_id, refund_id, position

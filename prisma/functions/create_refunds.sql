@@ -6,7 +6,9 @@
 -- items: a JSON array of objects with the columns named in the SELECT below.
 --   status            'processing', or 'pending' for a refund that awaits approval
 --   approval_*        the event refund.approval_required, for a pending refund alone
---   payment           the facts just read from the processor, '{}' when it was unreachable, null when the row exists
+--   transaction_id    any id of the payment
+--   payment           the facts just read from the processor (see insert_payments.sql), '{}' when it was unreachable, null when
+--                     the id is stored
 --   limits            what concurrent refunds could change of the decision, see exceeded_limit.sql; null if
 --                     concurrent refunds cannot change the decision
 --   is_repeated       true when the outcome of an earlier call with this item is unknown
@@ -21,7 +23,11 @@
 --   locked            nothing was done; call again
 CREATE OR REPLACE FUNCTION create_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text, refund json, payment json)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+-- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+AS $$
 #variable_conflict use_column
 DECLARE
   moment timestamptz := service_time();
@@ -30,6 +36,10 @@ DECLARE
   made refund;
 BEGIN
   PERFORM announce_events();
+  -- Before anything is locked: the only rows that are waited for are those that other sessions insert.
+  IF items @? '$[*].payment' THEN
+    PERFORM insert_payments(items, moment);
+  END IF;
   FOR asked IN
     SELECT each.ordinality::int - 1 AS item, a.*
     FROM jsonb_array_elements(items) WITH ORDINALITY AS each(value, ordinality)
@@ -38,8 +48,7 @@ BEGIN
       currency text, reason refund_reason, metadata jsonb, initiated_by initiated_by, api_key_id text, actor text,
       status refund_status, event_id text, approval_event_id text, approval_policy text, audit_id text,
       idempotency_key text, fingerprint bytea, payment jsonb, limits jsonb, is_repeated boolean)
-    -- All calls insert payments in the same order.
-    ORDER BY a.organization_id, a.environment, a.processor, a.transaction_id, each.ordinality
+    ORDER BY each.ordinality
   LOOP
     item := asked.item;
     refund := NULL;
@@ -72,19 +81,15 @@ BEGIN
       RETURN NEXT; CONTINUE;
     END IF;
 
-    IF asked.payment IS NOT NULL THEN
-      INSERT INTO payment (organization_id, environment, processor, transaction_id,
-        amount, currency, charged_at, refunded_outside, fetched_at, created_at)
-      VALUES (asked.organization_id, asked.environment, asked.processor, asked.transaction_id,
-        (asked.payment->>'amount')::bigint, asked.payment->>'currency', (asked.payment->>'charged_at')::timestamptz,
-        coalesce((asked.payment->>'refunded_outside')::bigint, 0), (asked.payment->>'fetched_at')::timestamptz, moment)
-      ON CONFLICT DO NOTHING;
-    END IF;
     SELECT * INTO paid FROM payment AS p
     WHERE p.organization_id = asked.organization_id AND p.environment = asked.environment
-      AND p.processor = asked.processor AND p.transaction_id = asked.transaction_id
+      AND p.processor = asked.processor AND p.transaction_id = coalesce((
+        SELECT named.alias_of FROM payment AS named
+        WHERE named.organization_id = asked.organization_id AND named.environment = asked.environment
+          AND named.processor = asked.processor AND named.transaction_id = asked.transaction_id), asked.transaction_id)
     FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN
+    -- A row that was joined to another payment at this moment counts as locked.
+    IF NOT FOUND OR paid.alias_of IS NOT NULL THEN
       outcome := 'locked'; RETURN NEXT; CONTINUE;
     END IF;
 
@@ -103,12 +108,12 @@ BEGIN
 
     UPDATE payment AS p SET reserved = p.reserved + asked.amount
     WHERE p.organization_id = asked.organization_id AND p.environment = asked.environment
-      AND p.processor = asked.processor AND p.transaction_id = asked.transaction_id;
+      AND p.processor = asked.processor AND p.transaction_id = paid.transaction_id;
     INSERT INTO refund (id, organization_id, transaction_id, amount, currency, reason, status, processor, metadata,
-      initiated_by, created_at, updated_at, environment, api_key_id, idempotency_key, fingerprint)
+      initiated_by, created_at, updated_at, environment, payment_id, api_key_id, idempotency_key, fingerprint)
     VALUES (asked.id, asked.organization_id, asked.transaction_id, asked.amount, asked.currency, asked.reason, asked.status,
-      asked.processor, asked.metadata, asked.initiated_by, moment, moment, asked.environment, asked.api_key_id,
-      asked.idempotency_key, asked.fingerprint)
+      asked.processor, asked.metadata, asked.initiated_by, moment, moment, asked.environment, paid.transaction_id,
+      asked.api_key_id, asked.idempotency_key, asked.fingerprint)
     RETURNING * INTO made;
     IF made.status = 'processing' THEN
       INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at, enqueued_at)

@@ -20,7 +20,7 @@ BEGIN
   IF limits ? 'max_refunds' THEN
     SELECT count(*) INTO made_count FROM refund
     WHERE organization_id = paid.organization_id AND environment = paid.environment AND processor = paid.processor
-      AND transaction_id = paid.transaction_id AND status IN ('pending', 'processing', 'completed');
+      AND payment_id = paid.transaction_id AND status IN ('pending', 'processing', 'completed');
     IF made_count >= (limits->>'max_refunds')::bigint THEN
       RETURN 'limited';
     END IF;

@@ -1,7 +1,7 @@
--- Whether events of this type are shown to clients; the others are entries of the internal timeline. The same list is in the
--- constraint refund_event_public_in_feed and in shared/events/event.ts.
+-- is_public_event
+-- Whether events of this type are shown to clients; the others are entries of the internal timeline. The constraint
+-- refund_event_public_in_feed has the same rule. shared/refunds/model/event-types.ts lists the types.
 CREATE OR REPLACE FUNCTION is_public_event(event_type text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT event_type IN ('refund.created', 'refund.approval_required', 'refund.processing',
-    'refund.completed', 'refund.failed', 'refund.cancelled')
+  SELECT starts_with(event_type, 'refund.')
 $$;

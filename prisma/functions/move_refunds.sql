@@ -15,7 +15,8 @@
 -- Returns the refunds as they are now. Those that were not in the expected status are unchanged and left out.
 CREATE OR REPLACE FUNCTION move_refunds(moves jsonb, mover text, moment timestamptz) RETURNS SETOF refund
 LANGUAGE plpgsql
--- Read rows by key, also while the planner has no statistics yet.
+-- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
 BEGIN
@@ -45,13 +46,13 @@ BEGIN
   ), released AS (
     UPDATE payment AS p SET reserved = p.reserved - ended.amount
     FROM (
-      SELECT organization_id, environment, processor, transaction_id, sum(amount)::bigint AS amount
+      SELECT organization_id, environment, processor, payment_id, sum(amount)::bigint AS amount
       FROM moved JOIN asked ON asked.refund_id = moved.id
       WHERE target IN ('failed', 'cancelled') AND expected NOT IN ('failed', 'cancelled')
-      GROUP BY organization_id, environment, processor, transaction_id
+      GROUP BY organization_id, environment, processor, payment_id
     ) AS ended
     WHERE p.organization_id = ended.organization_id AND p.environment = ended.environment
-      AND p.processor = ended.processor AND p.transaction_id = ended.transaction_id
+      AND p.processor = ended.processor AND p.transaction_id = ended.payment_id
   ), added AS (
     INSERT INTO refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at,
       organization_id, environment, position, external_refund_id, failure_code, failure_message)

@@ -6,12 +6,16 @@
 --   refund_id, external_refund_id   of the refund, as far as the event names them
 --   processor_status                the refund's status according to the event
 --   refunded_amount                 the total refunded of the payment, in an event that names only the payment
---   transaction_ids                 every id under which the payment may be stored
+--   transaction_ids                 every id of the payment
 --
 -- outcome: 'recorded', 'duplicate' or 'locked'; to_resync: the refunds to enqueue.
 CREATE OR REPLACE FUNCTION receive_processor_events(items jsonb)
 RETURNS TABLE (item int, outcome text, to_resync text[])
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+-- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+AS $$
 #variable_conflict use_column
 DECLARE
   moment timestamptz := service_time();
@@ -19,7 +23,7 @@ DECLARE
   about refund;
   concerned text[];
   is_ours boolean;
-  payment_count int;
+  payments text[];
   locked_count int;
   reports jsonb := '[]';
 BEGIN
@@ -64,10 +68,13 @@ BEGIN
     END LOOP;
 
     IF NOT is_ours THEN
+      SELECT coalesce(array_agg(DISTINCT coalesce(p.alias_of, p.transaction_id)), '{}') INTO payments FROM payment AS p
+      WHERE p.organization_id = event.organization_id AND p.environment = event.environment
+        AND p.processor = event.processor AND p.transaction_id = ANY (event.transaction_ids);
       WITH locked AS (
         SELECT p.transaction_id, p.reserved + p.refunded_outside AS accounted FROM payment AS p
         WHERE p.organization_id = event.organization_id AND p.environment = event.environment
-          AND p.processor = event.processor AND p.transaction_id = ANY (event.transaction_ids)
+          AND p.processor = event.processor AND p.transaction_id = ANY (payments) AND p.alias_of IS NULL
         ORDER BY p.transaction_id FOR UPDATE SKIP LOCKED
       ), marked AS (
         -- An event that names no refund agrees as long as what it counts is accounted for.
@@ -77,10 +84,7 @@ BEGIN
           AND (event.refunded_amount IS NULL OR event.refunded_amount > locked.accounted)
       )
       SELECT count(*) INTO locked_count FROM locked;
-      SELECT count(*) INTO payment_count FROM payment AS p
-      WHERE p.organization_id = event.organization_id AND p.environment = event.environment
-        AND p.processor = event.processor AND p.transaction_id = ANY (event.transaction_ids);
-      IF locked_count < payment_count THEN
+      IF locked_count < cardinality(payments) THEN
         outcome := 'locked'; to_resync := '{}'; RETURN NEXT; CONTINUE;
       END IF;
     END IF;

@@ -19,7 +19,8 @@
 CREATE OR REPLACE FUNCTION record_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text)
 LANGUAGE plpgsql
--- Read rows by key, also while the planner has no statistics yet.
+-- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
 #variable_conflict use_column
@@ -36,9 +37,11 @@ BEGIN
   SELECT array_agg(locked.refund_id) INTO paid FROM (
     SELECT r.id AS refund_id FROM jsonb_to_recordset(items) AS i(refund_id text, entries jsonb)
     JOIN refund AS r ON r.id = i.refund_id
-    JOIN payment AS p USING (organization_id, environment, processor, transaction_id)
-    WHERE i.entries->-1->>'to' IN ('failed', 'cancelled')
-    ORDER BY organization_id, environment, processor, transaction_id FOR UPDATE OF p SKIP LOCKED
+    JOIN payment AS p ON p.organization_id = r.organization_id AND p.environment = r.environment
+      AND p.processor = r.processor AND p.transaction_id = r.payment_id
+    -- A row that was joined to another payment at this moment counts as locked.
+    WHERE i.entries->-1->>'to' IN ('failed', 'cancelled') AND p.alias_of IS NULL
+    ORDER BY p.organization_id, p.environment, p.processor, p.transaction_id FOR UPDATE OF p SKIP LOCKED
   ) AS locked;
   SELECT array_agg(locked.refund_id) INTO held FROM (
     SELECT w.refund_id FROM jsonb_to_recordset(items) AS i(refund_id text)

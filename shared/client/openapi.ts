@@ -96,7 +96,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a refund
-         * @description A refund that was not sent to the processor yet is cancelled immediately. Otherwise the processor has to confirm the cancellation; until then the refund stays as it is. A body is ignored.
+         * @description A refund that was not sent to the processor yet is cancelled immediately. Otherwise the processor has to confirm the cancellation; until then the refund stays as it is. A key for agents may cancel only refunds that it requested. A body is ignored.
          */
         post: operations["cancelRefund"];
         delete?: never;
@@ -551,277 +551,28 @@ export interface webhooks {
 export interface components {
     schemas: {
         /**
-         * @example {
-         *       "status": "stopped"
-         *     }
-         */
-        ChangeAgentKey: {
-            /**
-             * @description 1 to 100 printable characters.
-             * @example Support agent
-             */
-            name?: string;
-            /**
-             * @description What an agent may refund with a key, in the smallest unit of `currency`, inclusive. What is left out does not limit.
-             * @example {
-             *       "currency": "usd",
-             *       "maxPerRefund": 5000,
-             *       "maxPerDay": 50000,
-             *       "reasons": [
-             *         "product_not_received",
-             *         "product_defective"
-             *       ],
-             *       "approvalAbove": 2000
-             *     }
-             */
-            limits?: {
-                /** @description ISO 4217. Refunds in another currency are refused. */
-                currency: string;
-                /** @description The most of one refund. */
-                maxPerRefund?: number;
-                /** @description The most of all refunds of one payment together. */
-                maxPerPayment?: number;
-                /** @description The most that this key may request in 24 hours. */
-                maxPerDay?: number;
-                /** @description The reasons that are allowed; any unless given. */
-                reasons?: ("product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other")[];
-                /** @description A refund awaits approval if all refunds of its payment come to more than this. */
-                approvalAbove?: number;
-            };
-            /**
-             * @description `stopped` refuses all requests with the key until it is `active` again.
-             * @enum {string}
-             */
-            status?: "active" | "stopped";
-        };
-        /**
-         * @example {
-         *       "name": "Support agent",
-         *       "limits": {
-         *         "currency": "usd",
-         *         "maxPerRefund": 5000,
-         *         "maxPerDay": 50000,
-         *         "reasons": [
-         *           "product_not_received",
-         *           "product_defective"
-         *         ],
-         *         "approvalAbove": 2000
-         *       }
-         *     }
-         */
-        CreateAgentKey: {
-            /**
-             * @description 1 to 100 printable characters.
-             * @example Support agent
-             */
-            name: string;
-            /**
-             * @description What an agent may refund with a key, in the smallest unit of `currency`, inclusive. What is left out does not limit.
-             * @example {
-             *       "currency": "usd",
-             *       "maxPerRefund": 5000,
-             *       "maxPerDay": 50000,
-             *       "reasons": [
-             *         "product_not_received",
-             *         "product_defective"
-             *       ],
-             *       "approvalAbove": 2000
-             *     }
-             */
-            limits: {
-                /** @description ISO 4217. Refunds in another currency are refused. */
-                currency: string;
-                /** @description The most of one refund. */
-                maxPerRefund?: number;
-                /** @description The most of all refunds of one payment together. */
-                maxPerPayment?: number;
-                /** @description The most that this key may request in 24 hours. */
-                maxPerDay?: number;
-                /** @description The reasons that are allowed; any unless given. */
-                reasons?: ("product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other")[];
-                /** @description A refund awaits approval if all refunds of its payment come to more than this. */
-                approvalAbove?: number;
-            };
-            /** @description What the key may do; all of these by default. */
-            scopes?: ("refunds:read" | "refunds:write" | "policies:read")[];
-            /**
-             * @description When the key stops working; never by default.
-             * @example 2027-01-01T00:00:00.000Z
-             */
-            expiresAt?: string | null;
-        };
-        /**
-         * @example {
-         *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
-         *       "amount": 1500
-         *     }
-         */
-        CheckPolicy: {
-            /**
-             * @description The id of the charge or payment at the processor.
-             * @example ch_3QfX2eLkdIwHu7ix
-             */
-            transactionId: string;
-            /**
-             * @description In the smallest unit of the currency, for example cents.
-             * @example 1500
-             */
-            amount?: number;
-        };
-        /**
-         * @example {
-         *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
-         *       "amount": 1500,
-         *       "reason": "product_defective",
-         *       "metadata": {
-         *         "ticket": "T-1001"
-         *       }
-         *     }
-         */
-        CreateRefund: {
-            /**
-             * @description The id of the charge or payment at the processor.
-             * @example ch_3QfX2eLkdIwHu7ix
-             */
-            transactionId: string;
-            /**
-             * @description In the smallest unit of the currency, for example cents.
-             * @example 1500
-             */
-            amount: number;
-            /**
-             * @description Why the payment is refunded.
-             * @enum {string}
-             */
-            reason: "product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other";
-            /**
-             * @description ISO 4217; must be the currency of the payment.
-             * @default usd
-             * @example usd
-             */
-            currency?: string;
-            /**
-             * @description Detected from the transaction when omitted.
-             * @example stripe
-             */
-            processor?: string;
-            /**
-             * @description Stored with the refund: up to 50 keys of 1 to 40 characters, 10 levels deep, 16384 bytes as JSON. Do not include card numbers.
-             * @example {
-             *       "ticket": "T-1001"
-             *     }
-             */
-            metadata?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description True to learn what the creation would come to. Nothing is reserved, sent or stored. */
-            dryRun?: boolean;
-        };
-        /**
-         * @example {
-         *       "reason": "The customer wants an exchange."
-         *     }
-         */
-        RejectRefund: {
-            /** @description Up to 500 characters, for the timeline and the audit log. */
-            reason?: string | null;
-        };
-        /**
-         * @example {
-         *       "url": "https://example.com/webhooks/refunds",
-         *       "events": [
-         *         "refund.completed",
-         *         "refund.failed"
-         *       ],
-         *       "description": "Order service"
-         *     }
-         */
-        CreateWebhookEndpoint: {
-            /**
-             * @description At most 2,048 characters, without a user name or password. In production it must be https and not a private address.
-             * @example https://example.com/webhooks/refunds
-             */
-            url: string;
-            /**
-             * @description The types of events to send, or `["*"]` for all.
-             * @default [
-             *       "*"
-             *     ]
-             * @example [
-             *       "refund.completed"
-             *     ]
-             */
-            events?: ("*" | "refund.created" | "refund.approval_required" | "refund.processing" | "refund.completed" | "refund.failed" | "refund.cancelled")[];
-            /**
-             * @description A note for you.
-             * @default null
-             * @example Order service
-             */
-            description?: string | null;
-        };
-        /**
-         * @example {
-         *       "events": [
-         *         "*"
-         *       ],
-         *       "status": "enabled"
-         *     }
-         */
-        ChangeWebhookEndpoint: {
-            /**
-             * @description At most 2,048 characters, without a user name or password. In production it must be https and not a private address.
-             * @example https://example.com/webhooks/refunds
-             */
-            url?: string;
-            /**
-             * @description The types of events to send, or `["*"]` for all.
-             * @example [
-             *       "refund.completed"
-             *     ]
-             */
-            events?: ("*" | "refund.created" | "refund.approval_required" | "refund.processing" | "refund.completed" | "refund.failed" | "refund.cancelled")[];
-            /**
-             * @description A note for you.
-             * @example Order service
-             */
-            description?: string | null;
-            /**
-             * @description Disabling ends the pending deliveries.
-             * @enum {string}
-             */
-            status?: "enabled" | "disabled";
-        };
-        /**
-         * @example {
-         *       "since": "2026-11-20T09:30:00.000Z"
-         *     }
-         */
-        ReplayWebhooks: {
-            /**
-             * Format: date-time
-             * @description Deliveries created at this time or later.
-             */
-            since: string;
-            /**
-             * @description Only deliveries with this status.
-             * @default failed
-             * @enum {string}
-             */
-            status?: "pending" | "succeeded" | "failed";
-        };
-        /**
-         * @example {
-         *       "overlapSeconds": 3600
-         *     }
-         */
-        RotateWebhookSecret: {
-            /**
-             * @description How long the earlier secrets sign as well; 0 ends them at once.
-             * @default 86400
-             */
-            overlapSeconds?: number;
-        };
-        /**
+         * @description The body of every error response.
+         *
+         *     | Status | Code | Meaning |
+         *     |---|---|---|
+         *     | 400 | `validation_error` | The body, a query parameter or a header is invalid. This includes an amount above what is left of the payment, a currency that is not the payment's, and text with a NUL character or an unpaired surrogate. |
+         *     | 400 | `invalid_signature` | The signature of a processor webhook does not match the account, or the webhook is too old. |
+         *     | 401 | `invalid_api_key` | The Authorization header is missing or malformed, or its key is unknown, revoked or expired. |
+         *     | 403 | `policy_denied` | A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund. |
+         *     | 403 | `insufficient_scope` | The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. |
+         *     | 404 | `not_found` | The refund, API key, webhook endpoint, delivery, processor account or route does not exist, or the key has no access to it. |
+         *     | 405 | `method_not_allowed` | The route exists but does not support this method. |
+         *     | 409 | `refund_already_processed` | The payment has already been refunded in full, through this service or directly at the processor. |
+         *     | 409 | `refund_not_cancellable` | The refund can no longer be cancelled, or the processor has not confirmed the cancellation yet. The message names its status. |
+         *     | 409 | `refund_not_pending` | The refund does not await approval, for example because another decision came first. The message names its status. |
+         *     | 409 | `refund_flagged` | The processor has a second refund with the reference of this one, so it cannot be approved: the customer could be paid twice. |
+         *     | 413 | `payload_too_large` | The body is larger than 64 KiB (256 KiB for processor webhooks). |
+         *     | 415 | `unsupported_media_type` | The media type or encoding of the body is not supported. |
+         *     | 422 | `idempotency_key_reused` | The `Idempotency-Key` was used before with a different request. |
+         *     | 429 | `rate_limited` | Too many requests in one second. The request was not carried out. |
+         *     | 500 | `internal_error` | An unexpected error in this service. The change may or may not have been recorded. |
+         *     | 502 | `processor_error` | The payment processor rejected the request or the account's credentials. The message carries the processor's reason. |
+         *     | 503 | `service_unavailable` | The service cannot handle the request at the moment: it is overloaded, a dependency is down, or the payment is locked. Nothing was changed. |
          * @example {
          *       "error": {
          *         "message": "Refund not found.",
@@ -1711,13 +1462,13 @@ export interface operations {
                 /** @description Only refunds of at most this amount. */
                 amountMax?: number;
                 /**
-                 * @description Only refunds with this value in the first level of their metadata: `metadata[order]=1001`. Compared as text with texts, numbers and booleans.
+                 * @description Only refunds with this value in the first level of their metadata: `metadata[order]=1001`. Compared as text with strings, numbers and booleans.
                  * @example {
                  *       "ticket": "T-1001"
                  *     }
                  */
                 metadata?: {
-                    [key: string]: string;
+                    [key: string]: string | number | boolean;
                 };
                 /** @description The maximum number of refunds to return. */
                 limit?: number;
@@ -1768,7 +1519,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1826,7 +1577,56 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CreateRefund"];
+                /**
+                 * @example {
+                 *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
+                 *       "amount": 1500,
+                 *       "reason": "product_defective",
+                 *       "metadata": {
+                 *         "ticket": "T-1001"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description The id of the charge or payment at the processor.
+                     * @example ch_3QfX2eLkdIwHu7ix
+                     */
+                    transactionId: string;
+                    /**
+                     * @description In the smallest unit of the currency, for example cents.
+                     * @example 1500
+                     */
+                    amount: number;
+                    /**
+                     * @description Why the payment is refunded.
+                     * @enum {string}
+                     */
+                    reason: "product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other";
+                    /**
+                     * @description ISO 4217; must be the currency of the payment.
+                     * @default usd
+                     * @example usd
+                     */
+                    currency?: string;
+                    /**
+                     * @description Detected from the transaction when omitted.
+                     * @example stripe
+                     * @enum {string}
+                     */
+                    processor?: "stripe" | "braintree";
+                    /**
+                     * @description Stored with the refund: up to 50 keys of 1 to 40 characters, 10 levels deep, 16384 bytes as JSON. Do not include card numbers.
+                     * @example {
+                     *       "ticket": "T-1001"
+                     *     }
+                     */
+                    metadata?: {
+                        [key: string]: unknown;
+                    } | null;
+                    /** @description True to learn what the creation would come to. Nothing is reserved, sent or stored. */
+                    dryRun?: boolean;
+                };
             };
         };
         responses: {
@@ -1868,7 +1668,7 @@ export interface operations {
             /**
              * @description `policy_denied`: A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund.
              *
-             *     `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended.
+             *     `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended.
              */
             403: {
                 headers: {
@@ -2023,7 +1823,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2132,7 +1932,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2154,7 +1954,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `refund_not_cancellable`: The refund can no longer be cancelled, or the processor has not confirmed. The message names its status. */
+            /** @description `refund_not_cancellable`: The refund can no longer be cancelled, or the processor has not confirmed the cancellation yet. The message names its status. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2268,7 +2068,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2361,7 +2161,10 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["RejectRefund"] | null;
+                "application/json": {
+                    /** @description Up to 500 characters, for the timeline and the audit log. */
+                    reason?: string | null;
+                } | null;
             };
         };
         responses: {
@@ -2398,7 +2201,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2530,7 +2333,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2647,7 +2450,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2700,7 +2503,24 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CheckPolicy"];
+                /**
+                 * @example {
+                 *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
+                 *       "amount": 1500
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description The id of the charge or payment at the processor.
+                     * @example ch_3QfX2eLkdIwHu7ix
+                     */
+                    transactionId: string;
+                    /**
+                     * @description In the smallest unit of the currency, for example cents.
+                     * @example 1500
+                     */
+                    amount?: number;
+                };
             };
         };
         responses: {
@@ -2737,7 +2557,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2853,7 +2673,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2906,7 +2726,62 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CreateAgentKey"];
+                /**
+                 * @example {
+                 *       "name": "Support agent",
+                 *       "limits": {
+                 *         "currency": "usd",
+                 *         "maxPerRefund": 5000,
+                 *         "maxPerDay": 50000,
+                 *         "reasons": [
+                 *           "product_not_received",
+                 *           "product_defective"
+                 *         ],
+                 *         "approvalAbove": 2000
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description 1 to 100 printable characters.
+                     * @example Support agent
+                     */
+                    name: string;
+                    /**
+                     * @description What an agent may refund with a key, in the smallest unit of `currency`, inclusive. What is left out does not limit.
+                     * @example {
+                     *       "currency": "usd",
+                     *       "maxPerRefund": 5000,
+                     *       "maxPerDay": 50000,
+                     *       "reasons": [
+                     *         "product_not_received",
+                     *         "product_defective"
+                     *       ],
+                     *       "approvalAbove": 2000
+                     *     }
+                     */
+                    limits: {
+                        /** @description ISO 4217. Refunds in another currency are refused. */
+                        currency: string;
+                        /** @description The most of one refund. */
+                        maxPerRefund?: number;
+                        /** @description The most of all refunds of one payment together. */
+                        maxPerPayment?: number;
+                        /** @description The most that this key may request in 24 hours. */
+                        maxPerDay?: number;
+                        /** @description The reasons that are allowed; any unless given. */
+                        reasons?: ("product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other")[];
+                        /** @description A refund awaits approval if all refunds of its payment come to more than this. */
+                        approvalAbove?: number;
+                    };
+                    /** @description What the key may do; all of these by default. */
+                    scopes?: ("refunds:read" | "refunds:write" | "policies:read")[];
+                    /**
+                     * @description When the key stops working; never by default.
+                     * @example 2027-01-01T00:00:00.000Z
+                     */
+                    expiresAt?: string | null;
+                };
             };
         };
         responses: {
@@ -2943,7 +2818,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3065,7 +2940,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3144,7 +3019,50 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ChangeAgentKey"];
+                /**
+                 * @example {
+                 *       "status": "stopped"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description 1 to 100 printable characters.
+                     * @example Support agent
+                     */
+                    name?: string;
+                    /**
+                     * @description What an agent may refund with a key, in the smallest unit of `currency`, inclusive. What is left out does not limit.
+                     * @example {
+                     *       "currency": "usd",
+                     *       "maxPerRefund": 5000,
+                     *       "maxPerDay": 50000,
+                     *       "reasons": [
+                     *         "product_not_received",
+                     *         "product_defective"
+                     *       ],
+                     *       "approvalAbove": 2000
+                     *     }
+                     */
+                    limits?: {
+                        /** @description ISO 4217. Refunds in another currency are refused. */
+                        currency: string;
+                        /** @description The most of one refund. */
+                        maxPerRefund?: number;
+                        /** @description The most of all refunds of one payment together. */
+                        maxPerPayment?: number;
+                        /** @description The most that this key may request in 24 hours. */
+                        maxPerDay?: number;
+                        /** @description The reasons that are allowed; any unless given. */
+                        reasons?: ("product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other")[];
+                        /** @description A refund awaits approval if all refunds of its payment come to more than this. */
+                        approvalAbove?: number;
+                    };
+                    /**
+                     * @description `stopped` refuses all requests with the key until it is `active` again.
+                     * @enum {string}
+                     */
+                    status?: "active" | "stopped";
+                };
             };
         };
         responses: {
@@ -3181,7 +3099,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3297,7 +3215,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3350,7 +3268,39 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CreateWebhookEndpoint"];
+                /**
+                 * @example {
+                 *       "url": "https://example.com/webhooks/refunds",
+                 *       "events": [
+                 *         "refund.completed",
+                 *         "refund.failed"
+                 *       ],
+                 *       "description": "Order service"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description At most 2,048 characters, without a user name or password. In production it must be https and not a private address.
+                     * @example https://example.com/webhooks/refunds
+                     */
+                    url: string;
+                    /**
+                     * @description The types of events to send, or `["*"]` for all.
+                     * @default [
+                     *       "*"
+                     *     ]
+                     * @example [
+                     *       "refund.completed"
+                     *     ]
+                     */
+                    events?: ("*" | "refund.created" | "refund.approval_required" | "refund.processing" | "refund.completed" | "refund.failed" | "refund.cancelled")[];
+                    /**
+                     * @description A note for you.
+                     * @default null
+                     * @example Order service
+                     */
+                    description?: string | null;
+                };
             };
         };
         responses: {
@@ -3387,7 +3337,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3499,7 +3449,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3601,7 +3551,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3680,7 +3630,38 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ChangeWebhookEndpoint"];
+                /**
+                 * @example {
+                 *       "events": [
+                 *         "*"
+                 *       ],
+                 *       "status": "enabled"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description At most 2,048 characters, without a user name or password. In production it must be https and not a private address.
+                     * @example https://example.com/webhooks/refunds
+                     */
+                    url?: string;
+                    /**
+                     * @description The types of events to send, or `["*"]` for all.
+                     * @example [
+                     *       "refund.completed"
+                     *     ]
+                     */
+                    events?: ("*" | "refund.created" | "refund.approval_required" | "refund.processing" | "refund.completed" | "refund.failed" | "refund.cancelled")[];
+                    /**
+                     * @description A note for you.
+                     * @example Order service
+                     */
+                    description?: string | null;
+                    /**
+                     * @description Disabling ends the pending deliveries.
+                     * @enum {string}
+                     */
+                    status?: "enabled" | "disabled";
+                };
             };
         };
         responses: {
@@ -3717,7 +3698,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3806,7 +3787,13 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["RotateWebhookSecret"] | null;
+                "application/json": {
+                    /**
+                     * @description How long the earlier secrets sign as well; 0 ends them at once.
+                     * @default 86400
+                     */
+                    overlapSeconds?: number;
+                } | null;
             };
         };
         responses: {
@@ -3843,7 +3830,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3965,7 +3952,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4084,7 +4071,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4191,7 +4178,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4270,7 +4257,24 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ReplayWebhooks"];
+                /**
+                 * @example {
+                 *       "since": "2026-11-20T09:30:00.000Z"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description Deliveries created at this time or later.
+                     */
+                    since: string;
+                    /**
+                     * @description Only deliveries with this status.
+                     * @default failed
+                     * @enum {string}
+                     */
+                    status?: "pending" | "succeeded" | "failed";
+                };
             };
         };
         responses: {
@@ -4307,7 +4311,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -9,26 +9,33 @@ type Loose<Content> = {
 
 type Schemas = components['schemas'];
 
+/** The body of an operation's request. */
+type BodyOf<Name extends Operation> = operations[Name] extends {
+  requestBody?: { content: { 'application/json': infer Body } };
+}
+  ? Loose<NonNullable<Body>>
+  : never;
+
 export type Refund = Schemas['Refund'];
 export type DetailedRefund = Schemas['DetailedRefund'];
-export type CreateRefund = Loose<Omit<Schemas['CreateRefund'], 'dryRun'>>;
-export type RejectRefund = NonNullable<Schemas['RejectRefund']>;
+export type CreateRefund = Omit<BodyOf<'createRefund'>, 'dryRun'>;
+export type RejectRefund = BodyOf<'rejectRefund'>;
 export type RefundDryRun = Schemas['RefundDryRun'];
 export type PolicyCheck = Schemas['PolicyCheck'];
-export type CheckPolicy = Loose<Schemas['CheckPolicy']>;
+export type CheckPolicy = BodyOf<'checkPolicy'>;
 export type RefundEvent = Schemas['Event'];
 export type TestEvent = Schemas['TestEvent'];
 export type WebhookEndpoint = Schemas['WebhookEndpoint'];
 export type WebhookEndpointWithSecret = Schemas['WebhookEndpointWithSecret'];
-export type CreateWebhookEndpoint = Loose<Schemas['CreateWebhookEndpoint']>;
-export type ChangeWebhookEndpoint = Loose<Schemas['ChangeWebhookEndpoint']>;
-export type RotateWebhookSecret = Loose<Schemas['RotateWebhookSecret']>;
-export type ReplayWebhooks = Loose<Schemas['ReplayWebhooks']>;
+export type CreateWebhookEndpoint = BodyOf<'createWebhookEndpoint'>;
+export type ChangeWebhookEndpoint = BodyOf<'changeWebhookEndpoint'>;
+export type RotateWebhookSecret = BodyOf<'rotateWebhookSecret'>;
+export type ReplayWebhooks = BodyOf<'replayWebhookDeliveries'>;
 export type WebhookDelivery = Schemas['WebhookDelivery'];
 export type AgentKey = Schemas['AgentKey'];
 export type CreatedAgentKey = Schemas['CreatedAgentKey'];
-export type CreateAgentKey = Loose<Schemas['CreateAgentKey']>;
-export type ChangeAgentKey = Loose<Schemas['ChangeAgentKey']>;
+export type CreateAgentKey = BodyOf<'createAgentKey'>;
+export type ChangeAgentKey = BodyOf<'changeAgentKey'>;
 
 export type Operation = keyof operations;
 

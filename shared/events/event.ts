@@ -1,5 +1,5 @@
 import type { RefundEvent } from '../platform/database.ts';
-import type { RefundEventType } from '../refunds/model/event-types.ts';
+import type { PublicEventType } from '../refunds/model/event-types.ts';
 import {
   type PublicRefund,
   type ReadRefund,
@@ -9,18 +9,6 @@ import {
   toPublicRefund,
 } from '../refunds/model/refund.ts';
 import type { RefundStatus } from '../refunds/model/states.ts';
-
-/** The events that clients see. prisma/functions/is_public_event.sql has the same list. */
-export const publicEventTypes = [
-  'refund.created',
-  'refund.approval_required',
-  'refund.processing',
-  'refund.completed',
-  'refund.failed',
-  'refund.cancelled',
-] as const satisfies readonly RefundEventType[];
-
-export type PublicEventType = (typeof publicEventTypes)[number];
 
 /** The type of the event that tests an endpoint. It is not in the feed. */
 export const testEventType = 'webhook.test';

@@ -66,7 +66,7 @@ export function apiKeyStatus(key: ApiKeySummary, now: Date): ApiKeyStatus {
 
 /** The time at which a key expires that is valid for this many days from now. */
 export function expiryAfter(days: number, now: Date): Date {
-  return new Date(now.getTime() + days * 86_400_000);
+  return new Date(now.getTime() + days * dayMs);
 }
 
 /** An organization's keys, the newest first, optionally of one environment. */
@@ -117,12 +117,8 @@ export async function createApiKey(
     request.scopes ?? (agentLimits === null ? defaultScopes : agentScopes),
     agentLimits,
   );
-  if (expiresAt !== null && expiresAt <= now) {
-    throw new ServiceError('validation_error', 'expiresAt: must be in the future.');
-  }
-  if (expiresAt !== null && expiresAt.getTime() > now.getTime() + maxExpiryDays * dayMs) {
-    throw new ServiceError('validation_error', `expiresAt: must be at most ${maxExpiryDays} days from now.`);
-  }
+  const problem = expiresAt === null ? null : checkKeyExpiry(expiresAt, now);
+  if (problem !== null) throw new ServiceError('validation_error', `expiresAt: ${problem}.`);
   const plaintext = checkedPlaintext(request.plaintext ?? generateApiKey(environment), environment);
   const id = newId('key');
   const lastFour = plaintext.slice(-4);
@@ -160,14 +156,28 @@ export async function createApiKey(
   return { id, plaintext, key };
 }
 
+/** What is wrong with the time at which a key is to expire, as the end of a sentence; null when nothing is. */
+export function checkKeyExpiry(expiresAt: Date, now: Date): string | null {
+  if (expiresAt <= now) return 'must be in the future';
+  return expiresAt > expiryAfter(maxExpiryDays, now)
+    ? `must be at most ${maxExpiryDays} days from now`
+    : null;
+}
+
+/** What is wrong with the name of a key, as the end of a sentence; null when nothing is. */
+export function checkKeyName(name: string): string | null {
+  return /^[^\p{Cc}]{0,100}$/u.test(name) ? null : 'must be at most 100 printable characters';
+}
+
 /**
  * Trims and checks the name of a key.
- * @throws ServiceError validation_error when it is too long or not printable.
+ * @throws ServiceError validation_error as `checkKeyName`.
  */
 export function checkedKeyName(text: string): string {
   const name = text.trim();
-  if (/^[^\p{Cc}]{0,100}$/u.test(name)) return name;
-  throw new ServiceError('validation_error', 'name: must be at most 100 printable characters.');
+  const problem = checkKeyName(name);
+  if (problem !== null) throw new ServiceError('validation_error', `name: ${problem}.`);
+  return name;
 }
 
 function checkedScopes(scopes: readonly ApiKeyScope[], agentLimits: AgentLimits | null): ApiKeyScope[] {

@@ -1,6 +1,15 @@
-import { type DatabaseTransaction, type Payment, Prisma } from '../platform/database.ts';
+import {
+  type Database,
+  type DatabaseTransaction,
+  type Payment,
+  Prisma,
+  type Refund,
+} from '../platform/database.ts';
 
-/** The key of a payment. The same transaction id at another processor, organization or environment is another payment. */
+/**
+ * The key of a payment: any of its ids at its processor. The same transaction id at another processor, organization or
+ * environment is another payment.
+ */
 export type PaymentKey = Pick<Payment, 'organizationId' | 'environment' | 'processor' | 'transactionId'>;
 
 /** A payment whose amount, currency and time are stored. */
@@ -18,9 +27,19 @@ export function asKnown<Row extends Facts>(payment: Row | null): Known<Row> | nu
 }
 
 /** The key of the payment in any row that has it. */
-export function paymentKeyOf(row: PaymentKey): PaymentKey {
+function paymentKeyOf(row: PaymentKey): PaymentKey {
   const { organizationId, environment, processor, transactionId } = row;
   return { organizationId, environment, processor, transactionId };
+}
+
+/** The key of the row that holds a refund's payment. */
+export function paymentOf(refund: Omit<PaymentKey, 'transactionId'> & Pick<Refund, 'paymentId'>): PaymentKey {
+  return paymentKeyOf({ ...refund, transactionId: refund.paymentId });
+}
+
+/** Selects all refunds of a payment, whichever of its ids they name. */
+export function refundsOf({ organizationId, environment, processor, transactionId }: PaymentKey) {
+  return { organizationId, environment, processor, paymentId: transactionId };
 }
 
 /** What can still be refunded, in minor units; null while the amount is unknown. */
@@ -31,14 +50,44 @@ export function remainingOf(
   return payment.amount - payment.reserved - payment.refundedOutside;
 }
 
-/** Locks a payment's row, which every change of its reservations needs. */
-export async function lockPayment(tx: DatabaseTransaction, key: PaymentKey): Promise<void> {
-  await tx.$queryRaw`SELECT 1 FROM payment WHERE ${isPayment(key)} FOR UPDATE`;
+/**
+ * Inserts a payment that is not stored yet, and joins what was stored of it under several ids; see
+ * prisma/functions/join_payments.sql. Not in a database transaction of the caller, whose locks would come in another order.
+ * @param transactionIds every id of the payment, as its processor tells them.
+ * @returns the key of the row that holds the payment.
+ */
+export async function joinPayments(
+  db: Database,
+  key: PaymentKey,
+  transactionIds: readonly string[],
+): Promise<PaymentKey> {
+  const { organizationId, environment, processor, transactionId } = key;
+  const asked = {
+    ...{ organization_id: organizationId, environment, processor, transaction_id: transactionId },
+    payment: { transaction_ids: transactionIds },
+  };
+  const [row] = await db.$queryRaw<
+    { id: string }[]
+  >`SELECT join_payments(${JSON.stringify(asked)}::jsonb) AS id`;
+  if (row === undefined) throw new Error('join_payments returned no row');
+  return paymentKeyOf({ ...key, transactionId: row.id });
+}
+
+/**
+ * Locks a payment's row, which every change of its reservations needs.
+ * @returns the key of the row that holds the payment; another one than the given if that was joined to another meanwhile.
+ */
+export async function lockPayment(tx: DatabaseTransaction, key: PaymentKey): Promise<PaymentKey> {
+  const [row] = await tx.$queryRaw<Pick<Payment, 'aliasOf'>[]>`
+    SELECT alias_of AS "aliasOf" FROM payment WHERE ${isPayment(key)} FOR UPDATE`;
+  const aliasOf = row?.aliasOf ?? null;
+  return aliasOf === null ? paymentKeyOf(key) : await lockPayment(tx, { ...key, transactionId: aliasOf });
 }
 
 /**
  * Counts money that moved without a reservation, as far as the payment allows, until the payment is read again. The caller also
  * calls `markPaymentsStale`.
+ * @param key of the row that holds the payment.
  * @param amount minor units.
  */
 export async function countRefundedOutside(
@@ -54,7 +103,7 @@ export async function countRefundedOutside(
 /**
  * Marks payments as stale: they are read again from their processor before their next use. A read that has begun before does
  * not end that.
- * @param ids every id under which the payment may be stored.
+ * @param ids any ids of the payments.
  */
 export async function markPaymentsStale(
   tx: DatabaseTransaction,
@@ -64,10 +113,13 @@ export async function markPaymentsStale(
   await tx.$executeRaw`
     UPDATE payment SET fetched_at = NULL, stale_since = service_time()
     WHERE organization_id = ${organizationId} AND environment = ${environment}::environment
-      AND processor = ${processor} AND transaction_id = ANY (${[...ids]})`;
+      AND processor = ${processor} AND transaction_id = ANY (ARRAY(
+        SELECT coalesce(alias_of, transaction_id) FROM payment
+        WHERE organization_id = ${organizationId} AND environment = ${environment}::environment
+          AND processor = ${processor} AND transaction_id = ANY (${[...ids]})))`;
 }
 
-/** Selects one payment, for Prisma. */
+/** Selects the row of one id of a payment, for Prisma. */
 export function wherePayment(key: PaymentKey) {
   return { organizationId_environment_processor_transactionId: paymentKeyOf(key) };
 }

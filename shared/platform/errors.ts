@@ -49,7 +49,7 @@ export const errorCatalogue = {
     status: 403,
     retryable: false,
     meaning:
-      "The API key lacks a scope, is stopped, or may not approve this refund because the person behind it requested the refund. In the dashboard: the member's role does not allow the action, or the session has ended.",
+      "The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended.",
     action:
       'Use a key with the scope; to approve, one that another person created. In the dashboard, sign in again or ask an owner or admin to change your role.',
     example: 'This requires the scope refunds:write, which this API key does not have. Use another key.',
@@ -81,7 +81,7 @@ export const errorCatalogue = {
     status: 409,
     retryable: false,
     meaning:
-      'The refund can no longer be cancelled, or the processor has not confirmed. The message names its status.',
+      'The refund can no longer be cancelled, or the processor has not confirmed the cancellation yet. The message names its status.',
     action: 'Get the refund. While it is `processing`, it may still become `cancelled`.',
     example: 'The refund is completed and can no longer be cancelled.',
   },
@@ -100,7 +100,7 @@ export const errorCatalogue = {
       'The processor has a second refund with the reference of this one, so it cannot be approved: the customer could be paid twice.',
     action: 'Reject the refund, or have someone dismiss its flag in the dashboard and approve it again.',
     example:
-      'The processor has a second refund with the reference of this one. Reject it, or dismiss its flag in the dashboard first.',
+      'The processor has a second refund with the reference of this one. Reject this refund, or dismiss its flag in the dashboard and approve it again.',
   },
   payload_too_large: {
     status: 413,
@@ -145,7 +145,8 @@ export const errorCatalogue = {
       "The payment processor rejected the request or the account's credentials. The message carries the processor's reason.",
     action:
       'Resolve the reason. A refund that was recorded before the rejection stays on record as `failed`.',
-    example: 'No processor account has the transaction ch_3QfX2eLkdIwHu7ix.',
+    example:
+      'No processor account has the transaction ch_3QfX2eLkdIwHu7ix. Check the ID and the environment.',
   },
   service_unavailable: {
     status: 503,

@@ -8,9 +8,9 @@ export function canonicalJson(value: unknown): string {
 }
 
 /** The error message for text that PostgreSQL cannot store. */
-export const unstorableMessage = 'must not hold a NUL character or half a surrogate pair; leave it out';
+export const unstorableMessage = 'must not contain a NUL character or an unpaired surrogate';
 
-/** False for text that PostgreSQL refuses: with NUL or half a surrogate pair. */
+/** False for text that PostgreSQL refuses: with NUL or an unpaired surrogate. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }

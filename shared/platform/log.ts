@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino, type SerializedError, stdSer
 
 export type { Logger };
 
-/** Fields whose values are never logged. */
+/** Fields whose values are never logged, at any depth. */
 const secretFields = [
   'authorization',
   'credentials',
@@ -13,6 +13,8 @@ const secretFields = [
   'apiKey',
   'idempotencyKey',
 ];
+
+const secretField = new RegExp(`"(?:${secretFields.join('|')})":`);
 
 /**
  * The process's log: one JSON object per line. Secret fields are redacted by name, and every line by pattern, because errors
@@ -28,10 +30,9 @@ export function openLog(
       name,
       level,
       serializers: { err: describeError },
-      redact: secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),
       timestamp: pino.stdTimeFunctions.isoTime,
     },
-    { write: (line: string) => destination.write(redactLine(line)) },
+    { write: (line: string) => destination.write(redactLine(redactFields(line))) },
   );
 }
 
@@ -50,6 +51,13 @@ function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return typeof error === 'object' ? 'not an Error' : error;
   const { type, message, stack, code } = stdSerializers.err(error) as SerializedError & { code?: unknown };
   return { type, message, stack, code };
+}
+
+/** Only lines that name a secret field are parsed, which is cheaper than to look for each field in every entry. */
+function redactFields(line: string): string {
+  if (!secretField.test(line)) return line;
+  const entry = JSON.parse(line, (name, value) => (secretFields.includes(name) ? '[redacted]' : value));
+  return `${JSON.stringify(entry)}\n`;
 }
 
 /** Matches every text that `redact` changes, and few others. */

@@ -1,4 +1,4 @@
-import type { KnownPayment } from '../payments/payment.ts';
+import { type KnownPayment, refundsOf } from '../payments/payment.ts';
 import type { Database } from '../platform/database.ts';
 import type { Policy, PolicyFacts } from './policy.ts';
 
@@ -27,7 +27,7 @@ export async function readPolicyFacts(
   const countsDays = policies.some(({ velocity }) => velocity.perDay !== undefined);
   const refunds =
     inFull || countsRefunds
-      ? await refundsOf(db, payment)
+      ? await earlierRefunds(db, payment)
       : { count: 0, amount: payment.reserved, lastAt: null };
   const velocity = countsDays ? await velocityOf(db, payment, now) : noVelocity;
   return { transaction: payment, refunds, velocity, request, now };
@@ -35,19 +35,16 @@ export async function readPolicyFacts(
 
 const noVelocity: PolicyFacts['velocity'] = { refundsInLastDay: 0, amountInLastDay: 0n };
 
-async function refundsOf(
-  db: Database,
-  { organizationId, environment, processor, transactionId, reserved }: KnownPayment,
-): Promise<PolicyFacts['refunds']> {
+async function earlierRefunds(db: Database, payment: KnownPayment): Promise<PolicyFacts['refunds']> {
   const { _count, _max } = await db.refund.aggregate({
     where: {
-      ...{ organizationId, environment, processor, transactionId },
+      ...refundsOf(payment),
       status: { in: ['pending', 'processing', 'completed'] },
     },
     _count: true,
     _max: { createdAt: true },
   });
-  return { count: _count, amount: reserved, lastAt: _max.createdAt };
+  return { count: _count, amount: payment.reserved, lastAt: _max.createdAt };
 }
 
 async function velocityOf(

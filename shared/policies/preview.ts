@@ -65,6 +65,7 @@ async function readLatest(db: Database, { organizationId, environment }: RefundO
       id: true,
       transactionId: true,
       processor: true,
+      paymentId: true,
       amount: true,
       currency: true,
       reason: true,
@@ -78,11 +79,11 @@ async function readLatest(db: Database, { organizationId, environment }: RefundO
   });
 }
 
-type PaymentName = Pick<Refund, 'processor' | 'transactionId'>;
+type PaymentName = Pick<Refund, 'processor' | 'paymentId'>;
 type RefundOfPayment = PaymentName & Pick<Refund, 'id' | 'amount' | 'status' | 'createdAt'>;
 
 function isOfSamePayment(one: PaymentName, other: PaymentName): boolean {
-  return one.processor === other.processor && one.transactionId === other.transactionId;
+  return one.processor === other.processor && one.paymentId === other.paymentId;
 }
 
 /** All refunds of the payments of some refunds, up to one more per payment than the limit. */
@@ -94,12 +95,12 @@ async function readRefundsOfPayments(
   return await db.$queryRaw<RefundOfPayment[]>`
     SELECT of_payment.*
     FROM (SELECT DISTINCT * FROM unnest(${latest.map(({ processor }) => processor)}::text[],
-      ${latest.map(({ transactionId }) => transactionId)}::text[]) AS named (processor, transaction_id)) AS payment
+      ${latest.map(({ paymentId }) => paymentId)}::text[]) AS named (processor, payment_id)) AS payment
     CROSS JOIN LATERAL (
-      SELECT id, processor, transaction_id AS "transactionId", amount, status::text, created_at AS "createdAt"
+      SELECT id, processor, payment_id AS "paymentId", amount, status::text, created_at AS "createdAt"
       FROM refund
       WHERE organization_id = ${organizationId} AND environment = ${environment}::environment
-        AND refund.processor = payment.processor AND refund.transaction_id = payment.transaction_id
+        AND refund.processor = payment.processor AND refund.payment_id = payment.payment_id
       LIMIT ${maxRefundsPerPayment + 1}
     ) AS of_payment`;
 }

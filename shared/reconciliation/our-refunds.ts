@@ -19,24 +19,24 @@ export async function findCandidates(
       OR: [
         { externalRefundId: { in: theirs.map(({ id }) => id) } },
         { id: { in: theirs.flatMap(({ refundId }) => refundId ?? []) } },
-        { transactionId: { in: voids }, externalRefundId: null, work: { unknownSince: { not: null } } },
+        { paymentId: { in: voids }, externalRefundId: null, work: { unknownSince: { not: null } } },
       ],
     },
     include: { work: true },
   });
 }
 
-/** Which of the payments are on record for the account. */
+/** The ids of payments that are on record for the account, each with the id of the row that holds the payment. */
 export async function findRecordedPayments(
   db: Database,
   account: Account,
   transactionIds: readonly string[],
-): Promise<Set<string>> {
+): Promise<Map<string, string>> {
   const rows = await db.payment.findMany({
     where: { ...scopeOf(account), transactionId: { in: [...transactionIds] } },
-    select: { transactionId: true },
+    select: { transactionId: true, aliasOf: true },
   });
-  return new Set(rows.map(({ transactionId }) => transactionId));
+  return new Map(rows.map(({ transactionId, aliasOf }) => [transactionId, aliasOf ?? transactionId]));
 }
 
 /** The account's refunds that the processor accepted in a window and should still have, in batches. */

@@ -193,12 +193,14 @@ async function recordMadeElsewhere(
   const ids = refunds.flatMap(({ transactionIds }) => transactionIds);
   const recorded = await findRecordedPayments(deps.db, account, ids);
   for (const refund of refunds) {
-    for (const transactionId of refund.transactionIds.filter((id) => recorded.has(id))) {
-      const left = await readPaymentOnce(context, transactionId, progress);
-      const facts = { ...processorFacts(refund), ...(left === null ? {} : { remaining: Number(left) }) };
-      const finding = { kind: 'made_elsewhere', refundId: null, transactionId, facts } as const;
-      await recordFinding(context, finding, left === null ? 'nothing' : 'payment_read');
-    }
+    const known = refund.transactionIds.filter((id) => recorded.has(id));
+    // The id by which the organization first named the payment, if the refund is of that one.
+    const transactionId = known.find((id) => recorded.get(id) === id) ?? known[0];
+    if (transactionId === undefined) continue;
+    const left = await readPaymentOnce(context, transactionId, progress);
+    const facts = { ...processorFacts(refund), ...(left === null ? {} : { remaining: Number(left) }) };
+    const finding = { kind: 'made_elsewhere', refundId: null, transactionId, facts } as const;
+    await recordFinding(context, finding, left === null ? 'nothing' : 'payment_read');
   }
 }
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runMain } from '../../shared/platform/process.ts';
+import { runMain } from '../../shared/process.ts';
 import {
   type CompiledService,
   compiledIn,
@@ -9,6 +9,7 @@ import {
   removeCompiled,
 } from '../support/processes/compiled-service.ts';
 import { findRedisServer } from '../support/stores/redis.ts';
+import { measureDeliveries } from './deliveries.ts';
 import { measureFigures, readTableSizes } from './figures.ts';
 import { measureLoads } from './measure.ts';
 import { type BenchOptions, parseOptions, type QueueKind } from './options.ts';
@@ -68,10 +69,14 @@ async function measureQueue(
     const measured = await measureLoads({ pipelines, loads, options, say });
     const figures = await measureFigures({ service, naked }, measured, options);
     await requireNoFailure(service);
+    // Last, because its refunds stay open.
+    const deliveries = options.rows.includes('deliveries')
+      ? await measureDeliveries(service, options, say)
+      : { rows: [], figures: [] };
     return {
       queue,
-      rows: buildRows(options.rows, measured),
-      figures,
+      rows: [...buildRows(options.rows, measured), ...deliveries.rows],
+      figures: [...figures, ...deliveries.figures],
       tables: options.preload === null ? null : await readTableSizes(service.databaseUrl),
       warnings: warningsOf(measured),
     };

@@ -31,6 +31,11 @@ export interface Pipeline {
   stop(): Promise<void>;
 }
 
+export interface ServicePipeline extends Pipeline {
+  organizationId: string;
+  encryptionKey: string;
+}
+
 export interface PipelineOptions {
   options: BenchOptions;
   stores: Stores;
@@ -40,7 +45,7 @@ export interface PipelineOptions {
 }
 
 /** Starts the service as in production: compiled, with default settings, without a rate limit. */
-export async function startService(place: PipelineOptions): Promise<Pipeline> {
+export async function startService(place: PipelineOptions): Promise<ServicePipeline> {
   const { options, stores, compiled } = place;
   const encryptionKey = randomBytes(32).toString('base64');
   const databaseUrl = await createDatabase(stores.postgres.url, 'service');
@@ -51,8 +56,8 @@ export async function startService(place: PipelineOptions): Promise<Pipeline> {
   const { organizationId, keys } = await seed({ databaseUrl, encryptionKey, sandboxUrl, remembered: null });
   if (options.preload !== null) await preloadService(databaseUrl, organizationId, options.preload);
   const env = {
-    // In production, webhooks are not sent to the receiver's address.
-    NODE_ENV: options.endpoints > 0 ? 'development' : 'production',
+    // In production, webhooks are not sent to the receiver's address. Nothing else that is measured depends on it.
+    NODE_ENV: 'development',
     DATABASE_URL: databaseUrl,
     ENCRYPTION_KEY: encryptionKey,
     RATE_LIMIT_PER_SECOND: '0',
@@ -63,9 +68,11 @@ export async function startService(place: PipelineOptions): Promise<Pipeline> {
   if (options.webhooks) {
     await connectWebhooks({ databaseUrl, organizationId, sandboxUrl, apiUrl: processes.url });
   }
-  const service = { ...processes, databaseUrl, sandbox, requests: new Requests('service', keys.test) };
+  const requests = new Requests('service', keys.test);
+  const service = { ...processes, databaseUrl, sandbox, requests, organizationId, encryptionKey };
   if (options.endpoints === 0) return service;
-  const receiver = await startReceiver(service.url, keys.test, options.endpoints);
+  const receiver = await startReceiver();
+  await createEndpoints(service.url, keys.test, receiver.url, options.endpoints);
   const stop = async () => {
     await service.stop();
     await receiver.stop(5_000);
@@ -73,12 +80,16 @@ export async function startService(place: PipelineOptions): Promise<Pipeline> {
   return { ...service, stop };
 }
 
-/** Starts a process that accepts every webhook, and creates endpoints for it. */
-async function startReceiver(apiUrl: string, key: string, endpoints: number): Promise<StartedProcess> {
+/** Starts a process that accepts every webhook. */
+export async function startReceiver(): Promise<StartedProcess & { url: string }> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const receiver = startProcess('test/bench/receiver.ts', { args: [String(port)] });
   await receiver.waitForUrl(url);
+  return { ...receiver, url };
+}
+
+async function createEndpoints(apiUrl: string, key: string, url: string, endpoints: number): Promise<void> {
   for (let number = 1; number <= endpoints; number += 1) {
     const response = await fetch(`${apiUrl}/v1/webhook-endpoints`, {
       method: 'POST',
@@ -87,7 +98,6 @@ async function startReceiver(apiUrl: string, key: string, endpoints: number): Pr
     });
     if (!response.ok) throw new Error(`The endpoint was not created: ${await response.text()}`);
   }
-  return receiver;
 }
 
 /** Starts the pipeline without safety that the service is compared with. */

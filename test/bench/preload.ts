@@ -33,10 +33,10 @@ export async function preloadService(
   );
   await load(
     databaseUrl,
-    `insert into refund (id, organization_id, environment, transaction_id, processor, amount, currency, reason, status,
+    `insert into refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
        initiated_by, external_refund_id, processor_status, accepted_at,
        created_at, updated_at, completed_at)
-     select ${id('ref')}, ${owner}, ${payment}, 'stripe', 1, 'usd', 'product_defective', 'completed', 'api', 're_' || md5('refund' || n),
+     select ${id('ref')}, ${owner}, ${payment}, ${payment}, 'stripe', 1, 'usd', 'product_defective', 'completed', 'api', 're_' || md5('refund' || n),
        'succeeded', at, at, at, at
      from generate_series(1, ${count}) as n, lateral (select ${createdAt(count)} as at) as time`,
   );

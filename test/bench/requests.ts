@@ -91,6 +91,13 @@ export async function createRefund(
   return ((await call(pipeline, '/v1/refunds', init)) as { id: string }).id;
 }
 
+/** The first event of the organization's feed. */
+export async function readEvent(service: Pipeline): Promise<{ id: string }> {
+  const [event] = (await call(service, '/v1/events?limit=1')) as { id: string }[];
+  if (event === undefined) throw new Error('There is no event.');
+  return event;
+}
+
 const drainTimeoutMs = 900_000;
 
 /**

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runMain } from '../../shared/platform/process.ts';
+import { runMain } from '../../shared/process.ts';
 import { encodeRequest, runLoad } from './load.ts';
 import { startSandboxProcess } from './pipelines.ts';
 import { knownPayments } from './requests.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../shared/platform/database.ts';
 import { sandboxControl } from '../sandbox/clients.ts';
-import type { WebhookEndpoint } from '../sandbox/ledger.ts';
+import type { WebhookEndpoint } from '../sandbox/ledger/ledger.ts';
 import { type KeptProgram, StartError } from './program.ts';
 import { sandboxCredentials } from './seed.ts';
 

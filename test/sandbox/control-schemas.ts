@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FAULT_KINDS, OPERATIONS } from './faults.ts';
-import { mayNotExist } from './payments.ts';
-import { PAYMENT_STATUSES, REFUND_STATUSES } from './statuses.ts';
+import { mayNotExist } from './ledger/payments.ts';
+import { PAYMENT_STATUSES, REFUND_STATUSES } from './ledger/statuses.ts';
 
 const processor = z.enum(['stripe', 'braintree']);
 const environment = z.enum(['test', 'live']);

@@ -7,13 +7,13 @@ import {
   settingsChange,
   transactionChange,
 } from './control-schemas.ts';
-import { stripeCanExpress } from './currency.ts';
 import type { Answer, Call } from './exchange.ts';
 import type { FaultKind } from './faults.ts';
-import type { Environment, Payment, Processor, Refund, Scope } from './ledger.ts';
-import { isNamed, knownPayment, newPaymentId, scopeOf, storedIds } from './payments.ts';
-import { moveRefund, type Sandbox } from './state.ts';
-import { PAYMENT_STATUSES, REFUND_STATUSES } from './statuses.ts';
+import { stripeCanExpress } from './ledger/currency.ts';
+import type { Environment, Payment, Processor, Refund, Scope } from './ledger/ledger.ts';
+import { isNamed, knownPayment, newPaymentId, scopeOf, storedIds } from './ledger/payments.ts';
+import { moveRefund, type Sandbox } from './ledger/state.ts';
+import { PAYMENT_STATUSES, REFUND_STATUSES } from './ledger/statuses.ts';
 
 const PROCESSORS: readonly Processor[] = ['stripe', 'braintree'];
 const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];

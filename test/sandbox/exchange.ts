@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Fault, Faults, Target } from './faults.ts';
-import type { Environment, Processor } from './ledger.ts';
+import type { Environment, Processor } from './ledger/ledger.ts';
 
 export interface Call {
   method: string;

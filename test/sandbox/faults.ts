@@ -1,4 +1,4 @@
-import type { Processor } from './ledger.ts';
+import type { Processor } from './ledger/ledger.ts';
 
 export const OPERATIONS = [
   'transaction.get',

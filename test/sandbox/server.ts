@@ -4,9 +4,9 @@ import { braintreeGateway } from './braintree/gateway.ts';
 import { control } from './control.ts';
 import { type Answer, type Call, type Delivery, exchange, type Gateway } from './exchange.ts';
 import { Faults } from './faults.ts';
-import { Ledger } from './ledger.ts';
-import { settleDueRefunds, startSettlement } from './settlement.ts';
-import type { Sandbox } from './state.ts';
+import { Ledger } from './ledger/ledger.ts';
+import { settleDueRefunds, startSettlement } from './ledger/settlement.ts';
+import type { Sandbox } from './ledger/state.ts';
 import { stripeGateway } from './stripe/gateway.ts';
 import { startWebhooks } from './webhooks.ts';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { braintreeNotifications, signedNotification } from './braintree/webhooks.ts';
-import type { Ledger, Refund, WebhookEndpoint } from './ledger.ts';
-import type { Sandbox } from './state.ts';
+import type { Ledger, Refund, WebhookEndpoint } from './ledger/ledger.ts';
+import type { Sandbox } from './ledger/state.ts';
 import { signedStripeEvent, stripeEvents } from './stripe/webhooks.ts';
 
 /** Pauses before each attempt. */

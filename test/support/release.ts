@@ -5,8 +5,8 @@ import { type QueueBackend, queueBackends } from './stores/backends.ts';
 
 export const isRelease = process.env.RELEASE === 'true';
 
-/** For `describe.each` in system tests: before a release every backend, else the one that production is likely to use. */
-export const systemBackends: readonly QueueBackend[] = isRelease ? queueBackends : queueBackends.slice(-1);
+/** For `describe.each`: before a release every backend, else the one that production is likely to use. */
+export const testedBackends: readonly QueueBackend[] = isRelease ? queueBackends : queueBackends.slice(-1);
 
 /** A test that only runs before a release. It is not registered otherwise, because CI rejects skipped tests. */
 export const releaseTest: (title: string, run: () => Promise<void>) => void = isRelease ? test : () => {};

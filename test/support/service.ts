@@ -11,10 +11,10 @@ import type { Environment } from '../../shared/platform/environment.ts';
 import { openLog } from '../../shared/platform/log.ts';
 import { migrateQueueTables, type QueueWorker } from '../../shared/platform/queues.ts';
 import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
-import { RefundWatcher } from '../../shared/refunds/lifecycle/refund-watcher.ts';
 import { startWorkers } from '../../worker/start-workers.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
 import { startSandbox } from '../sandbox/server.ts';
+import type { ParsedJson } from './parsed-json.ts';
 import type { QueueBackend } from './stores/backends.ts';
 
 /** One organization with a key of every scope per environment and both processors set up. */
@@ -26,8 +26,7 @@ export interface TestOrganization {
 /** An answer with its parsed JSON; null when it is empty. */
 export interface ApiAnswer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what is there and assert on it.
-  body: any;
+  body: ParsedJson;
   headers: LightMyRequestResponse['headers'];
 }
 
@@ -97,10 +96,9 @@ export async function startService(options: ServiceOptions): Promise<TestService
   if (backend.redisUrl === null) await migrateQueueTables(databaseUrl);
   const sandboxServer = await startSandbox({ port: 0 });
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
-  const watcher = new RefundWatcher(deps.reads);
   const dashboardDb =
     options.overrides?.db ?? openDatabase(databaseUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });
-  const { app, browserApp } = await buildApp({ ...deps, watcher, dashboardDb });
+  const { app, browserApp } = await buildApp({ ...deps, dashboardDb });
   await browserApp.load();
   const workers: QueueWorker[] = [];
   const startWorker = () => {
@@ -123,7 +121,6 @@ export async function startService(options: ServiceOptions): Promise<TestService
     addOrganization,
     startWorker,
     async close() {
-      watcher.close();
       await app.close();
       await Promise.all(workers.map((worker) => worker.close()));
       await dashboardDb.$disconnect();

@@ -1,10 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type Deployment, deploy } from '../support/faults/deployment.ts';
+import { afterEach, describe, expect, test } from 'vitest';
 import { accept, refundOfNewPayment, untilAtProcessor, untilCompleted } from '../support/faults/refunds.ts';
+import { useDeployment } from '../support/faults/use-deployment.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
 import { rowOf, timelineOf } from '../support/refunds/refund-records.ts';
-import { systemBackends } from '../support/release.ts';
-import { useDatabase } from '../support/stores/database.ts';
+import { testedBackends } from '../support/release.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const processors = ['stripe', 'braintree'] as const;
@@ -12,23 +11,13 @@ const processors = ['stripe', 'braintree'] as const;
 /** Long enough for two lookups at once on a slow machine. */
 const patient = { PROCESSOR_TIMEOUT_MS: '10000' };
 
-describe.each(systemBackends)('processes that end, queues on $name', (backend) => {
-  const databaseUrl = useDatabase();
-  let processes: Deployment;
-
-  beforeAll(async () => {
-    processes = await deploy({
-      databaseUrl: databaseUrl(),
-      backend,
-      compiledFolder: inject('compiledFolder'),
-    });
-  });
+describe.each(testedBackends)('processes that end, queues on $name', (backend) => {
+  const processes = useDeployment({ backend });
   afterEach(async () => {
     await processes.service.sandbox.clearFaults();
     await processes.service.sandbox.settings({ latencyMs: 0 });
     await expectInvariants(processes.service);
   });
-  afterAll(() => processes.close());
 
   test('refunds of killed workers complete, and none moves twice', async () => {
     const { service } = processes;

@@ -10,6 +10,7 @@ import { newEmail, type TestPerson } from '../support/people.ts';
 import { createdRefund } from '../support/refunds/flagged-refunds.ts';
 import { newPayment } from '../support/refunds/payments.ts';
 import { rowOf, timelineOf, untilStatus } from '../support/refunds/refund-records.ts';
+import { refundRequest } from '../support/refunds/refund-requests.ts';
 import { releaseTest } from '../support/release.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -45,21 +46,11 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
 
   /** A refund by an agent that needs approval. */
   async function refundAskedByAgent(amount = 2_500n) {
-    const owner = { organizationId: service.organization.id, environment: 'test' as const };
-    const key = service.organization.keys.test;
-    const { refund } = await createRefund(service.deps, {
-      ...owner,
-      apiKey: { id: key.id, agentLimits: null },
-      initiatedBy: 'mcp',
-      actor: `key:${key.id}`,
-      transactionId: await newPayment(service),
-      amount,
-      currency: 'usd',
-      reason: 'product_not_received',
-      processor: 'stripe',
-      metadata: { ticket: 'T-1001' },
-      idempotency: null,
-    });
+    const asked = { initiatedBy: 'mcp', amount, metadata: { ticket: 'T-1001' } } as const;
+    const { refund } = await createRefund(
+      service.deps,
+      refundRequest(service, await newPayment(service), asked),
+    );
     return refund;
   }
 

@@ -35,10 +35,7 @@ describe.skipIf(inject('chromiumPath') === null)('pages of the dashboard in a br
   const service = useService({ workers: 0 });
   const untouched = useService({ workers: 0 });
   const browser = useDashboardBrowser(service);
-  const untouchedBrowser = useDashboardBrowser(untouched);
-  const stage = madeBeforeTests('The stage', () =>
-    setStage(service, { used: browser, untouched: untouchedBrowser }),
-  );
+  const stage = madeBeforeTests('The stage', () => setStage(service, browser, untouched));
 
   const visits = Object.entries(visitsOf(service, stage)).filter(
     ([name]) => isRelease || mainPages.includes(name),
@@ -50,7 +47,7 @@ describe.skipIf(inject('chromiumPath') === null)('pages of the dashboard in a br
       test.each(visits)(
         '%s is accessible, fits the screen and raises no error, in light and dark',
         async (name, { as = 'owner', status = 200, arrive }) => {
-          const page = stage.pages[device][as];
+          const page = await stage.pageOf(device, as);
           await page.emulateMedia({ colorScheme: 'light' });
           const complaints = noteComplaints(page);
           await arrive(page);
@@ -133,7 +130,7 @@ describe.skipIf(inject('chromiumPath') === null)('pages of the dashboard in a br
       [`/refunds?q=${encodeURIComponent(hostile)}`]: 1,
     };
     for (const [path, times] of Object.entries(shownOn)) {
-      await page.goto(`${own}${path}`, { waitUntil: 'networkidle' });
+      await page.goto(`${own}${path}`);
       const text = (await page.locator('body').textContent()) ?? '';
       expect(text.split('onerror=').length - 1, path).toBeGreaterThanOrEqual(times);
       expect(await page.locator('img, body script').count(), path).toBe(0);

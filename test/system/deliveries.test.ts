@@ -1,25 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { deliveryQueueName } from '../../shared/platform/queues.ts';
 import { createDeliveries } from '../../worker/deliver/create-deliveries.ts';
-import { type Deployment, deploy } from '../support/faults/deployment.ts';
 import type { ServiceProcess } from '../support/faults/service-process.ts';
-import { systemBackends } from '../support/release.ts';
-import { useDatabase } from '../support/stores/database.ts';
+import { useDeployment } from '../support/faults/use-deployment.ts';
+import { isRelease, testedBackends } from '../support/release.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { addEndpoint, recordCancellation, recordRefunds } from '../support/webhooks/endpoints.ts';
 import { type Receiver, responses, useReceivers, verify } from '../support/webhooks/receivers.ts';
 
-describe.each(systemBackends)('webhooks of workers in processes, queues on $name', (backend) => {
-  const databaseUrl = useDatabase();
+describe.each(testedBackends)('webhooks of workers in processes, queues on $name', (backend) => {
   const newReceiver = useReceivers();
-  let processes: Deployment;
-  beforeAll(async () => {
-    processes = await deploy({
-      databaseUrl: databaseUrl(),
-      backend,
-      compiledFolder: inject('compiledFolder'),
-    });
-  });
+  const processes = useDeployment({ backend });
   const started: ServiceProcess[] = [];
   const startWorker = async () => {
     const worker = await processes.startWorker();
@@ -30,7 +21,6 @@ describe.each(systemBackends)('webhooks of workers in processes, queues on $name
     await Promise.all(started.splice(0).map((worker) => worker.kill()));
     await processes.service.deps.db.webhookEndpoint.deleteMany();
   });
-  afterAll(() => processes.close());
 
   const idsOf = ({ received }: Receiver) => received.map(({ headers }) => headers['webhook-id']);
 
@@ -73,7 +63,7 @@ describe.each(systemBackends)('webhooks of workers in processes, queues on $name
     const receivers = [await newReceiver(), await newReceiver(), await newReceiver()];
     for (const { url } of receivers) await addEndpoint(service, { url });
     const refunds: string[] = [];
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < (isRelease ? 5 : 3); round += 1) {
       const worker = await startWorker();
       const added = await recordRefunds(service, 30);
       const seen = receivers.reduce((sum, { received }) => sum + received.length, 0);

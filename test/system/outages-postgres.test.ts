@@ -8,7 +8,7 @@ import { allComplete, create, timed } from '../support/faults/refunds.ts';
 import { OwnPostgres } from '../support/faults/stores.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
 import { newPayment } from '../support/refunds/payments.ts';
-import { releaseTest, systemBackends } from '../support/release.ts';
+import { releaseTest, testedBackends } from '../support/release.ts';
 import { type ApiAnswer, startService, type TestService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -19,7 +19,7 @@ const frozenAnswerMs = 15_000;
 
 const async = { prefer: 'respond-async' };
 
-describe.each(systemBackends)('an outage of PostgreSQL, queues on $name', (backend) => {
+describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backend) => {
   let postgres: OwnPostgres;
   let service: TestService;
   let worker: QueueWorker;

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { allComplete, create } from '../support/faults/refunds.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
 import { newPayment } from '../support/refunds/payments.ts';
-import { isRelease, systemBackends } from '../support/release.ts';
+import { isRelease, testedBackends } from '../support/release.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { useDatabase } from '../support/stores/database.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -11,7 +11,7 @@ const async = { prefer: 'respond-async' };
 
 const workerConcurrency = 2;
 
-describe.each(systemBackends)('an outage of a processor, queues on $name', (backend) => {
+describe.each(testedBackends)('an outage of a processor, queues on $name', (backend) => {
   const databaseUrl = useDatabase();
   let service: TestService;
 

@@ -5,7 +5,7 @@ import { isUnusableCredentials } from '../../shared/processors/accounts/connecti
 import type { Processor } from '../../shared/processors/contract/processor.ts';
 import { type Claim, claimRefund } from '../../shared/refunds/lifecycle/claim.ts';
 import { recordOutcome, type StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
-import { accountUnusable, cancelledUnsent, stepFailed } from './outcomes.ts';
+import { accountUnusable, cancelledUnsent } from './outcomes.ts';
 import { reviewRefund } from './review.ts';
 import {
   cancelAtProcessor,
@@ -15,6 +15,7 @@ import {
   sendRefund,
   verifyPayment,
 } from './steps.ts';
+import { stepFailed } from './unanswered.ts';
 
 /** Steps that one job takes at most; the sweep enqueues what is still due. */
 const maxSteps = 8;

@@ -11,7 +11,8 @@ import {
   isSameFlag,
 } from '../../shared/refunds/model/flags.ts';
 import { referenceTo } from '../../shared/refunds/model/refund.ts';
-import { describe, retryPause } from './outcomes.ts';
+import { describe } from './outcomes.ts';
+import { retryPause } from './pauses.ts';
 import type { StepContext } from './steps.ts';
 
 /** A review is not urgent: while the processor cannot be read, it is repeated after the pause of this many retries. */
@@ -53,7 +54,7 @@ export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
 async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund): Promise<boolean> {
   if (refund.externalRefundId !== null) return false;
   const { id, organizationId, environment, processor, amount, currency } = refund;
-  const mayBeVoid = { transactionId: found.id, amount, currency, externalRefundId: null };
+  const mayBeVoid = { paymentId: found.id, amount, currency, externalRefundId: null };
   const holders = await db.refund.count({
     where: {
       ...{ organizationId, environment, processor, id: { not: id } },

@@ -1,27 +1,22 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
 import type { Processor, ProcessorFailure } from '../../shared/processors/contract/processor.ts';
-import { renewLease } from '../../shared/refunds/lifecycle/lease.ts';
+import { renewLease } from '../../shared/refunds/lifecycle/claim.ts';
 import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
 import { recordPayment } from '../../shared/refunds/lifecycle/record-payment.ts';
 import { factsOf } from '../../shared/refunds/model/flags.ts';
 import { referenceTo } from '../../shared/refunds/model/refund.ts';
 import {
-  absent,
   accepted,
-  cancelUnconfirmed,
   credentialsRefused,
   failed,
   flagged,
   misconfigured,
-  type OutcomeContext,
   paymentStored,
   settled,
   stateRead,
-  stateUnread,
-  unanswered,
-  unavailable,
-  unknown,
 } from './outcomes.ts';
+import type { OutcomeContext } from './pauses.ts';
+import { absent, cancelUnconfirmed, stateUnread, unanswered, unavailable, unknown } from './unanswered.ts';
 
 // Each step calls the processor and returns what follows; advance-refund.ts records it.
 

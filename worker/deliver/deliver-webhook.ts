@@ -1,5 +1,5 @@
-import { openEndpointSecrets } from '../../shared/events/endpoint-secrets.ts';
 import type { PlatformDependencies } from '../../shared/platform/dependencies.ts';
+import { openEndpointSecrets } from '../../shared/webhooks/endpoint-secrets.ts';
 import { resultOf } from './attempt-result.ts';
 import { signedRequest } from './signed-request.ts';
 import { type DeliveryClaim, openDeliveryStatements } from './statements.ts';

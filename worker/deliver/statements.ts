@@ -1,10 +1,10 @@
-import type { AttemptError } from '../../shared/events/attempt-error.ts';
-import { endPendingDeliveries } from '../../shared/events/deliveries.ts';
-import type { SealedSecrets } from '../../shared/events/endpoint-secrets.ts';
 import { eventColumns, type ReadEvent } from '../../shared/events/event.ts';
 import { Prisma } from '../../shared/platform/database.ts';
 import type { PlatformDependencies } from '../../shared/platform/dependencies.ts';
 import { type SharedStatement, shareStatement } from '../../shared/platform/shared-statement.ts';
+import type { AttemptError } from '../../shared/webhooks/attempt-error.ts';
+import { endPendingDeliveries } from '../../shared/webhooks/deliveries.ts';
+import type { SealedSecrets } from '../../shared/webhooks/endpoint-secrets.ts';
 import { attemptTimeoutMs } from './transport.ts';
 
 /** A delivery under a worker's lease, with everything that its request needs. The attempt is written. */

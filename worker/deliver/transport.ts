@@ -2,8 +2,8 @@ import type { LookupAddress } from 'node:dns';
 import dns from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Agent, buildConnector, request } from 'undici';
-import type { AttemptError } from '../../shared/events/attempt-error.ts';
-import { isPublicAddress } from '../../shared/events/public-address.ts';
+import type { AttemptError } from '../../shared/webhooks/attempt-error.ts';
+import { isPublicAddress } from '../../shared/webhooks/public-address.ts';
 
 /** The beginning of a response, or why there is none. */
 export interface Reply {
@@ -38,6 +38,9 @@ export const attemptTimeoutMs = 15_000;
 
 const connectTimeoutMs = 5_000;
 
+const longestIdleMs = 1_000;
+const mostRequestsPerConnection = 100;
+
 /** Bytes of a response that are read; the rest is never received. */
 const mostBodyBytes = 4 * 1024;
 
@@ -51,8 +54,11 @@ export function openTransport(options: TransportOptions): Transport {
   const { resolve = isPublicOnly ? resolveWithDns : resolveWithSystem } = options;
   const { isAllowed = isPublicOnly ? isPublicAddress : () => true } = options;
   const agent = new Agent({
-    // A new connection for each request: the endpoint could close an idle one while a request is being sent on it.
-    pipelining: 0,
+    // A connection is used again while it is busy, and not for ever, so that a name is resolved again. It idles for less time than
+    // receivers wait before they close it, because one that is closed while a request is being sent fails the attempt.
+    keepAliveTimeout: longestIdleMs,
+    keepAliveMaxTimeout: longestIdleMs,
+    maxRequestsPerClient: mostRequestsPerConnection,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     connect: guardedConnector(resolve, isAllowed),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { reencryptEndpointSecrets } from '../../../shared/events/reencrypt-endpoints.ts';
 import { reencryptAccountCredentials } from '../../../shared/processors/accounts/reencrypt-accounts.ts';
+import { reencryptEndpointSecrets } from '../../../shared/webhooks/reencrypt-endpoints.ts';
 import { examples } from '../console/options.ts';
 import { explain } from '../console/output.ts';
 import { withDependencies } from '../console/session.ts';

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { examinePayment } from '../../../shared/refunds/lifecycle/check-policy.ts';
-import { checkPolicySchema, policyCheckSchema, toPolicyCheck } from '../../routes/policies/check.ts';
-import { objectError } from '../../routes/refunds/refund-schema.ts';
+import { checkPolicy, checkPolicySchema, policyCheckSchema } from '../../routes/policies/check.ts';
 import { defineTool } from './tool.ts';
 
 export const checkPolicyTool = defineTool({
@@ -14,22 +12,7 @@ export const checkPolicyTool = defineTool({
     'error: `reason` and `conditions` say why. The limits of your API key count as well.',
   scope: 'policies:read',
   annotations: { readOnlyHint: true, openWorldHint: true },
-  input: z.strictObject(checkPolicySchema.shape, { error: objectError }),
+  input: checkPolicySchema,
   outputs: [z.object({ policy: policyCheckSchema })],
-  async run(deps, apiKey, { transactionId, amount }) {
-    const { organizationId, environment } = apiKey;
-    const { verdict } = await examinePayment(deps, {
-      organizationId,
-      environment,
-      apiKey,
-      transactionId,
-      request: {
-        amount: amount === undefined ? null : BigInt(amount),
-        reason: null,
-        metadata: null,
-        initiatedBy: 'mcp',
-      },
-    });
-    return { policy: toPolicyCheck(verdict) };
-  },
+  run: async (deps, apiKey, input) => ({ policy: await checkPolicy(deps, apiKey, input, 'mcp') }),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { listRefunds } from '../../../shared/refunds/queries/find-refunds.ts';
-import { listRefundsQuerySchema } from '../../routes/refunds/list.ts';
+import { listRefundsQuerySchema, scalarMeta } from '../../routes/refunds/list.ts';
 import { objectError, refundSchema } from '../../routes/refunds/refund-schema.ts';
 import { defineTool } from './tool.ts';
 
@@ -10,7 +10,7 @@ const filters = z.strictObject(
   {
     ...listRefundsQuerySchema.shape,
     metadata: z
-      .record(z.string(), z.string({ error: 'must be a text, number or boolean' }), {
+      .record(z.string(), z.string({ error: 'must be a string, number or boolean' }).meta(scalarMeta), {
         error: 'must be an object',
       })
       .optional()

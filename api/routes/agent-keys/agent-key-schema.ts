@@ -5,8 +5,12 @@ import {
   type ApiKeySummary,
   agentScopes,
   apiKeyStatus,
+  checkKeyExpiry,
+  checkKeyName,
 } from '../../../shared/organizations/api-keys.ts';
+import type { Clock } from '../../../shared/platform/clock.ts';
 import { environments } from '../../../shared/platform/environment.ts';
+import { checkedBy, required } from '../refunds/refund-schema.ts';
 
 export const exampleAgentKey = {
   id: 'key_01kahw5e2pf9c8m0r4t6v8x1zb',
@@ -30,19 +34,22 @@ export const exampleAgentKey = {
 
 /** The name of a key, in a body. */
 export const keyNameSchema = z
-  .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
+  .string({ error: required('must be a string') })
   .trim()
   .min(1, { error: 'must not be empty' })
+  .superRefine(checkedBy(checkKeyName))
   .meta({ description: '1 to 100 printable characters.', examples: [exampleAgentKey.name] });
 
 /** When a key expires, in a body. */
-export const expiresAtSchema = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 time with a time zone' })
-  .nullish()
-  .meta({
-    description: 'When the key stops working; never by default.',
-    examples: ['2027-01-01T00:00:00.000Z'],
-  });
+export const expiresAtSchema = (clock: Clock) =>
+  z.iso
+    .datetime({ offset: true, error: 'must be an ISO 8601 time with a time zone' })
+    .superRefine(checkedBy((text) => checkKeyExpiry(new Date(text), clock.now())))
+    .nullish()
+    .meta({
+      description: 'When the key stops working; never by default.',
+      examples: ['2027-01-01T00:00:00.000Z'],
+    });
 
 const { shape } = agentLimitsSchema;
 

@@ -24,7 +24,7 @@ const changeAgentKeySchema = z
     },
     { error: objectError },
   )
-  .meta({ id: 'ChangeAgentKey', examples: [{ status: 'stopped' }] });
+  .meta({ examples: [{ status: 'stopped' }] });
 
 /** `PATCH /v1/agent-keys/:id`: renames, limits, stops or resumes a key for agents. */
 export const changeAgentKeyRoute = routePlugin(

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
 import { agentScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
+import type { Clock } from '../../../shared/platform/clock.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { objectError } from '../refunds/refund-schema.ts';
 import {
@@ -12,24 +13,22 @@ import {
   toPublicAgentKey,
 } from './agent-key-schema.ts';
 
-const createAgentKeySchema = z
-  .strictObject(
-    {
-      name: keyNameSchema,
-      limits: limitsSchema,
-      scopes: z
-        .array(z.enum(agentScopes, { error: `must be one of: ${agentScopes.join(', ')}` }))
-        .min(1, { error: 'must name at least one' })
-        .optional()
-        .meta({ description: 'What the key may do; all of these by default.' }),
-      expiresAt: expiresAtSchema,
-    },
-    { error: objectError },
-  )
-  .meta({
-    id: 'CreateAgentKey',
-    examples: [{ name: exampleAgentKey.name, limits: exampleAgentKey.limits }],
-  });
+const createAgentKeySchema = (clock: Clock) =>
+  z
+    .strictObject(
+      {
+        name: keyNameSchema,
+        limits: limitsSchema,
+        scopes: z
+          .array(z.enum(agentScopes, { error: `must be one of: ${agentScopes.join(', ')}` }))
+          .min(1, { error: 'must name at least one' })
+          .optional()
+          .meta({ description: 'What the key may do; all of these by default.' }),
+        expiresAt: expiresAtSchema(clock),
+      },
+      { error: objectError },
+    )
+    .meta({ examples: [{ name: exampleAgentKey.name, limits: exampleAgentKey.limits }] });
 
 const createdSchema = agentKeySchema
   .extend({ key: z.string().meta({ description: 'The API key itself. It is shown only here.' }) })
@@ -54,7 +53,7 @@ export const createAgentKeyRoute = routePlugin(
             'calling key cannot approve what the agent requests.',
           tags: ['Agent keys'],
           security: [{ apiKey: ['keys:manage'] }],
-          body: createAgentKeySchema,
+          body: createAgentKeySchema(deps.clock),
           response: {
             200: dataResponse('The key. Store `key` now: it is shown only here.', createdSchema),
             ...errorResponses('payload_too_large', 'unsupported_media_type'),

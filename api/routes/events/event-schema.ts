@@ -1,10 +1,6 @@
 import { z } from 'zod';
-import {
-  type PublicEventType,
-  publicEventTypes,
-  testEventType,
-  toTestEvent,
-} from '../../../shared/events/event.ts';
+import { testEventType, toTestEvent } from '../../../shared/events/event.ts';
+import { type PublicEventType, publicEventTypes } from '../../../shared/refunds/model/event-types.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 import { exampleRefund, failureSchema, refundSchema } from '../refunds/refund-schema.ts';
 

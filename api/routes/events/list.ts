@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { publicEventTypes } from '../../../shared/events/event.ts';
+import { publicEventTypes } from '../../../shared/refunds/model/event-types.ts';
 import { onlyOnce, wholeNumber } from '../../http/query-parameters.ts';
 import { readWaitPreference, waitingHeadersSchema } from '../../http/request-headers.ts';
 import { errorResponses, jsonResponse, routePlugin } from '../../http/route.ts';

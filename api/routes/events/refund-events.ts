@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readRefundEvents } from '../../../shared/events/feed.ts';
+import { readRefundEvents } from '../../../shared/events/refund-events.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { refundParamsSchema } from '../refunds/refund-schema.ts';
 import { eventSchema } from './event-schema.ts';

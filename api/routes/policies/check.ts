@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import type { PolicyVerdict } from '../../../shared/policies/policy.ts';
+import type { ApiKey } from '../../../shared/platform/database.ts';
 import { examinePayment } from '../../../shared/refunds/lifecycle/check-policy.ts';
+import type { InitiatedBy } from '../../../shared/refunds/model/reasons.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { amountSchema, objectError, transactionIdSchema } from '../refunds/refund-schema.ts';
 
@@ -9,7 +11,7 @@ export const checkPolicySchema = z
     { transactionId: transactionIdSchema, amount: amountSchema.optional() },
     { error: objectError },
   )
-  .meta({ id: 'CheckPolicy', examples: [{ transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500 }] });
+  .meta({ examples: [{ transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500 }] });
 
 export const policyCheckSchema = z
   .object({
@@ -68,31 +70,25 @@ export const checkPolicyRoute = routePlugin(
           },
         },
       },
-      async (request) => {
-        const { organizationId, environment } = request.apiKey;
-        const { transactionId, amount } = request.body;
-        const asked = amount === undefined ? null : BigInt(amount);
-        const { verdict } = await examinePayment(deps, {
-          organizationId,
-          environment,
-          apiKey: request.apiKey,
-          transactionId,
-          request: { amount: asked, reason: null, metadata: null, initiatedBy: 'api' },
-        });
-        return { data: toPolicyCheck(verdict) };
-      },
+      async ({ apiKey, body }) => ({ data: await checkPolicy(deps, apiKey, body, 'api') }),
     );
   },
 );
 
-/** A verdict as clients see it. */
-export function toPolicyCheck({
-  eligible,
-  reason,
-  maxAmount,
-  deadline,
-  conditions,
-}: PolicyVerdict): z.output<typeof policyCheckSchema> {
+/** What the policies, and the limits of the key, say about a payment. */
+export async function checkPolicy(
+  deps: ApiDependencies,
+  apiKey: ApiKey,
+  { transactionId, amount }: z.output<typeof checkPolicySchema>,
+  initiatedBy: InitiatedBy,
+): Promise<z.output<typeof policyCheckSchema>> {
+  const { organizationId, environment } = apiKey;
+  const asked = amount === undefined ? null : BigInt(amount);
+  const { verdict } = await examinePayment(deps, {
+    ...{ organizationId, environment, apiKey, transactionId },
+    request: { amount: asked, reason: null, metadata: null, initiatedBy },
+  });
+  const { eligible, reason, maxAmount, deadline, conditions } = verdict;
   return {
     eligible,
     reason,

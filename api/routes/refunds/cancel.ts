@@ -1,6 +1,12 @@
+import type { ApiKey } from '../../../shared/platform/database.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
-import { type CancelVerdict, cancelAndWait } from '../../../shared/refunds/lifecycle/cancel.ts';
+import {
+  type Cancellation,
+  type CancelVerdict,
+  cancelAndWait,
+} from '../../../shared/refunds/lifecycle/cancel.ts';
 import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
+import { type RefundReads, readRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import { ignoredBody } from '../../http/body.ts';
 import {
   idempotentHeadersSchema,
@@ -24,7 +30,8 @@ export const cancelRefundRoute = routePlugin(
           summary: 'Cancel a refund',
           description:
             'A refund that was not sent to the processor yet is cancelled immediately. Otherwise the processor has to ' +
-            'confirm the cancellation; until then the refund stays as it is. A body is ignored.',
+            'confirm the cancellation; until then the refund stays as it is. A key for agents may cancel only refunds that it ' +
+            'requested. A body is ignored.',
           tags: ['Refunds'],
           security: [{ apiKey: ['refunds:write'] }],
           headers: idempotentHeadersSchema,
@@ -47,14 +54,8 @@ export const cancelRefundRoute = routePlugin(
       async (request, reply) => {
         const { CANCEL_WAIT_MS, MAX_WAIT_MS } = deps.settings;
         const { waitMs, applied } = readWaitPreference(request.headers.prefer, CANCEL_WAIT_MS, MAX_WAIT_MS);
-        const { id: apiKeyId, organizationId, environment } = request.apiKey;
-        const asked = {
-          refundId: request.params.id,
-          organizationId,
-          environment,
-          actor: `key:${apiKeyId}`,
-          idempotencyKey: readIdempotencyKey(request),
-        };
+        const { apiKey, params } = request;
+        const asked = await cancellationBy(deps.refundReads, apiKey, params.id, readIdempotencyKey(request));
         const verdict = await cancelAndWait(deps, asked, waitMs);
         if (verdict.isReplayed) reply.header('idempotent-replayed', 'true');
         if (applied !== null) reply.header('preference-applied', applied);
@@ -64,6 +65,27 @@ export const cancelRefundRoute = routePlugin(
     );
   },
 );
+
+/**
+ * The request of a key to cancel a refund. The limits of a key for agents say what it may refund, not whose refunds it may
+ * stop, so it cancels only its own.
+ * @throws ServiceError not_found; insufficient_scope for a key for agents that did not request the refund.
+ */
+export async function cancellationBy(
+  reads: RefundReads,
+  apiKey: ApiKey,
+  refundId: string,
+  idempotencyKey: string | null,
+): Promise<Cancellation> {
+  const { id, organizationId, environment, agentLimits } = apiKey;
+  if (agentLimits !== null && (await readRefund(reads, apiKey, refundId)).apiKeyId !== id) {
+    throw new ServiceError(
+      'insufficient_scope',
+      'A key for agents may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
+    );
+  }
+  return { refundId, organizationId, environment, actor: `key:${id}`, idempotencyKey };
+}
 
 /** 409: the refund was not cancelled, or not yet. */
 export function cancellationRefused(verdict: CancelVerdict): ServiceError {

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { isCurrency } from '../../../shared/money/money.ts';
 import type { ApiKey, Refund } from '../../../shared/platform/database.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
+import { processorNames } from '../../../shared/processors/registry.ts';
 import { type CreatedRefund, createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { IdempotencyKey, RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
 import { dryRunRefund } from '../../../shared/refunds/lifecycle/dry-run.ts';
-import type { WatchedRefund } from '../../../shared/refunds/lifecycle/refund-watcher.ts';
 import { type InitiatedBy, refundReasons } from '../../../shared/refunds/model/reasons.ts';
 import {
   asCreated,
@@ -14,6 +14,7 @@ import {
   toPublicRefund,
 } from '../../../shared/refunds/model/refund.ts';
 import { nothingLeft } from '../../../shared/refunds/model/refusals.ts';
+import type { WatchedRefund } from '../../../shared/refunds/queries/refund-watcher.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import {
   fingerprintOf,
@@ -26,6 +27,7 @@ import { dryRunSchema, exampleDryRun, exampleRefusedDryRun } from './dry-run-sch
 import { checkMetadata } from './metadata-schema.ts';
 import {
   amountSchema,
+  checkedBy,
   exampleRefund,
   objectError,
   refundSchema,
@@ -48,17 +50,12 @@ export const createRefundSchema = z
         .default('usd')
         .meta({ description: 'ISO 4217; must be the currency of the payment.', examples: ['usd'] }),
       processor: z
-        .string({ error: 'must be a string' })
-        .min(1, { error: 'must not be empty' })
-        .max(50, { error: 'must have at most 50 characters' })
+        .enum(processorNames, { error: `must be one of: ${processorNames.join(', ')}` })
         .optional()
         .meta({ description: 'Detected from the transaction when omitted.', examples: ['stripe'] }),
       metadata: z
         .record(z.string(), z.unknown(), { error: 'must be an object' })
-        .superRefine((metadata, context) => {
-          const problem = checkMetadata(metadata);
-          if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-        })
+        .superRefine(checkedBy(checkMetadata))
         .nullable()
         .optional()
         .meta({
@@ -74,7 +71,6 @@ export const createRefundSchema = z
     { error: objectError },
   )
   .meta({
-    id: 'CreateRefund',
     examples: [
       {
         transactionId: 'ch_3QfX2eLkdIwHu7ix',

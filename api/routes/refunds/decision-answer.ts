@@ -30,6 +30,6 @@ export function refundAfter({ kind, refund }: DecisionOutcome): PublicRefund {
   }
   throw new ServiceError(
     'refund_flagged',
-    'The processor has a second refund with the reference of this one. Reject it, or dismiss its flag in the dashboard first.',
+    'The processor has a second refund with the reference of this one. Reject this refund, or dismiss its flag in the dashboard and approve it again.',
   );
 }

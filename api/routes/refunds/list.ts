@@ -42,6 +42,9 @@ const time = (description: string) =>
       examples: ['2026-11-20T09:30:00Z'],
     });
 
+/** Clients may send any of these, which arrives as text. */
+export const scalarMeta = { type: ['string', 'number', 'boolean'] };
+
 const greatestAmount = Number.MAX_SAFE_INTEGER;
 
 export const listRefundsQuerySchema = z.object({
@@ -67,12 +70,14 @@ export const listRefundsQuerySchema = z.object({
   amountMin: optionalWholeNumber('Only refunds of at least this amount.', 0, greatestAmount),
   amountMax: optionalWholeNumber('Only refunds of at most this amount.', 0, greatestAmount),
   metadata: z
-    .record(z.string(), z.string({ error: onlyOnce }), { error: 'must be sent as metadata[key]=value' })
+    .record(z.string(), z.string({ error: onlyOnce }).meta(scalarMeta), {
+      error: 'must be sent as metadata[key]=value',
+    })
     .optional()
     .meta({
       description:
         'Only refunds with this value in the first level of their metadata: `metadata[order]=1001`. Compared as text with ' +
-        'texts, numbers and booleans.',
+        'strings, numbers and booleans.',
       examples: [{ ticket: 'T-1001' }],
       style: 'deepObject',
       explode: true,

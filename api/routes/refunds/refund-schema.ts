@@ -21,10 +21,7 @@ export const exampleRefund: PublicRefund = {
 };
 
 /** The message for a body that is invalid as a whole. */
-export const objectError: z.core.$ZodErrorMap = ({ code, keys }) =>
-  code === 'unrecognized_keys'
-    ? `unknown field ${JSON.stringify(String(keys?.[0]).slice(0, 40))}`
-    : 'must be a JSON object';
+export const objectError = 'must be a JSON object';
 
 export const refundSchema = z
   .object({
@@ -71,6 +68,16 @@ export const failureSchema = z.object({
 /** The message for a required field: `is required` when it is missing, otherwise the given one. */
 export function required(message: string): (issue: { input?: unknown }) => string {
   return ({ input }) => (input === undefined ? 'is required' : message);
+}
+
+/** For `superRefine`: adds what `problemOf` finds wrong with a value, unless that is null. */
+export function checkedBy<Value>(
+  problemOf: (value: Value) => string | null,
+): (value: Value, context: z.RefinementCtx) => void {
+  return (value, context) => {
+    const message = problemOf(value);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  };
 }
 
 /** No processor's ids contain whitespace, control characters or non-ASCII characters. */

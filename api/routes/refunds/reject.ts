@@ -1,21 +1,22 @@
 import { z } from 'zod';
-import { rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { checkGivenReason, rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { optionalJsonBody } from '../../http/body.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { refundAfter, refundToDecide } from './decision-answer.ts';
-import { objectError, refundParamsSchema, refundSchema } from './refund-schema.ts';
+import { checkedBy, objectError, refundParamsSchema, refundSchema } from './refund-schema.ts';
 
 const rejectRefundSchema = z
   .strictObject(
     {
       reason: z
         .string({ error: 'must be a string' })
+        .superRefine(checkedBy(checkGivenReason))
         .nullish()
         .meta({ description: 'Up to 500 characters, for the timeline and the audit log.' }),
     },
     { error: objectError },
   )
-  .meta({ id: 'RejectRefund', examples: [{ reason: 'The customer wants an exchange.' }] });
+  .meta({ examples: [{ reason: 'The customer wants an exchange.' }] });
 
 /** `POST /v1/refunds/:id/reject`: cancels a refund that awaits approval. */
 export const rejectRefundRoute = routePlugin(

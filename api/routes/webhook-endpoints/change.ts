@@ -1,5 +1,5 @@
-import { toPublicEndpoint } from '../../../shared/events/endpoint.ts';
-import { changeEndpoint } from '../../../shared/events/manage-endpoints.ts';
+import { toPublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
+import { changeEndpoint } from '../../../shared/webhooks/manage-endpoints.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { endpointRequest } from './endpoint-request.ts';
 import { changeEndpointSchema, endpointParamsSchema, endpointSchema } from './endpoint-schema.ts';
@@ -9,6 +9,7 @@ export const changeEndpointRoute = routePlugin(
   { name: 'change-webhook-endpoint', dependencies: ['authenticate'] },
   async (app) => {
     const { deps } = app;
+    const isProduction = deps.settings.NODE_ENV === 'production';
     app.patch(
       '/v1/webhook-endpoints/:id',
       {
@@ -21,7 +22,7 @@ export const changeEndpointRoute = routePlugin(
           tags: ['Webhooks'],
           security: [{ apiKey: ['webhooks:manage'] }],
           params: endpointParamsSchema,
-          body: changeEndpointSchema,
+          body: changeEndpointSchema(isProduction),
           response: {
             200: dataResponse('The endpoint.', endpointSchema),
             ...errorResponses('not_found', 'payload_too_large', 'unsupported_media_type'),

@@ -1,5 +1,5 @@
-import { toPublicEndpoint } from '../../../shared/events/endpoint.ts';
-import { createEndpoint, maxEndpoints } from '../../../shared/events/manage-endpoints.ts';
+import { toPublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
+import { createEndpoint, maxEndpoints } from '../../../shared/webhooks/manage-endpoints.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { createEndpointSchema, endpointWithSecretSchema } from './endpoint-schema.ts';
 
@@ -8,6 +8,7 @@ export const createEndpointRoute = routePlugin(
   { name: 'create-webhook-endpoint', dependencies: ['authenticate'] },
   async (app) => {
     const { deps } = app;
+    const isProduction = deps.settings.NODE_ENV === 'production';
     app.post(
       '/v1/webhook-endpoints',
       {
@@ -19,7 +20,7 @@ export const createEndpointRoute = routePlugin(
             `most ${maxEndpoints} endpoints per environment.`,
           tags: ['Webhooks'],
           security: [{ apiKey: ['webhooks:manage'] }],
-          body: createEndpointSchema,
+          body: createEndpointSchema(isProduction),
           response: {
             200: dataResponse('The endpoint with its secret.', endpointWithSecretSchema),
             ...errorResponses('payload_too_large', 'unsupported_media_type'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deleteEndpoint } from '../../../shared/events/manage-endpoints.ts';
+import { deleteEndpoint } from '../../../shared/webhooks/manage-endpoints.ts';
 import { ignoredBody } from '../../http/body.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { endpointRequest } from './endpoint-request.ts';

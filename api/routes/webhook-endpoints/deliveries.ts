@@ -1,19 +1,15 @@
 import { z } from 'zod';
-import { listDeliveries } from '../../../shared/events/deliveries.ts';
+import { listDeliveries } from '../../../shared/webhooks/deliveries.ts';
 import { wholeNumber } from '../../http/query-parameters.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
-import { objectError } from '../refunds/refund-schema.ts';
 import { deliverySchema, deliveryStatusSchema } from './delivery-schema.ts';
 import { endpointParamsSchema } from './endpoint-schema.ts';
 
-const listDeliveriesQuerySchema = z.strictObject(
-  {
-    status: deliveryStatusSchema.optional().meta({ description: 'Only deliveries with this status.' }),
-    limit: wholeNumber('The maximum number of deliveries to return.', 1, 100, 25),
-    offset: wholeNumber('The number of deliveries to skip.', 0, Number.MAX_SAFE_INTEGER, 0),
-  },
-  { error: objectError },
-);
+const listDeliveriesQuerySchema = z.object({
+  status: deliveryStatusSchema.optional().meta({ description: 'Only deliveries with this status.' }),
+  limit: wholeNumber('The maximum number of deliveries to return.', 1, 100, 25),
+  offset: wholeNumber('The number of deliveries to skip.', 0, Number.MAX_SAFE_INTEGER, 0),
+});
 
 /** `GET /v1/webhook-endpoints/:id/deliveries`: what was sent to an endpoint, newest first. */
 export const listDeliveriesRoute = routePlugin(

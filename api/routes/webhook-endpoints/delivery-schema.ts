@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { attemptErrors } from '../../../shared/events/attempt-error.ts';
-import { deliveryStatuses } from '../../../shared/events/deliveries.ts';
-import { publicEventTypes, testEventType } from '../../../shared/events/event.ts';
+import { testEventType } from '../../../shared/events/event.ts';
+import { publicEventTypes } from '../../../shared/refunds/model/event-types.ts';
+import { attemptErrors } from '../../../shared/webhooks/attempt-error.ts';
+import { deliveryStatuses } from '../../../shared/webhooks/deliveries.ts';
 import { endpointParamsSchema } from './endpoint-schema.ts';
 
 const errorList = Object.entries(attemptErrors)

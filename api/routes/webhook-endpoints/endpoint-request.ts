@@ -1,5 +1,5 @@
-import type { EndpointRequest } from '../../../shared/events/endpoint.ts';
 import type { ApiKey } from '../../../shared/platform/database.ts';
+import type { EndpointRequest } from '../../../shared/webhooks/endpoint.ts';
 
 /** The endpoint that a request names, with the owner and the actor of its key. */
 export function endpointRequest({

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { disabledReasons, endpointEvents, type PublicEndpoint } from '../../../shared/events/endpoint.ts';
 import { isStorable, unstorableMessage } from '../../../shared/platform/json.ts';
-import { objectError, required } from '../refunds/refund-schema.ts';
+import { disabledReasons, endpointEvents, type PublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
+import { checkEndpointUrl } from '../../../shared/webhooks/endpoint-url.ts';
+import { checkedBy, objectError, required } from '../refunds/refund-schema.ts';
 
 export const exampleEndpoint: PublicEndpoint = {
   id: 'we_01kahw4c0af8ktq9m1rj6z2e5n',
@@ -56,14 +57,15 @@ export const endpointWithSecretSchema = endpointFields
     examples: [{ ...exampleEndpoint, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=' }],
   });
 
-const url = z
-  .string({ error: required('must be a string') })
-  .min(1, { error: 'must not be empty' })
-  .meta({
-    description:
-      'At most 2,048 characters, without a user name or password. In production it must be https and not a private address.',
-    examples: [exampleEndpoint.url],
-  });
+const urlInput = (isProduction: boolean) =>
+  z
+    .string({ error: required('must be a string') })
+    .superRefine(checkedBy((url) => checkEndpointUrl(url, isProduction)))
+    .meta({
+      description:
+        'At most 2,048 characters, without a user name or password. In production it must be https and not a private address.',
+      examples: [exampleEndpoint.url],
+    });
 
 const eventsInput = z
   .array(
@@ -87,34 +89,39 @@ const descriptionInput = z
   .nullable()
   .meta({ description: 'A note for you.', examples: ['Order service'] });
 
-export const createEndpointSchema = z
-  .strictObject(
-    {
-      url,
-      events: eventsInput.default(['*']),
-      description: descriptionInput.default(null),
-    },
-    { error: objectError },
-  )
-  .meta({
-    id: 'CreateWebhookEndpoint',
-    examples: [{ url: exampleEndpoint.url, events: exampleEndpoint.events, description: 'Order service' }],
-  });
+/** @param isProduction as `checkEndpointUrl`. */
+export function createEndpointSchema(isProduction: boolean) {
+  return z
+    .strictObject(
+      {
+        url: urlInput(isProduction),
+        events: eventsInput.default(['*']),
+        description: descriptionInput.default(null),
+      },
+      { error: objectError },
+    )
+    .meta({
+      examples: [{ url: exampleEndpoint.url, events: exampleEndpoint.events, description: 'Order service' }],
+    });
+}
 
-export const changeEndpointSchema = z
-  .strictObject(
-    {
-      url: url.optional(),
-      events: eventsInput.optional(),
-      description: descriptionInput.optional(),
-      status: z
-        .enum(['enabled', 'disabled'], { error: 'must be one of: enabled, disabled' })
-        .optional()
-        .meta({ description: 'Disabling ends the pending deliveries.' }),
-    },
-    { error: objectError },
-  )
-  .meta({ id: 'ChangeWebhookEndpoint', examples: [{ events: ['*'], status: 'enabled' }] });
+/** @param isProduction as `checkEndpointUrl`. */
+export function changeEndpointSchema(isProduction: boolean) {
+  return z
+    .strictObject(
+      {
+        url: urlInput(isProduction).optional(),
+        events: eventsInput.optional(),
+        description: descriptionInput.optional(),
+        status: z
+          .enum(['enabled', 'disabled'], { error: 'must be one of: enabled, disabled' })
+          .optional()
+          .meta({ description: 'Disabling ends the pending deliveries.' }),
+      },
+      { error: objectError },
+    )
+    .meta({ examples: [{ events: ['*'], status: 'enabled' }] });
+}
 
 export const endpointParamsSchema = z.object({
   id: z.string().meta({ description: 'The id of the endpoint, we_...', examples: [exampleEndpoint.id] }),

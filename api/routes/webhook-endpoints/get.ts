@@ -1,4 +1,4 @@
-import { findEndpoint, toPublicEndpoint } from '../../../shared/events/endpoint.ts';
+import { findEndpoint, toPublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { endpointParamsSchema, endpointSchema } from './endpoint-schema.ts';
 

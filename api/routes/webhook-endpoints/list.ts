@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { toPublicEndpoint } from '../../../shared/events/endpoint.ts';
-import { listEndpoints } from '../../../shared/events/manage-endpoints.ts';
+import { toPublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
+import { listEndpoints } from '../../../shared/webhooks/manage-endpoints.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { endpointSchema } from './endpoint-schema.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { maxReplayed, replayDeliveries } from '../../../shared/events/deliveries.ts';
+import { maxReplayed, replayDeliveries } from '../../../shared/webhooks/deliveries.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { objectError, required } from '../refunds/refund-schema.ts';
 import { deliveryStatusSchema } from './delivery-schema.ts';
@@ -23,7 +23,7 @@ const replaySchema = z
     },
     { error: objectError },
   )
-  .meta({ id: 'ReplayWebhooks', examples: [{ since: '2026-11-20T09:30:00.000Z' }] });
+  .meta({ examples: [{ since: '2026-11-20T09:30:00.000Z' }] });
 
 const replayedSchema = z
   .object({ count: z.int().min(0).meta({ description: 'How many deliveries are attempted again.' }) })

@@ -1,4 +1,4 @@
-import { retryDelivery } from '../../../shared/events/deliveries.ts';
+import { retryDelivery } from '../../../shared/webhooks/deliveries.ts';
 import { ignoredBody } from '../../http/body.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { deliveryParamsSchema, deliverySchema } from './delivery-schema.ts';

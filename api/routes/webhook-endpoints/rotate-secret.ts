@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { toPublicEndpoint } from '../../../shared/events/endpoint.ts';
-import { rotateSecret } from '../../../shared/events/manage-endpoints.ts';
+import { toPublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
+import { rotateSecret } from '../../../shared/webhooks/manage-endpoints.ts';
 import { optionalJsonBody } from '../../http/body.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { objectError } from '../refunds/refund-schema.ts';
@@ -24,7 +24,7 @@ const rotateSecretSchema = z
     },
     { error: objectError },
   )
-  .meta({ id: 'RotateWebhookSecret', examples: [{ overlapSeconds: 3600 }] });
+  .meta({ examples: [{ overlapSeconds: 3600 }] });
 
 /** `POST /v1/webhook-endpoints/:id/rotate-secret`: replaces the secret that signs. */
 export const rotateSecretRoute = routePlugin(

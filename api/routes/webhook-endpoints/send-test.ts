@@ -1,4 +1,4 @@
-import { sendTestEvent } from '../../../shared/events/deliveries.ts';
+import { sendTestEvent } from '../../../shared/webhooks/deliveries.ts';
 import { ignoredBody } from '../../http/body.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { deliverySchema } from './delivery-schema.ts';

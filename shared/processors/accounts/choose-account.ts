@@ -15,7 +15,7 @@ export interface AccountQuestion {
  * account, else the account that has the payment. It never guesses.
  * @param accounts all of the organization's accounts in the environment.
  * @returns null when no account has the payment.
- * @throws ServiceError validation_error for a processor that is unknown, not set up, or ambiguous; service_unavailable when a
+ * @throws ServiceError validation_error for a processor that is not set up or ambiguous; service_unavailable when a
  * processor that may have the payment is unreachable.
  */
 export async function chooseAccount(
@@ -24,9 +24,6 @@ export async function chooseAccount(
   question: AccountQuestion,
 ): Promise<AccountName | null> {
   const { environment, transactionId, processor } = question;
-  if (processor !== undefined && !processorNames.includes(processor)) {
-    throw new ServiceError('validation_error', `processor: must be one of: ${processorNames.join(', ')}.`);
-  }
   const named = processor ?? processorNames.find((name) => processorKind(name).recognizes(transactionId));
   if (named !== undefined) {
     const account = accounts.find((candidate) => candidate.processor === named);
@@ -68,14 +65,14 @@ async function askEach(
     const names = owners.map(({ account }) => account.processor).join(' and ');
     throw new ServiceError(
       'validation_error',
-      `processor: ${names} both have this transaction. Specify processor.`,
+      `processor: is required, because ${names} both have this transaction.`,
     );
   }
   if (silent.length > 0) {
     const names = silent.map(({ account }) => account.processor).join(' and ');
     throw new ServiceError(
       'service_unavailable',
-      `The processor could not be detected because ${names} is not responding. Specify processor, or retry later.`,
+      `The processor could not be detected: no answer from ${names}. Specify the processor, or retry in a few seconds.`,
       { retryAfterSeconds: 5 },
     );
   }

@@ -230,7 +230,7 @@ function toProcessorPayment(sale: BraintreeTransaction, credits: ProcessorRefund
   if (Number.isNaN(chargedAt.getTime())) throw new UnexpectedAnswerError(`${sale.id} has no creation time.`);
   const refunds = sale.status === 'voided' ? [...credits, voidAsRefund(sale, null)] : credits;
   return {
-    id: sale.id,
+    transactionIds: [sale.id],
     amount: sale.amountMinor,
     currency: sale.currencyIsoCode,
     chargedAt,

@@ -2,7 +2,8 @@ import type { Environment } from '../../platform/environment.ts';
 
 /** A payment at its processor. Amounts are in minor units. */
 export interface ProcessorPayment {
-  id: string;
+  /** Every id of the payment, in an order that is the same whichever of them it was read by. */
+  transactionIds: readonly string[];
   amount: bigint;
   /** Lowercase ISO 4217. */
   currency: string;
@@ -143,7 +144,7 @@ export interface WebhookSubject {
   processorStatus: string | null;
   /** The total refunded of the payment, in minor units; null unless only the payment is named. */
   refundedAmount: bigint | null;
-  /** Every id under which the payment may be stored. */
+  /** Every id of the payment. */
   transactionIds: readonly string[];
 }
 

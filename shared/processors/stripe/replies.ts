@@ -45,6 +45,7 @@ const chargeReply = z.object({
   created: z.int().min(0).max(8_640_000_000_000),
   currency,
   disputed: z.boolean(),
+  payment_intent: paymentReference,
   refunded: z.boolean(),
   status: z.string(),
 });
@@ -95,11 +96,13 @@ export function readListedPage(reply: unknown): { refunds: ListedRefund[]; hasMo
 
 function readListedRefund(reply: unknown): ListedRefund {
   const { charge, payment_intent: paymentIntent } = readAnswer(listedRefundReply, reply);
-  const references = [charge, paymentIntent].filter((reference) => reference != null);
-  const transactionIds = references.map((reference) =>
-    typeof reference === 'string' ? reference : reference.id,
-  );
-  return { ...readRefund(reply), transactionIds };
+  return { ...readRefund(reply), transactionIds: idsOf(charge, paymentIntent) };
+}
+
+function idsOf(...references: z.infer<typeof paymentReference>[]): string[] {
+  return references
+    .filter((reference) => reference != null)
+    .map((reference) => (typeof reference === 'string' ? reference : reference.id));
 }
 
 export function readCharge(reply: unknown): StripeCharge {
@@ -119,18 +122,20 @@ export function readIsChargedBack(reply: unknown): boolean {
 }
 
 /**
- * A charge and its refunds, newest first, with the id that the caller uses for the payment. The amount is the captured one,
- * which may be less than the authorization, or more after an overcapture.
+ * A charge and its refunds, newest first. The amount is the captured one, which may be less than the authorization, or more
+ * after an overcapture.
+ * @param requestedId by which it was read: its own id or its payment intent's.
  */
 export function toTransaction(
-  id: string,
+  requestedId: string,
   charge: StripeCharge,
   refunds: ProcessorRefund[],
   isChargedBack: boolean,
 ): ProcessorPayment {
   const amount = capturedAmount(charge) || charge.amount;
   return {
-    id,
+    // A failed charge is not what its payment intent stands for: the customer may have paid by another one.
+    transactionIds: charge.status === 'failed' ? [requestedId] : idsOf(charge.payment_intent, charge.id),
     amount: fromStripeAmount(amount, charge.currency),
     currency: charge.currency,
     chargedAt: new Date(charge.created * 1000),

@@ -108,12 +108,21 @@ async function isFlagged(tx: DatabaseTransaction, refundId: string): Promise<boo
   return isFlaggedForExtra(await tx.refundWork.findUnique({ where: { refundId } }));
 }
 
+/** What is wrong with the reason for a decision, as the end of a sentence; null when nothing is. */
+export function checkGivenReason(reason: string): string | null {
+  return /^[^\p{Cc}]{1,500}$/u.test(withoutSecrets(reason)) ? null : 'must be 1 to 500 printable characters';
+}
+
 /**
  * The reason that a person gives for a decision, without card numbers, for the timeline and the audit log.
- * @throws ServiceError validation_error for one that is empty, too long or not printable.
+ * @throws ServiceError validation_error as `checkGivenReason`.
  */
 export function readGivenReason(reason: string): string {
-  const words = redact(reason.trim());
-  if (/^[^\p{Cc}]{1,500}$/u.test(words)) return words;
-  throw new ServiceError('validation_error', 'reason: must be 1 to 500 printable characters.');
+  const problem = checkGivenReason(reason);
+  if (problem !== null) throw new ServiceError('validation_error', `reason: ${problem}.`);
+  return withoutSecrets(reason);
+}
+
+function withoutSecrets(reason: string): string {
+  return redact(reason.trim());
 }

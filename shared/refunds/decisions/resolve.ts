@@ -11,13 +11,13 @@ import { ServiceError } from '../../platform/errors.ts';
 import { isLive } from '../../processors/contract/processor.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import { canBeDismissed, endFlag } from '../lifecycle/flag.ts';
-import { claimFlagged, type FlaggedClaim, releaseFlagged } from '../lifecycle/lease.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
 import { requestResync } from '../lifecycle/resync.ts';
 import { type Facts, flagOf, processorFacts } from '../model/flags.ts';
 import type { RefundWithWork } from '../model/refund.ts';
 import { canMove } from '../model/states.ts';
 import { readGivenReason } from './approve.ts';
+import { claimFlagged, type FlaggedClaim, releaseFlagged } from './claim-flagged.ts';
 import { contradictionOf, type Evidence, gatherEvidence, type ResolvedStatus } from './evidence.ts';
 
 /** How a person wants a flagged refund to end. */
@@ -176,7 +176,7 @@ async function record(
 ): Promise<Refund | null> {
   const { status, actor, evidence, forced } = decision;
   const detail = detailOf(work, decision);
-  await lockPayment(tx, refund);
+  const payment = await lockPayment(tx, refund);
   if (status === 'completed') await refuseTaken(tx, refund, decision);
   // Reconciliation may have replaced the flag, and another person may have dismissed it, in spite of the lease.
   const [ended] = await tx.$queryRaw<{ isResyncRequested: boolean }[]>`
@@ -194,8 +194,8 @@ async function record(
   if (moved === null) throw new Error(`Refund ${refund.id} moved under the lease of its resolution`);
   // A forced decision, and one made before the latest resync, is compared with the processor again.
   if (forced || ended.isResyncRequested) await requestResync(tx, refund);
-  await countRefundedOutside(tx, refund, movedAnyway(status, evidence));
-  await markPaymentsStale(tx, refund, [refund.transactionId]);
+  await countRefundedOutside(tx, payment, movedAnyway(status, evidence));
+  await markPaymentsStale(tx, payment, [payment.transactionId]);
   await audit(tx, deps, refund, { actor, action: 'refund.resolved', detail: { ...detail, as: status } });
   return moved;
 }

@@ -1,12 +1,12 @@
 import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { refundFrom } from '../../platform/rows.ts';
 import { processorKind } from '../../processors/registry.ts';
 import { isRefundId, type ReadRefund, type RefundDetails } from '../model/refund.ts';
+import { refundFrom } from '../model/rows.ts';
+import type { RefundWatcher, WatchedRefund } from '../queries/refund-watcher.ts';
 import { keyReused, notKnown } from './create.ts';
 import type { RefundDependencies } from './dependencies.ts';
-import type { RefundWatcher, WatchedRefund } from './refund-watcher.ts';
 import type { Answer } from './statements.ts';
 
 /**

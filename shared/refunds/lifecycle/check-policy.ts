@@ -15,8 +15,9 @@ import { type PolicyRequest, readPolicyFacts } from '../../policies/policy-facts
 import { chooseAccount } from '../../processors/accounts/choose-account.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
 import { refusedCredentials } from '../model/refusals.ts';
-import { askAgentLimits, countedKey, type RequestingKey } from './decide.ts';
+import type { RequestingKey } from './decide.ts';
 import type { RefundDependencies } from './dependencies.ts';
+import { askAgentLimits, countedKey } from './limits.ts';
 import { recordKnown } from './record-payment.ts';
 
 /** A possible refund of a payment. */

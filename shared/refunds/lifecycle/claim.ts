@@ -1,9 +1,9 @@
 import type { ServiceSettings } from '../../platform/config.ts';
 import type { Refund, RefundAttempt, RefundWork } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { attemptFrom, fromRow, refundFrom, workFrom } from '../../platform/rows.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { recordingMarginMs } from '../model/lookup-proof.ts';
+import { attemptFrom, fromRow, refundFrom, workFrom } from '../model/rows.ts';
 import type { RefundDependencies } from './dependencies.ts';
 
 /**
@@ -61,4 +61,18 @@ export async function claimRefund(
     attempt: row.attempt?.refund_id == null ? null : attemptFrom(row.attempt),
     account: fromRow<AccountName>(row.account),
   };
+}
+
+/**
+ * Extends the lease for another call.
+ * @returns false when it was lost.
+ */
+export async function renewLease(
+  { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,
+  { work }: Pick<Claim, 'work'>,
+): Promise<boolean> {
+  const renewed = await db.$executeRaw`
+    UPDATE refund_work SET leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond'
+    WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken}`;
+  return renewed === 1;
 }

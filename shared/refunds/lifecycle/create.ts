@@ -4,17 +4,12 @@ import type { PaymentFacts } from '../../payments/read-payment.ts';
 import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platform/database.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { paymentFrom, refundFrom } from '../../platform/rows.ts';
 import { nothingLeft } from '../model/refusals.ts';
+import { paymentFrom, refundFrom } from '../model/rows.ts';
 import { initialStatus } from '../model/states.ts';
-import {
-  balanceProblem,
-  type Decision,
-  decideRefund,
-  type RecordedLimits,
-  type RefundRequest,
-} from './decide.ts';
+import { balanceProblem, type Decision, decideRefund, type RefundRequest } from './decide.ts';
 import type { RefundDependencies } from './dependencies.ts';
+import type { RecordedLimits } from './limits.ts';
 import { sumOfLive } from './record-payment.ts';
 import type { Answer } from './statements.ts';
 
@@ -125,10 +120,11 @@ function limitColumns({
 /** The facts of a payment that is not stored yet. */
 function factsOf(found: PaymentFacts): object {
   if (found.kind !== 'read') return {};
-  const { amount, currency, chargedAt, refunds } = found.facts;
+  const { transactionIds, amount, currency, chargedAt, refunds } = found.facts;
   const outside = sumOfLive(refunds);
   const fits = outside <= amount;
   return {
+    transaction_ids: transactionIds,
     amount,
     currency,
     charged_at: chargedAt,

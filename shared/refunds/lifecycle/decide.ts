@@ -1,24 +1,20 @@
-import type { AgentLimits } from '../../organizations/agent-limits.ts';
-import {
-  type AgentVerdict,
-  evaluateAgentLimits,
-  readAgentLimits,
-} from '../../organizations/evaluate-agent-limits.ts';
+import { type AgentVerdict, readAgentLimits } from '../../organizations/evaluate-agent-limits.ts';
 import { type KnownPayment, type PaymentKey, remainingOf } from '../../payments/payment.ts';
 import { type PaymentFacts, readFacts } from '../../payments/read-payment.ts';
 import type { ApiKey, Payment } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { leftOf, lowestOf, withinBoth } from '../../policies/balance.ts';
 import { bindsRequester, evaluatePolicies, tracePolicies } from '../../policies/evaluate.ts';
-import type { PolicyLimits, PolicyVerdict } from '../../policies/policy.ts';
+import type { PolicyVerdict } from '../../policies/policy.ts';
 import { type PolicyRequest, readPolicyFacts } from '../../policies/policy-facts.ts';
 import { chooseAccount } from '../../processors/accounts/choose-account.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
+import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import { currencyMismatch, nothingLeft, refusedCredentials, tooLittleLeft } from '../model/refusals.ts';
 import type { RefundDependencies } from './dependencies.ts';
+import { askAgentLimits, availableOf, countedKey, limitsOf, type RecordedLimits } from './limits.ts';
 import type { SetUp } from './lookups.ts';
 import { knownUnrecorded, recordKnown } from './record-payment.ts';
 
@@ -68,18 +64,6 @@ export interface Decision {
   limits: RecordedLimits | null;
   /** What was read of a payment that is not stored; null when it is stored. */
   unstored: PaymentFacts | null;
-}
-
-/** Limits to check when a refund is recorded. */
-export interface RecordedLimits extends PolicyLimits {
-  keyDay?: CountedKey;
-}
-
-/** An agent's key whose refunds of 24 hours are limited. */
-interface CountedKey {
-  apiKeyId: string;
-  currency: string;
-  maxPerDay: bigint;
 }
 
 /**
@@ -137,18 +121,12 @@ async function chooseProcessor(
   if (account === null) {
     throw new ServiceError(
       'processor_error',
-      `No processor account has the transaction ${request.transactionId}.`,
+      `No processor account has the transaction ${request.transactionId}. Check the ID and the environment.`,
     );
   }
   const problem = processorKind(account.processor).amountProblem(request.amount, request.currency);
   const amountProblem = problem === null ? null : new ServiceError('validation_error', `amount: ${problem}`);
   return { account, amountProblem };
-}
-
-/** The key whose refunds of a day are limited; null for none. */
-export function countedKey(apiKey: RequestingKey | null, limits: AgentLimits | null): CountedKey | null {
-  if (apiKey === null || limits?.maxPerDay === undefined) return null;
-  return { apiKeyId: apiKey.id, currency: limits.currency, maxPerDay: limits.maxPerDay };
 }
 
 function readProblem(processor: string, found: PaymentFacts): ServiceError | null {
@@ -173,9 +151,25 @@ async function knownPayment(
 ): Promise<KnownPayment | null> {
   if (found.kind === 'stored') return found.payment;
   if (found.kind !== 'read') return null;
-  // A new payment is stored with the refund.
-  if (isDryRun || stored === null) return await knownUnrecorded(deps, key, stored, found);
+  if (isDryRun) {
+    const known = stored ?? (await storedByOtherId(deps, key, found.facts));
+    return await knownUnrecorded(deps, key, known, found);
+  }
+  // A new payment is stored with the refund, and one that is stored by another of its ids is found then.
+  if (stored === null) return await knownUnrecorded(deps, key, stored, found);
   return await recordKnown(deps, key, found);
+}
+
+/** The payment as stored by another id than the requested one; null when it is not. */
+async function storedByOtherId(
+  { lookups }: RefundDependencies,
+  key: PaymentKey,
+  { transactionIds }: ProcessorPayment,
+): Promise<Payment | null> {
+  const found = await Promise.all(
+    transactionIds.map((transactionId) => lookups.payment({ ...key, transactionId })),
+  );
+  return found.find(({ payment }) => payment !== null)?.payment ?? null;
 }
 
 const acceptedUnread = { refusal: null, approvalRequired: false, verdict: null, trace: [], limits: null };
@@ -190,36 +184,6 @@ function unverifiable({ policies }: SetUp, request: PolicyRequest): ServiceError
     `The processor is unreachable, and the payment is needed to check ${checked}. Retry in a few seconds.`,
     { retryAfterSeconds: 5 },
   );
-}
-
-/** What a payment and the policies leave for a refund, in minor units. */
-function availableOf(payment: KnownPayment, { enforced, maxAmount }: PolicyVerdict): bigint {
-  const remaining = remainingOf(payment) ?? 0n;
-  return leftOf(lowestOf(enforced ? [remaining, maxAmount ?? 0n] : [remaining]) ?? 0n, 0n);
-}
-
-/** What the limits of the requesting key say; null for a key without limits. */
-export function askAgentLimits(
-  limits: AgentLimits | null,
-  {
-    request: { amount, reason },
-    payment,
-    verdict,
-    takenByKeyInLastDay,
-  }: {
-    request: Pick<PolicyRequest, 'amount' | 'reason'>;
-    payment: KnownPayment;
-    verdict: PolicyVerdict;
-    takenByKeyInLastDay: bigint;
-  },
-): AgentVerdict | null {
-  if (limits === null) return null;
-  return evaluateAgentLimits(limits, {
-    ...{ amount, reason, currency: payment.currency },
-    taken: payment.reserved + payment.refundedOutside,
-    takenInLastDay: takenByKeyInLastDay,
-    available: availableOf(payment, verdict),
-  });
 }
 
 /** The first reason why there is no refund; null when there is none. */
@@ -252,14 +216,4 @@ export function balanceProblem(
   if (request.currency !== currency) return currencyMismatch(currency);
   if (remaining <= 0n) return nothingLeft();
   return request.amount > remaining ? tooLittleLeft(remaining, currency) : null;
-}
-
-function limitsOf(
-  { limits }: PolicyVerdict,
-  agent: AgentVerdict | null,
-  counted: CountedKey | null,
-): RecordedLimits | null {
-  if (agent === null) return limits;
-  const bounds = withinBoth(limits ?? {}, agent.bounds);
-  return { ...limits, ...bounds, ...(counted === null ? {} : { keyDay: counted }) };
 }

@@ -2,10 +2,10 @@ import type { PaymentKey } from '../../payments/payment.ts';
 import type { StoredPayment } from '../../payments/read-payment.ts';
 import type { Payment, Reads } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { fromRow, type RowJson } from '../../platform/rows.ts';
 import { shareRead } from '../../platform/shared-statement.ts';
 import { type Policy, policyFromRow, type StoredPolicy } from '../../policies/policy.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
+import { fromRow, type RowJson } from '../model/rows.ts';
 
 /** An organization's setup of one environment. */
 export interface SetUp {
@@ -16,7 +16,10 @@ export interface SetUp {
 /** What nearly every request reads. Nothing is cached; concurrent requests share a statement. */
 export interface Lookups {
   setUp(owner: { organizationId: string; environment: Environment }): Promise<SetUp>;
-  /** @param ofKey the API key whose refunds of the last 24 hours are summed up as well, in a currency. */
+  /**
+   * The payment under any of its ids.
+   * @param ofKey the API key whose refunds of the last 24 hours are summed up as well, in a currency.
+   */
   payment(key: PaymentKey, ofKey?: KeyCurrency | null): Promise<StoredPayment & KeySum>;
 }
 
@@ -82,7 +85,8 @@ async function readPayments(
   const named = keys.map((key) => JSON.parse(key) as (string | null)[]);
   const rows = await reads.query<StoredPaymentRow>(
     `SELECT service_time() AS now, asked.organization_id AS "organizationId", asked.environment, asked.processor,
-       asked.transaction_id AS "transactionId", p.transaction_id IS NOT NULL AS "isStored", p.amount, p.currency,
+       coalesce(p.transaction_id, asked.transaction_id) AS "transactionId", p.alias_of AS "aliasOf",
+       p.transaction_id IS NOT NULL AS "isStored", p.amount, p.currency,
        p.charged_at AS "chargedAt", p.refunded_outside AS "refundedOutside", p.reserved, p.fetched_at AS "fetchedAt",
        p.stale_since AS "staleSince", p.created_at AS "createdAt", asked.position::int,
        CASE WHEN asked.api_key_id IS NULL THEN 0 ELSE (
@@ -92,8 +96,10 @@ async function readPayments(
        ) END AS "takenByKeyInLastDay"
      FROM unnest($1::text[], $2::environment[], $3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
        AS asked(organization_id, environment, processor, transaction_id, api_key_id, currency, position)
-     LEFT JOIN payment AS p ON p.organization_id = asked.organization_id AND p.environment = asked.environment
-       AND p.processor = asked.processor AND p.transaction_id = asked.transaction_id`,
+     LEFT JOIN payment AS named ON named.organization_id = asked.organization_id AND named.environment = asked.environment
+       AND named.processor = asked.processor AND named.transaction_id = asked.transaction_id
+     LEFT JOIN payment AS p ON p.organization_id = named.organization_id AND p.environment = named.environment
+       AND p.processor = named.processor AND p.transaction_id = coalesce(named.alias_of, named.transaction_id)`,
     [0, 1, 2, 3, 4, 5].map((column) => named.map((key) => key[column])),
   );
   return new Map(

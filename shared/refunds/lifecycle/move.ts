@@ -1,7 +1,7 @@
 import type { DatabaseTransaction, Prisma, Refund } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { type RowJson, refundFrom } from '../../platform/rows.ts';
 import type { RefundEventType } from '../model/event-types.ts';
+import { type RowJson, refundFrom } from '../model/rows.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
 
 /** An entry of the timeline. */

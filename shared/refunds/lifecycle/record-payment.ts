@@ -1,10 +1,11 @@
 import { formatAmount } from '../../money/money.ts';
 import {
   asKnown,
+  joinPayments,
   type KnownPayment,
   lockPayment,
   type PaymentKey,
-  paymentKeyOf,
+  refundsOf,
   wherePayment,
 } from '../../payments/payment.ts';
 import type { PaymentFacts } from '../../payments/read-payment.ts';
@@ -17,6 +18,7 @@ import { moveRefund } from './move.ts';
  * Stores a payment as just read from its processor. Refunds that were accepted while the processor was unreachable are checked
  * against it before anything is sent: oldest first, those that are not at the processor and do not fit fail, or are cancelled
  * if they await approval.
+ * @param key by the id that the payment was read by.
  * @param readAt when the read began, in the database's time. A read that began before the stored one is ignored; one that began
  * before the payment became stale is stored, and the payment stays stale.
  * @returns the stored payment; without an amount while refunds that may be at the processor have reserved more than that.
@@ -27,13 +29,13 @@ export async function recordPayment(
   facts: ProcessorPayment,
   readAt: Date,
 ): Promise<Payment> {
+  const joined = await joinPayments(db, key, facts.transactionIds);
   return await db.$transaction(async (tx) => {
-    await ensurePayment(tx, key);
-    await lockPayment(tx, key);
-    const where = wherePayment(key);
+    const payment = await lockPayment(tx, joined);
+    const where = wherePayment(payment);
     const known = await tx.payment.findUniqueOrThrow({ where });
     if (known.fetchedAt !== null && known.fetchedAt > readAt) return known;
-    const outside = await refundedOutside(tx, key, facts.refunds);
+    const outside = await refundedOutside(tx, payment, facts.refunds);
     if (known.amount === null) await failUnfitting(tx, known, facts, outside);
     const { reserved } = await tx.payment.findUniqueOrThrow({ where });
     const isStale = known.staleSince !== null && readAt <= known.staleSince;
@@ -61,13 +63,6 @@ function storable(facts: ProcessorPayment, outside: bigint, reserved: bigint, fe
   };
 }
 
-async function ensurePayment(tx: DatabaseTransaction, key: PaymentKey): Promise<void> {
-  await tx.$executeRaw`
-    INSERT INTO payment (organization_id, environment, processor, transaction_id, created_at)
-    VALUES (${key.organizationId}, ${key.environment}::environment, ${key.processor}, ${key.transactionId}, service_time())
-    ON CONFLICT DO NOTHING`;
-}
-
 /** The sum of the live refunds. */
 export function sumOfLive(refunds: readonly ProcessorRefund[]): bigint {
   return refunds.filter(isLive).reduce((sum, { amount }) => sum + amount, 0n);
@@ -79,12 +74,12 @@ export function sumOfLive(refunds: readonly ProcessorRefund[]): bigint {
  */
 async function refundedOutside(
   tx: Pick<DatabaseTransaction, 'refund'>,
-  key: PaymentKey,
+  payment: PaymentKey,
   refunds: readonly ProcessorRefund[],
 ): Promise<bigint> {
   if (!refunds.some(isLive)) return 0n;
   const ours = await tx.refund.findMany({
-    where: { ...paymentKeyOf(key), status: { in: refundStatuses.filter(holdsReservation) } },
+    where: { ...refundsOf(payment), status: { in: refundStatuses.filter(holdsReservation) } },
     select: { id: true, externalRefundId: true, status: true },
   });
   const atProcessor = ours.filter(({ status }) => status !== 'pending');
@@ -116,11 +111,11 @@ async function lockUnsent(tx: DatabaseTransaction, payment: PaymentKey): Promise
   await tx.$queryRaw`
     SELECT w.refund_id FROM refund_work AS w JOIN refund AS r ON r.id = w.refund_id
     WHERE r.organization_id = ${payment.organizationId} AND r.environment = ${payment.environment}::environment
-      AND r.processor = ${payment.processor} AND r.transaction_id = ${payment.transactionId}
+      AND r.processor = ${payment.processor} AND r.payment_id = ${payment.transactionId}
     ORDER BY w.refund_id FOR UPDATE OF w`;
   return await tx.refund.findMany({
     where: {
-      ...paymentKeyOf(payment),
+      ...refundsOf(payment),
       externalRefundId: null,
       OR: [
         { status: 'pending' },
@@ -190,7 +185,10 @@ export async function recordKnown(
   return asKnown(recorded) ?? { ...recorded, amount, currency, chargedAt };
 }
 
-/** A payment that was just read, as far as it concerns what can be refunded; stores nothing. */
+/**
+ * A payment that was just read, as far as it concerns what can be refunded; stores nothing.
+ * @param stored null when the id that it was read by is not stored.
+ */
 export async function knownUnrecorded(
   { db }: { db: Database },
   key: PaymentKey,
@@ -198,8 +196,8 @@ export async function knownUnrecorded(
   { facts, readAt }: Extract<PaymentFacts, { kind: 'read' }>,
 ): Promise<KnownPayment> {
   const { amount, currency, chargedAt, refunds } = facts;
-  const row = stored ?? { ...key, reserved: 0n, createdAt: readAt };
-  const outside = stored === null ? sumOfLive(refunds) : await refundedOutside(db, key, refunds);
+  const row = stored ?? { ...key, aliasOf: null, reserved: 0n, createdAt: readAt };
+  const outside = stored === null ? sumOfLive(refunds) : await refundedOutside(db, stored, refunds);
   return {
     ...row,
     amount,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import type { RowJson } from '../../platform/rows.ts';
 import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
+import type { RowJson } from '../model/rows.ts';
 
 /** A SQL function's result for one item. The function's file in prisma/functions describes the outcomes. */
 export interface Answer {

@@ -1,11 +1,18 @@
+/** The events that clients see. They, and no others, begin with `refund.`: the database knows them by that. */
+export const publicEventTypes = [
+  'refund.created',
+  'refund.approval_required',
+  'refund.processing',
+  'refund.completed',
+  'refund.failed',
+  'refund.cancelled',
+] as const;
+
+export type PublicEventType = (typeof publicEventTypes)[number];
+
 /** The event types of a timeline. api/dashboard/pages/refunds/timeline.tsx has their texts. */
 export type RefundEventType =
-  | 'refund.created'
-  | 'refund.approval_required'
-  | 'refund.processing'
-  | 'refund.completed'
-  | 'refund.failed'
-  | 'refund.cancelled'
+  | PublicEventType
   | 'attempt.started'
   | 'attempt.accepted'
   | 'attempt.unavailable'

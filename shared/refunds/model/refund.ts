@@ -36,11 +36,12 @@ export const refundColumns = `r.id, r.organization_id AS "organizationId", r.ext
   r.transaction_id AS "transactionId", r.amount, r.currency, r.reason, r.status, r.processor, r.metadata,
   r.initiated_by AS "initiatedBy", r.created_at AS "createdAt", r.updated_at AS "updatedAt"`;
 
-/** A refund with what answers may include besides the public fields. */
-export type RefundDetails = ReadRefund & Pick<Refund, 'processorStatus' | 'failureCode' | 'failureMessage'>;
+/** A refund with what answers may include besides the public fields, and the key that requested it. */
+export type RefundDetails = ReadRefund &
+  Pick<Refund, 'apiKeyId' | 'processorStatus' | 'failureCode' | 'failureMessage'>;
 
 /** The columns of `RefundDetails` that `refundColumns` lacks. */
-export const detailColumns = `r.processor_status AS "processorStatus", r.failure_code AS "failureCode",
+export const detailColumns = `r.api_key_id AS "apiKeyId", r.processor_status AS "processorStatus", r.failure_code AS "failureCode",
   r.failure_message AS "failureMessage"`;
 
 /** A refund with its open work, if there is any. */

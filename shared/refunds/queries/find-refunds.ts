@@ -145,7 +145,7 @@ function inJson({ text, values }: Prisma.Sql): string {
 function unknownCursor(): ServiceError {
   return new ServiceError(
     'validation_error',
-    'after: must be the ID of a refund that this key can list, without offset. Omit it to begin with the newest refund.',
+    'after: must be the ID of a refund that this key can list, and cannot be combined with offset. Omit it to begin with the newest refund.',
   );
 }
 

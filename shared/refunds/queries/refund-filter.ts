@@ -11,7 +11,7 @@ export interface RefundFilter {
   /** Any of these; an empty list is every status. */
   statuses?: readonly RefundStatus[] | undefined;
   processor?: string | undefined;
-  /** The id of the payment at its processor. */
+  /** The id of the payment that the request named. */
   transactionId?: string | undefined;
   initiatedBy?: InitiatedBy | undefined;
   reason?: RefundReason | undefined;
@@ -28,7 +28,7 @@ export interface RefundFilter {
   metadata?: Readonly<Record<string, string>> | undefined;
   /** Only refunds that await approval or are flagged. */
   needsAttention?: boolean | undefined;
-  /** The id of the refund, of the payment, or of the refund at the processor; surrounding spaces are ignored. */
+  /** The id of the refund, any id of the payment, or the id of the refund at the processor; surrounding spaces are ignored. */
   q?: string | undefined;
 }
 
@@ -54,7 +54,7 @@ export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sq
       ownerSql(owner),
       statuses.length > 0 && statusSql(statuses),
       processor !== undefined && Prisma.sql`processor = ${processor}`,
-      transactionId !== undefined && ofPaymentSql(owner, transactionId),
+      transactionId !== undefined && requestedForSql(owner, transactionId),
       initiatedBy !== undefined && Prisma.sql`initiated_by = ${initiatedBy}::initiated_by`,
       reason !== undefined && Prisma.sql`reason = ${reason}::refund_reason`,
       currency !== undefined && Prisma.sql`currency = ${currency}`,
@@ -82,15 +82,18 @@ function statusSql(statuses: readonly RefundStatus[]): Prisma.Sql {
 }
 
 /** Found first, so that the planner cannot scan the list for it. */
-function ofPaymentSql(owner: RefundOwner, transactionId: string): Prisma.Sql {
-  return Prisma.sql`id = ANY (ARRAY(${idsOfPaymentSql(owner, transactionId)}))`;
+function requestedForSql(owner: RefundOwner, transactionId: string): Prisma.Sql {
+  const ofPayment = idsOfPaymentSql(owner, transactionId);
+  return Prisma.sql`id = ANY (ARRAY(${ofPayment})) AND transaction_id = ${transactionId}`;
 }
 
-/** Naming every processor completes the leading columns of the index. */
+/** The refunds of a payment, whichever of its ids they name. Naming every processor completes the leading columns of the index. */
 function idsOfPaymentSql(owner: RefundOwner, transactionId: string): Prisma.Sql {
   const processors = [...processorNames];
   return Prisma.sql`SELECT id FROM refund
-    WHERE ${ownerSql(owner)} AND processor = ANY (${processors}) AND transaction_id = ${transactionId}`;
+    WHERE ${ownerSql(owner)} AND processor = ANY (${processors}) AND payment_id = ANY (ARRAY(
+      SELECT coalesce(alias_of, transaction_id) FROM payment
+      WHERE ${ownerSql(owner)} AND processor = ANY (${processors}) AND transaction_id = ${transactionId}))`;
 }
 
 /**

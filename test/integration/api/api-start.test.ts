@@ -1,11 +1,10 @@
 import Fastify from 'fastify';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type App, buildApp } from '../../../api/app.ts';
+import { handOverUnknown } from '../../../api/hand-over.ts';
 import { answerErrors } from '../../../api/http/error-handler.ts';
-import { handOverUnknown } from '../../../api/http/hand-over.ts';
 import type { Api } from '../../../api/http/route.ts';
 import { openLog } from '../../../shared/platform/log.ts';
-import { RefundWatcher } from '../../../shared/refunds/lifecycle/refund-watcher.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -43,12 +42,7 @@ describe('before the browser part is loaded', () => {
     logged = [];
     const write = (line: string) => logged.push(JSON.parse(line));
     const log = openLog('info', 'test', { write });
-    ({ app } = await buildApp({
-      ...deps,
-      log,
-      dashboardDb: deps.db,
-      watcher: new RefundWatcher(deps.reads),
-    }));
+    ({ app } = await buildApp({ ...deps, log, dashboardDb: deps.db }));
     return () => app.close();
   });
 

@@ -4,7 +4,7 @@ import { SecretUnreadableError } from '../../../shared/platform/secrets.ts';
 import { credentialContext } from '../../../shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
 import { auditOf } from '../../support/audit-log.ts';
-import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import { adminCliOf, adminProcess, cliSettings, onlyLine } from '../../support/processes/admin-cli.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
@@ -27,7 +27,7 @@ describe('processor accounts', () => {
   test('reads credentials from stdin or a file and stores them encrypted', async () => {
     const before = await stripeAccount('test');
     const set = ['account', 'set', ...accountOf('test', 'stripe')];
-    const fromStdin = await admin(set, JSON.stringify({ secretKey }));
+    const fromStdin = await adminProcess(cliSettings(service))(set, JSON.stringify({ secretKey }));
     expect(fromStdin.code, fromStdin.stderr).toBe(0);
     expect(onlyLine(fromStdin.stdout)).toBe(before.id);
     await expectNotInDatabase(service.settings.DATABASE_URL, secretKey);

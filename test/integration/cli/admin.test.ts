@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { findApiKey } from '../../../shared/organizations/api-keys.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { auditOf } from '../../support/audit-log.ts';
-import { adminCli, adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import { adminCliOf, adminProcess, cliSettings, onlyLine } from '../../support/processes/admin-cli.ts';
 import { useEmptyDatabase } from '../../support/stores/database.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
@@ -13,6 +13,8 @@ const admin = adminCliOf(service);
 
 describe('organizations and keys', () => {
   test('creates an organization and an API key that works until it is revoked', async () => {
+    // As an operator does, in processes of its own.
+    const admin = adminProcess(cliSettings(service));
     const created = await admin(['organization', 'create', '--name', 'Acme Inc']);
     expect(created.code, created.stderr).toBe(0);
     const organization = onlyLine(created.stdout);
@@ -209,18 +211,18 @@ describe('errors are reported in one line with exit code 1', () => {
 
   test('for an unreachable or empty database and a missing setting', async () => {
     const { ENCRYPTION_KEY } = service.settings;
-    const gone = adminCli({ DATABASE_URL: 'postgresql://u:hidden@127.0.0.1:1/x', ENCRYPTION_KEY });
+    const gone = adminProcess({ DATABASE_URL: 'postgresql://u:hidden@127.0.0.1:1/x', ENCRYPTION_KEY });
     const unreachable = await gone(['organization', 'list']);
     expect(unreachable).toMatchObject({ code: 1, stdout: '' });
     expect(onlyLine(unreachable.stderr)).toMatch(/^The database cannot be reached/);
     expect(unreachable.stderr).not.toContain('hidden');
-    const empty = await adminCli({ DATABASE_URL: emptyDatabaseUrl(), ENCRYPTION_KEY })([
+    const empty = await adminProcess({ DATABASE_URL: emptyDatabaseUrl(), ENCRYPTION_KEY })([
       'organization',
       'list',
     ]);
     expect(empty.code).toBe(1);
     expect(onlyLine(empty.stderr)).toContain('npm run db:migrate');
-    const unset = await adminCli({ DATABASE_URL: undefined, ENCRYPTION_KEY })(['organization', 'list']);
+    const unset = await adminProcess({ DATABASE_URL: undefined, ENCRYPTION_KEY })(['organization', 'list']);
     expect(unset.code).toBe(1);
     expect(onlyLine(unset.stderr)).toMatch(
       /^DATABASE_URL is required: .* postgresql:\/\/<user>:<password>@host:5432\/refunds$/,

@@ -19,7 +19,7 @@ export async function use(): Promise<Refund[]> {
   await client.refunds.create({ transactionId: 'ch_1', amount: 1, reason: 'because' });
   // @ts-expect-error A refund has no such field.
   refund.total;
-  const found: Refund[] = [];
+  const found: Refund[] = await client.refunds.list({ metadata: { order: 2001, gift: true, ticket: 'T-1' } });
   for await (const failed of client.refunds.all({ status: 'failed' })) found.push(failed);
   for await (const event of client.events.all({ after: undefined, wait: 5 })) {
     if (event.type === 'refund.failed') found.push(event.data.refund);

@@ -190,7 +190,7 @@ test.each(named(rows))('%s refuses a NUL character, which the database cannot st
       ? await as('owner').get(`${url}?q=%00`)
       : await as('owner').post(url, { reason: 'a\0b' });
   expect(page.status).toBe(400);
-  expect(page.text).toContain('must not hold a NUL character');
+  expect(page.text).toContain('must not contain a NUL character');
 });
 
 test.each(named(ofOrganization))('%s treats another organization like an unknown one', async (_, row) => {

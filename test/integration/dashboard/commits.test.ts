@@ -1,27 +1,13 @@
 import { expect, test } from 'vitest';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
-import { CommitDelayingProxy } from '../../support/faults/commit-delaying-proxy.ts';
-import { madeBeforeTests } from '../../support/made-before-tests.ts';
+import { useDelayedCommits } from '../../support/faults/use-delayed-commits.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
-import { startService } from '../../support/service.ts';
-import { postgresQueues } from '../../support/stores/backends.ts';
-import { useDatabase } from '../../support/stores/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const databaseUrl = useDatabase();
-const proxy = madeBeforeTests(
-  'The proxy in front of PostgreSQL',
-  () => CommitDelayingProxy.open(databaseUrl()),
-  (opened) => opened.close(),
-);
-const service = madeBeforeTests(
-  'The service',
-  () => startService({ databaseUrl: proxy.url, backend: postgresQueues, workers: 0 }),
-  (started) => started.close(),
-);
+const { proxy, service } = useDelayedCommits();
 
 test('says that a change may have been saved when the connection breaks during its commit', async () => {
   const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 0 } }] };

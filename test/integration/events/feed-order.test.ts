@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { PublicEvent } from '../../../shared/events/event.ts';
 import { EventFeed } from '../../../shared/events/feed.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
-import { newId } from '../../../shared/platform/ids.ts';
+import { cancellationOf, creationOf } from '../../support/refunds/statement-items.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { waitForLock } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
@@ -37,38 +37,16 @@ async function begin(): Promise<pg.Client> {
 
 /** Creates a refund of a new payment, within the connection's transaction if there is one. */
 async function createOn(client: pg.Client, environment: Environment = 'test'): Promise<string> {
-  const id = newId('ref');
-  const now = new Date();
-  const item = {
-    id,
-    organization_id: owner.id,
-    environment,
-    processor: 'stripe',
-    transaction_id: `ch_${id}`,
-    amount: 100,
-    currency: 'usd',
-    reason: 'other',
-    initiated_by: 'api',
-    actor: 'test',
-    status: 'processing',
-    event_id: newId('evt'),
-    payment: { amount: 100, currency: 'usd', charged_at: now, fetched_at: now },
-  };
+  const item = creationOf({ organizationId: owner.id, environment });
   const { rows } = await client.query('SELECT outcome FROM create_refunds($1::jsonb)', [
     JSON.stringify([item]),
   ]);
   expect(rows).toEqual([{ outcome: 'created' }]);
-  return id;
+  return item.id;
 }
 
 async function cancelOn(client: pg.Client, id: string): Promise<void> {
-  const asked = {
-    refund_id: id,
-    organization_id: owner.id,
-    environment: 'test',
-    actor: 'test',
-    event_id: newId('evt'),
-  };
+  const asked = cancellationOf({ organizationId: owner.id, environment: 'test' }, id);
   const { rows } = await client.query('SELECT outcome FROM cancel_refund($1::jsonb)', [
     JSON.stringify(asked),
   ]);

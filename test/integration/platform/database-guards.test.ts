@@ -31,12 +31,14 @@ const payment = {
   amount: 100,
   currency: 'usd',
 };
+const alias = { alias_of: 'ch_1', amount: null, currency: null };
 const refund = {
   id: 'ref_1',
   organization_id: 'org_a',
   environment: 'test',
   processor: 'stripe',
   transaction_id: 'ch_1',
+  payment_id: 'ch_1',
   api_key_id: 'key_test',
   amount: 40,
   currency: 'usd',
@@ -129,6 +131,10 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['payment_currency_three_lowercase_letters', 'payment', { currency: 'us' }],
   ['payment_amount_with_currency', 'payment', { amount: null }],
   ['payment_amount_with_currency', 'payment', { currency: null }],
+  ['payment_alias_holds_nothing', 'payment', { alias_of: 'ch_1' }],
+  ['payment_alias_holds_nothing', 'payment', { ...alias, reserved: 1 }],
+  ['payment_alias_holds_nothing', 'payment', { ...alias, refunded_outside: 1 }],
+  ['payment_alias_holds_nothing', 'payment', { ...alias, alias_of: 'ch_new' }],
   ['refund_id_is_refund_typeid', 'refund', { id: 'rfd_1' }],
   ['refund_id_is_refund_typeid', 'refund', { id: 'ref_A' }],
   ['refund_amount_positive', 'refund', { amount: 0 }],
@@ -195,6 +201,7 @@ const allowed: [what: string, table: Table, change: Row][] = [
     { type: 'attempt.started', organization_id: null, environment: null, position: null },
   ],
   ['another API key', 'api_key', {}],
+  ['another id of a payment', 'payment', alias],
   ['the longest user agent', 'session', { user_agent: 'u'.repeat(300) }],
   ['a first failure', 'lockout', {}],
   ['an invitation of another address', 'invitation', {}],
@@ -204,8 +211,8 @@ const allowed: [what: string, table: Table, change: Row][] = [
 const elsewhere: [what: string, constraint: RegExp, change: Row][] = [
   ['a live key', /^refund_api_key/, { api_key_id: 'key_live' }],
   ["another organization's key", /^refund_api_key/, { api_key_id: 'key_b' }],
-  ['a live payment', /^refund_organization/, { transaction_id: 'ch_live' }],
-  ["another organization's payment", /^refund_organization/, { transaction_id: 'ch_b' }],
+  ['a live payment', /^refund_organization/, { payment_id: 'ch_live' }],
+  ["another organization's payment", /^refund_organization/, { payment_id: 'ch_b' }],
 ];
 
 const url = useDatabase();
@@ -292,12 +299,12 @@ describe('an idempotency key', () => {
             ...refund,
             id: 'ref_live',
             environment: 'live',
-            transaction_id: 'ch_live',
+            payment_id: 'ch_live',
             api_key_id: 'key_live',
           },
           ...key,
         });
-        const elsewhere = { organization_id: 'org_b', transaction_id: 'ch_b', api_key_id: 'key_b' };
+        const elsewhere = { organization_id: 'org_b', payment_id: 'ch_b', api_key_id: 'key_b' };
         await insertRow(client, 'refund', { ...refund, id: 'ref_elsewhere', ...elsewhere, ...key });
         const second = insertRow(client, 'refund', { ...refund, id: 'ref_second', ...key });
         await expect(second).rejects.toMatchObject({ code: '23505', constraint });

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../../prisma/migrate.ts';
 import { prismaFolder, readMigrations } from '../../../prisma/migrations-folder.ts';
-import { schemaDifference, withSchemaEngine } from '../../dev/schema-engine.ts';
+import { schemaDifference, withSchemaEngine } from '../../dev/checks/schema-engine.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';

@@ -16,7 +16,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     expect(answer).toEqual({
       kind: 'found',
       value: {
-        id,
+        transactionIds: variant.name === 'stripe' ? [`pi_${id.slice(3)}`, id] : [id],
         amount: 5_000n,
         currency: 'usd',
         chargedAt: new Date('2026-01-31T12:00:00Z'),

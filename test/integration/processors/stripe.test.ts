@@ -167,7 +167,7 @@ describe('Stripe on the wire', () => {
     );
     const answer = await connect('stripe', stripeCredentials, url).getPayment('pi_1', options);
     expect(answer).toMatchObject(
-      kind === 'found' ? { kind, value: { id: 'pi_1', amount: 5_000n } } : { kind },
+      kind === 'found' ? { kind, value: { transactionIds: ['pi_1', 'ch_1'], amount: 5_000n } } : { kind },
     );
   });
 

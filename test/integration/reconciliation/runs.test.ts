@@ -6,7 +6,6 @@ import { reconcileAccount } from '../../../shared/reconciliation/reconcile-accou
 import {
   beginRun,
   finishRun,
-  isDue,
   longestPauseMs,
   nextWindow,
   scheduleActor,
@@ -16,13 +15,11 @@ import {
   completedRefund,
   findingsAbout,
   leftToRefund,
-  letFail,
   type ProcessorName,
   reconcile,
 } from '../../support/processors/reconciliation.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
-import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { sandboxCredentials } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -287,75 +284,6 @@ describe('a run', () => {
     await insert('2026-05-02T00:00:00Z', { failure: 'not finished' });
     await insert('2026-05-03T00:00:00Z', { actor: 'cli:ada' });
     expect(await from()).toBe('2026-04-01T00:00:00.000Z');
-  });
-});
-
-describe('when an account is due', () => {
-  const now = new Date('2026-06-30T12:00:00Z');
-  const ago = (ms: number) => new Date(now.getTime() - ms);
-  const run = (changes: Partial<NonNullable<Parameters<typeof isDue>[0]>>) => ({
-    startedAt: ago(2 * day),
-    finishedAt: ago(2 * day),
-    failure: null,
-    claimedUntil: null,
-    ...changes,
-  });
-  const failed = { failure: 'no answer' };
-
-  test.each([
-    ['never compared', null, true],
-    ['compared a day ago', run({ startedAt: ago(day), finishedAt: ago(day - 60_000) }), true],
-    ['compared less than a day ago', run({ startedAt: ago(day - 1), finishedAt: ago(day - 1) }), false],
-    ['failed a quarter of an hour ago', run({ ...failed, finishedAt: ago(900_000) }), true],
-    ['failed just now', run({ ...failed, finishedAt: ago(899_999) }), false],
-    ['under way', run({ finishedAt: null, claimedUntil: ago(-1) }), false],
-    ['left behind', run({ finishedAt: null, claimedUntil: ago(0) }), true],
-  ])('%s', (_, last, due) => {
-    expect(isDue(last, now, { RECONCILIATION_INTERVAL_MS: day })).toBe(due);
-    expect(isDue(last, now, { RECONCILIATION_INTERVAL_MS: 0 })).toBe(false);
-  });
-});
-
-describe('on schedule', () => {
-  const service = useService({ workers: 2, settings: { RECONCILIATION_INTERVAL_MS: 400 } });
-  beforeAll(() => service.sandbox.settings({ autoSettleMs: 50 }));
-
-  test.each(['stripe', 'braintree'] as const)(
-    'finds and records a late failure at %s on schedule',
-    async (processor) => {
-      const transactionId = await newPayment(service, { processor });
-      const { body } = await service.call('POST', '/v1/refunds', {
-        body: { transactionId, amount: 2_500, reason: 'other', processor },
-      });
-      const refund = await untilStatus(service, body.data.id, 'completed');
-      await letFail(service, refund);
-      await untilStatus(service, refund.id, 'failed');
-    },
-  );
-});
-
-describe('on the schedule of several workers', () => {
-  const intervalMs = 1_000;
-  const service = useService({ workers: 4, settings: { RECONCILIATION_INTERVAL_MS: intervalMs } });
-  // While a worker compares an account, its list of those that are due grows old.
-  beforeAll(() => service.sandbox.settings({ latencyMs: 100 }));
-
-  test('compares each account once per interval', async () => {
-    const { reconciliationRun, processorAccount } = service.deps.db;
-    const accounts = await processorAccount.findMany();
-    expect(accounts.length).toBeGreaterThan(2);
-    for (const { id: accountId } of accounts) {
-      const runs = await waitFor('an account to be compared often', async () => {
-        const finished = await reconciliationRun.findMany({
-          where: { accountId, finishedAt: { not: null } },
-          orderBy: { startedAt: 'asc' },
-        });
-        return finished.length >= 4 ? finished : null;
-      });
-      expect(runs.every(({ actor, failure }) => actor === 'worker' && failure === null)).toBe(true);
-      const pauses = runs.slice(1).map(({ startedAt }, index) => +startedAt - +(runs[index]?.startedAt ?? 0));
-      for (const pauseMs of pauses) expect(pauseMs).toBeGreaterThanOrEqual(intervalMs);
-    }
   });
 });
 

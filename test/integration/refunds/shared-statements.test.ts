@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closeDependencies, openDependencies } from '../../../shared/dependencies.ts';
 import { isDatabaseUnavailable, isNothingDone } from '../../../shared/platform/database.ts';
 import { openLog } from '../../../shared/platform/log.ts';
@@ -194,17 +194,25 @@ describe('a statement that PostgreSQL rolls back as a deadlock', () => {
 
 describe('a statement that finds the database hanging', () => {
   test('fails the items that wait for it and none that come later', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     const asked: (readonly string[])[] = [];
     const hang = { now: true };
+    let giveUp = () => {};
+    const givenUp = new Promise<void>((resolve) => {
+      giveUp = resolve;
+    });
     const statement = shareStatement<string, string>(async (items) => {
       asked.push(items);
       if (!hang.now) return items;
-      await new Promise((resolve) => setTimeout(resolve, 5_100));
+      await givenUp;
       throw Object.assign(new Error('Query read timeout'), { code: 'ETIMEDOUT' });
     });
     const first = statement('sent').catch((error: unknown) => error);
     await waitFor('the first to be sent', () => asked.length > 0);
     const second = statement('waiting').catch((error: unknown) => error);
+    vi.advanceTimersByTime(5_100);
+    giveUp();
     expect(isNothingDone(await first)).toBe(false);
     hang.now = false;
     const told = await second;

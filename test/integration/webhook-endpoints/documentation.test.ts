@@ -4,8 +4,8 @@ import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { attemptErrors } from '../../../shared/events/attempt-error.ts';
-import { newEndpointSecret } from '../../../shared/events/endpoint-secrets.ts';
+import { attemptErrors } from '../../../shared/webhooks/attempt-error.ts';
+import { newEndpointSecret } from '../../../shared/webhooks/endpoint-secrets.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
@@ -74,6 +74,13 @@ test('the openssl command in the documentation computes the signature', async ()
   const script = exampleWith('sh', 'openssl dgst');
   const { stdout } = await promisify(execFile)('sh', ['-c', script], { cwd: dirname(file), env });
   expect(`v1,${stdout.trim()}`).toBe(headers['webhook-signature']);
+});
+
+test('the openssl example in the documentation prints the signature that the page states', async () => {
+  const script = [exampleWith('sh', '> body.json'), exampleWith('sh', 'openssl dgst')].join('\n');
+  const { SECRET: _secret, ID: _id, TIMESTAMP: _timestamp, ...env } = process.env;
+  const { stdout } = await promisify(execFile)('sh', ['-c', script], { cwd: inFolder('.'), env });
+  expect(page).toContain(`With these values it is \`${stdout}\``);
 });
 
 test('the documentation explains every error of an attempt', () => {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { openEndpointSecrets } from '../../../shared/events/endpoint-secrets.ts';
-import { reencryptEndpointSecrets } from '../../../shared/events/reencrypt-endpoints.ts';
 import { SecretBox } from '../../../shared/platform/secrets.ts';
 import { credentialContext } from '../../../shared/processors/accounts/connections.ts';
 import { reencryptAccountCredentials } from '../../../shared/processors/accounts/reencrypt-accounts.ts';
+import { openEndpointSecrets } from '../../../shared/webhooks/endpoint-secrets.ts';
+import { reencryptEndpointSecrets } from '../../../shared/webhooks/reencrypt-endpoints.ts';
 import { auditOf } from '../../support/audit-log.ts';
-import { adminCli } from '../../support/processes/admin-cli.ts';
+import { adminCli, cliSettings } from '../../support/processes/admin-cli.ts';
 import { useService } from '../../support/use-service.ts';
 import { newEndpoint, refusalOf } from '../../support/webhooks/api-endpoints.ts';
 
@@ -155,8 +155,7 @@ describe('after a change of the encryption key', () => {
       expect(JSON.parse(alone.open({ keyId, bytes }, credentialContext(account)))).toHaveProperty('apiBase');
     }
     // The command line does the same, here back to the first key.
-    const { DATABASE_URL, ENCRYPTION_KEY, QUEUE_PREFIX } = service.settings;
-    const settings = { DATABASE_URL, ENCRYPTION_KEY, QUEUE_PREFIX };
+    const settings = cliSettings(service);
     const refused = await adminCli(settings)(['secrets', 'reencrypt']);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('ENCRYPTION_PREVIOUS_KEYS')]);
     const done = await adminCli({ ...settings, ENCRYPTION_PREVIOUS_KEYS: newKey })(['secrets', 'reencrypt']);

@@ -1,7 +1,7 @@
 import type { Account, Answer, Call, Execution, Gateway, Outage } from '../exchange.ts';
 import type { Operation, Target } from '../faults.ts';
-import { CREDIT_PREFIX, findPayment, namesOf, scopeOf } from '../payments.ts';
-import type { Sandbox } from '../state.ts';
+import { CREDIT_PREFIX, findPayment, namesOf, scopeOf } from '../ledger/payments.ts';
+import type { Sandbox } from '../ledger/state.ts';
 import { BraintreeRefusal, notFound } from './errors.ts';
 import { refundSale } from './refund.ts';
 import {

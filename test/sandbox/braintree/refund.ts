@@ -1,7 +1,7 @@
-import { fromDecimal } from '../currency.ts';
-import type { Payment, Refund } from '../ledger.ts';
-import { CREDIT_PREFIX, declinesRefunds, findPayment } from '../payments.ts';
-import { addRefund, randomId, type Sandbox } from '../state.ts';
+import { fromDecimal } from '../ledger/currency.ts';
+import type { Payment, Refund } from '../ledger/ledger.ts';
+import { CREDIT_PREFIX, declinesRefunds, findPayment } from '../ledger/payments.ts';
+import { addRefund, randomId, type Sandbox } from '../ledger/state.ts';
 import { declined, invalid, notFound } from './errors.ts';
 import { type BraintreeRequest, findCredit, type TransactionParameters } from './request.ts';
 import { creditXml, saleOrderId } from './xml.ts';

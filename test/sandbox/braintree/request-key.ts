@@ -1,4 +1,4 @@
-import type { Ledger } from '../ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { BraintreeRefusal, invalid } from './errors.ts';
 import type { BraintreeRequest, TransactionParameters } from './request.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Account, Answer, Call } from '../exchange.ts';
-import type { Refund, Scope } from '../ledger.ts';
-import type { Sandbox } from '../state.ts';
+import type { Refund, Scope } from '../ledger/ledger.ts';
+import type { Sandbox } from '../ledger/state.ts';
 import { badRequest } from './errors.ts';
 import { xmlAnswer } from './xml.ts';
 

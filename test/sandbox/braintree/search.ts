@@ -1,5 +1,5 @@
-import type { Refund, Scope } from '../ledger.ts';
-import type { Sandbox } from '../state.ts';
+import type { Refund, Scope } from '../ledger/ledger.ts';
+import type { Sandbox } from '../ledger/state.ts';
 import type { SearchCriteria, TimeRange } from './request.ts';
 import { creditXml, saleOrderId, saleXml } from './xml.ts';
 

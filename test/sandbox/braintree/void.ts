@@ -1,6 +1,6 @@
-import type { Payment } from '../ledger.ts';
-import { findPayment } from '../payments.ts';
-import { addRefund, moveRefund, type Sandbox } from '../state.ts';
+import type { Payment } from '../ledger/ledger.ts';
+import { findPayment } from '../ledger/payments.ts';
+import { addRefund, moveRefund, type Sandbox } from '../ledger/state.ts';
 import { invalid, notFound } from './errors.ts';
 import { type BraintreeRequest, findCredit, type TransactionParameters } from './request.ts';
 

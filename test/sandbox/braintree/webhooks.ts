@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
-import { toDecimal } from '../currency.ts';
-import type { Ledger, Refund } from '../ledger.ts';
+import { toDecimal } from '../ledger/currency.ts';
+import type { Ledger, Refund } from '../ledger/ledger.ts';
 import type { WebhookRequest } from '../webhooks.ts';
 import { creditXml, failedRefundXml, notificationXml } from './xml.ts';
 

@@ -1,7 +1,7 @@
-import { fromStripeUnits, stripeStep, toDecimal } from '../currency.ts';
-import type { Payment } from '../ledger.ts';
-import { capturedAmount, declinesRefunds, findPayment, scopeOf } from '../payments.ts';
-import { addRefund, randomId, type Sandbox } from '../state.ts';
+import { fromStripeUnits, stripeStep, toDecimal } from '../ledger/currency.ts';
+import type { Payment } from '../ledger/ledger.ts';
+import { capturedAmount, declinesRefunds, findPayment, scopeOf } from '../ledger/payments.ts';
+import { addRefund, randomId, type Sandbox } from '../ledger/state.ts';
 import { invalidParameter, noSuch, refundRefused, StripeRefusal } from './errors.ts';
 import { refundObject } from './objects.ts';
 import type { Form, StripeRequest } from './request.ts';

@@ -1,7 +1,7 @@
 import type { Account, Answer, Call, Execution, Gateway, Outage } from '../exchange.ts';
 import type { Operation, Target } from '../faults.ts';
-import { namesOf, scopeOf } from '../payments.ts';
-import { randomId, type Sandbox } from '../state.ts';
+import { namesOf, scopeOf } from '../ledger/payments.ts';
+import { randomId, type Sandbox } from '../ledger/state.ts';
 import { createRefund } from './create-refund.ts';
 import {
   errorAnswer,

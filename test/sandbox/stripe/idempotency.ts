@@ -1,5 +1,5 @@
 import type { Account, Answer, Call, Execution } from '../exchange.ts';
-import type { Ledger } from '../ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { errorAnswer, serverErrorAnswer } from './errors.ts';
 import { canonicalForm } from './request.ts';
 

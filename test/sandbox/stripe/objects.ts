@@ -1,6 +1,6 @@
-import { toStripeUnits } from '../currency.ts';
-import type { Ledger, Payment, Refund } from '../ledger.ts';
-import { capturedAmount, paymentIntentId } from '../payments.ts';
+import { toStripeUnits } from '../ledger/currency.ts';
+import type { Ledger, Payment, Refund } from '../ledger/ledger.ts';
+import { capturedAmount, paymentIntentId } from '../ledger/payments.ts';
 
 const inSeconds = (milliseconds: number) => Math.floor(milliseconds / 1000);
 

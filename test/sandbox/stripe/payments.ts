@@ -1,6 +1,6 @@
-import type { Payment } from '../ledger.ts';
-import { findPayment, scopeOf } from '../payments.ts';
-import type { Sandbox } from '../state.ts';
+import type { Payment } from '../ledger/ledger.ts';
+import { findPayment, scopeOf } from '../ledger/payments.ts';
+import type { Sandbox } from '../ledger/state.ts';
 import { invalidParameter, noSuch } from './errors.ts';
 import { chargeObject, disputeObject, paymentIntentObject } from './objects.ts';
 import type { StripeRequest } from './request.ts';

@@ -1,6 +1,6 @@
-import type { Refund } from '../ledger.ts';
-import { findPayment, scopeOf } from '../payments.ts';
-import { moveRefund, type Sandbox } from '../state.ts';
+import type { Refund } from '../ledger/ledger.ts';
+import { findPayment, scopeOf } from '../ledger/payments.ts';
+import { moveRefund, type Sandbox } from '../ledger/state.ts';
 import { invalidParameter, noSuch, StripeRefusal } from './errors.ts';
 import { refundObject } from './objects.ts';
 import type { StripeRequest } from './request.ts';

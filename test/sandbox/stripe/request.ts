@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Account, Answer, Call } from '../exchange.ts';
-import type { Cause } from '../state.ts';
+import type { Cause } from '../ledger/state.ts';
 import { errorAnswer, forbiddenAnswer } from './errors.ts';
 
 /** A Stripe call that passed its credentials. */

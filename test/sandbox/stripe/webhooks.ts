@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { Environment, Ledger, Refund } from '../ledger.ts';
-import { type Cause, randomId } from '../state.ts';
+import type { Environment, Ledger, Refund } from '../ledger/ledger.ts';
+import { type Cause, randomId } from '../ledger/state.ts';
 import type { WebhookRequest } from '../webhooks.ts';
 import { chargeObject, refundObject } from './objects.ts';
 

@@ -2,12 +2,12 @@ import { resolve } from 'node:path';
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, inject } from 'vitest';
+import type { ParsedJson } from '../parsed-json.ts';
 
 /** The result of a tool. */
 export interface ToolAnswer {
   isError: boolean;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what is there and assert on it.
-  content: any;
+  content: ParsedJson;
 }
 
 /** An agent that is connected with the public client. */

@@ -2,7 +2,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { createOrganization } from '../../../shared/organizations/create-organization.ts';
 import { invite } from '../../../shared/people/invitations.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
-import type { TestPerson } from '../people.ts';
+import { exposeService } from '../http/connect-client.ts';
 import { fillLifelikeRefunds } from '../refunds/lifelike-refunds.ts';
 import type { TestService } from '../service.ts';
 import { withClient } from '../stores/database-client.ts';
@@ -21,10 +21,10 @@ export type Device = keyof typeof devices;
 /** Members of an organization with refunds and of an empty one, and visitors without a session, here and at a new installation. */
 export type Visitor = 'owner' | 'viewer' | 'newcomer' | 'stranger' | 'first';
 
-/** An installation with months of data, and a page for each visitor on each device. */
+/** An installation with months of data. */
 export interface DashboardStage {
-  people: Record<'owner' | 'viewer' | 'newcomer', TestPerson>;
-  pages: Record<Device, Record<Visitor, Page>>;
+  /** The page of a visitor on a device, opened at the first call. */
+  pageOf(device: Device, visitor: Visitor): Promise<Page>;
   /** The path prefix of the organization with refunds. */
   base: string;
   emptyBase: string;
@@ -47,10 +47,11 @@ export const policies = [
   { name: 'Everything else', priority: 2, windowDays: 90, approvalAbove: { mcp: 0 } },
 ];
 
-/** @param browsers of the service, and of an installation that is not set up. */
+/** @param untouched an installation that is not set up. */
 export async function setStage(
   service: TestService,
-  browsers: { used: DashboardBrowser; untouched: DashboardBrowser },
+  browser: DashboardBrowser,
+  untouched: TestService,
 ): Promise<DashboardStage> {
   const { deps, organization } = service;
   const { id: emptyId } = await createOrganization(deps, { name: 'Beginners', actor: 'test' });
@@ -72,24 +73,20 @@ export async function setStage(
     organizationId: organization.id,
   } as const;
   const { token } = await invite(deps, { ...invited, acting });
-  const openAll = async (device: Device): Promise<Record<Visitor, Page>> => {
-    const open = (browser: DashboardBrowser) => browser.open(devices[device]);
-    const signedIn = async (person: TestPerson) => {
-      const page = await open(browsers.used);
-      await signInAt(page, person);
-      return page;
-    };
-    return {
-      owner: await signedIn(people.owner),
-      viewer: await signedIn(people.viewer),
-      newcomer: await signedIn(people.newcomer),
-      stranger: await open(browsers.used),
-      first: await open(browsers.untouched),
-    };
+  const open = async (device: Device, visitor: Visitor): Promise<Page> => {
+    const elsewhere = visitor === 'first' ? { baseURL: await exposeService(untouched) } : {};
+    const page = await browser.open({ ...devices[device], ...elsewhere });
+    if (visitor in people) await signInAt(page, people[visitor as keyof typeof people]);
+    return page;
   };
+  const opened = new Map<string, Promise<Page>>();
   return {
-    people,
-    pages: { desktop: await openAll('desktop'), phone: await openAll('phone') },
+    pageOf(device, visitor) {
+      const name = `${visitor} on a ${device}`;
+      const page = opened.get(name) ?? open(device, visitor);
+      opened.set(name, page);
+      return page;
+    },
     base: `/dashboard/${organization.id}/test`,
     emptyBase: `/dashboard/${emptyId}/test`,
     invitation: token,

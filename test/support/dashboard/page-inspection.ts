@@ -3,15 +3,17 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { AxeResults, RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
+import { isRelease } from '../release.ts';
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const screenshots = join(import.meta.dirname, '../../output/screenshots');
 
 /** Serious and critical accessibility violations of the page, one line each. */
 export async function accessibilityProblems(page: Page, options: RunOptions = {}): Promise<string[]> {
   // Evaluated through the debugger, because the content policy blocks foreign scripts.
-  await page.evaluate(axeSource);
-  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults;
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
+  const run = `axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...options })})`;
+  const { violations } = (await page.evaluate(run)) as AxeResults;
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>
@@ -78,8 +80,9 @@ export async function unreadableParts(page: Page): Promise<string[]> {
   });
 }
 
-/** Saves a screenshot of the whole page. */
+/** Saves a screenshot of the whole page, before a release. */
 export async function takeScreenshot(page: Page, name: string): Promise<void> {
+  if (!isRelease) return;
   mkdirSync(screenshots, { recursive: true });
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
 }

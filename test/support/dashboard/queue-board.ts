@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import helmet from '@fastify/helmet';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify';
 import { registerQueueBoard } from '../../../api/dashboard/queues/queue-board.ts';
 import { refuseAddress } from '../../../api/dashboard/unknown-addresses.ts';
 import { jsonBody } from '../../../api/http/body.ts';
@@ -15,6 +15,10 @@ import {
   refundQueueName,
 } from '../../../shared/platform/queues.ts';
 import type { QueueBackend } from '../stores/backends.ts';
+import { waitFor } from '../wait-for.ts';
+
+/** Where the dashboard has the board. */
+export const boardUrl = '/dashboard/queues';
 
 /** The queue board with controllable workers. */
 export interface TestBoard {
@@ -84,4 +88,37 @@ export async function startBoard(
       await queues.close();
     },
   };
+}
+
+/** Sends a request as the board's pages do. */
+export async function askBoard(
+  board: TestBoard,
+  method: NonNullable<InjectOptions['method']>,
+  url: string,
+  headers: Record<string, string> = { 'sec-fetch-site': 'same-origin' },
+): Promise<LightMyRequestResponse> {
+  return await board.app.inject({ method, url, headers });
+}
+
+/** The jobs of a queue that are in this state, as the board lists them. */
+export async function jobsOf(board: TestBoard, name: string, status: string): Promise<{ id: string }[]> {
+  const { queues } = (
+    await askBoard(board, 'GET', `${boardUrl}/api/queues?activeQueue=${name}&status=${status}`)
+  ).json();
+  return queues.find((one: { name: string }) => one.name === name).jobs;
+}
+
+/** Creates a job that fails. */
+export async function failedJob(board: TestBoard, refundId: string): Promise<{ id: string }> {
+  const before = (await jobsOf(board, 'refunds-stripe', 'failed')).length;
+  board.setFailing(true);
+  await board.queues.enqueueAll('stripe', [refundId]);
+  const jobs = await waitFor('the job to fail', async () => {
+    const failed = await jobsOf(board, 'refunds-stripe', 'failed');
+    return failed.length > before ? failed : null;
+  });
+  board.setFailing(false);
+  const [newest] = jobs;
+  if (newest === undefined) throw new Error('No job failed.');
+  return newest;
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ServiceSettings } from '../../../shared/platform/config.ts';
+import type { ParsedJson } from '../parsed-json.ts';
 import type { StartedProcess } from '../processes/child-process.ts';
 import { compiledIn, type Preload } from '../processes/compiled-service.ts';
 import { freePort } from '../processes/free-port.ts';
@@ -30,8 +31,7 @@ export interface ApiProcess {
 
 export interface HttpAnswer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what is there and assert on it.
-  body: any;
+  body: ParsedJson;
 }
 
 export interface DeployOptions {

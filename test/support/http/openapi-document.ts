@@ -1,18 +1,17 @@
 import { z } from 'zod';
+import type { ParsedJson } from '../parsed-json.ts';
 import type { TestService } from '../service.ts';
 
 /** One operation of the document, with the path and method that lead to it. */
 export interface Operation {
   method: string;
   path: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read a document whose shape a validator vouches for.
-  operation: any;
+  operation: ParsedJson;
 }
 
 /** The OpenAPI document as the service serves it. */
 export interface ServedDocument {
-  // biome-ignore lint/suspicious/noExplicitAny: see above.
-  document: any;
+  document: ParsedJson;
   operations: Operation[];
   /** A JSON schema of the document as something that checks values. */
   schemaOf(schema: unknown): z.ZodType;

@@ -20,6 +20,7 @@ export const chargeJson = (changes: object = {}) => ({
   created: 1_700_000_000,
   currency: 'usd',
   disputed: false,
+  payment_intent: 'pi_1',
   refunded: false,
   status: 'succeeded',
   ...changes,

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { ProcessorEvent, Refund } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
-import type { WebhookEndpoint } from '../../sandbox/ledger.ts';
+import type { WebhookEndpoint } from '../../sandbox/ledger/ledger.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import { type ApiAnswer, sandboxCredentials, type TestService } from '../service.ts';
 import type { ProcessorName, ReportedRefund, SignedWebhook } from './signed-webhooks.ts';

@@ -1,7 +1,7 @@
 import type { RefundEvent } from '../../../shared/platform/database.ts';
 import { canMove } from '../../../shared/refunds/model/states.ts';
 import { groupBy } from '../group-by.ts';
-import { type Ledger, type Movement, ownerOf } from './ledger.ts';
+import { type Ledger, type Movement, namelessId, ownerOf } from './ledger.ts';
 import type { RefundRecord } from './refund-records.ts';
 
 /** A promise that was broken. */
@@ -38,10 +38,10 @@ export function orphanViolations({ movements, refunds }: Ledger, everything: boo
 const unmoved = new Set(['failed', 'canceled', 'processor_declined', 'settlement_declined']);
 
 function movementViolations({ refunds, movements }: Ledger): Violation[] {
-  const byPayment = groupBy(refunds, ({ transactionId }) => transactionId);
+  const byPayment = groupBy(refunds, ({ transactionId }) => namelessId(transactionId));
   const byOwner = groupBy(
     movements,
-    (movement) => ownerOf(movement, byPayment.get(movement.transactionId) ?? [])?.id,
+    (movement) => ownerOf(movement, byPayment.get(namelessId(movement.transactionId)) ?? [])?.id,
   );
   return refunds.flatMap((refund) => violationsOf(refund, byOwner.get(refund.id) ?? []));
 }
@@ -74,7 +74,7 @@ function isWhatWasAsked({ amount, currency }: Movement, refund: RefundRecord): b
 }
 
 function reservationViolations({ payments, refunds }: Ledger): Violation[] {
-  const byPayment = groupBy(refunds, paymentOf);
+  const byPayment = groupBy(refunds, (refund) => paymentOf({ ...refund, transactionId: refund.paymentId }));
   return payments.flatMap((payment) => {
     const live = (byPayment.get(paymentOf(payment)) ?? []).filter(
       ({ status }) => status !== 'failed' && status !== 'cancelled',

@@ -64,9 +64,14 @@ export function ownerOf(movement: Movement, refunds: readonly RefundRecord[]): R
   return sent.find(({ status }) => status === 'processing') ?? sent[0] ?? null;
 }
 
+/** What the ids of a payment have in common: its charge and its payment intent share everything after the prefix. */
+export function namelessId(transactionId: string): string {
+  return transactionId.replace(/^(ch|py|pi)_/, '');
+}
+
 function isOfPayment(refund: RefundRecord, movement: Movement): boolean {
   return (
-    refund.transactionId === movement.transactionId &&
+    namelessId(refund.transactionId) === namelessId(movement.transactionId) &&
     refund.processor === movement.processor &&
     refund.environment === movement.environment
   );

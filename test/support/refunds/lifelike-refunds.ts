@@ -32,8 +32,8 @@ export async function fillLifelikeRefunds(client: pg.Client, refunds: LifelikeRe
   await client.query('commit');
 }
 
-const columns = `id, organization_id, environment, transaction_id, processor, amount, currency, reason, status, initiated_by,
-  api_key_id, external_refund_id, failure_code, failure_message, metadata, processor_status, accepted_at,
+const columns = `id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
+  initiated_by, api_key_id, external_refund_id, failure_code, failure_message, metadata, processor_status, accepted_at,
   created_at, updated_at, completed_at`;
 
 /** What the other tables of a refund are made from. */
@@ -46,6 +46,8 @@ const failures = `(values
   (3, 'charge_for_pending_refund_disputed', 'The customer has disputed the charge.'),
   (4, 'processor_unavailable', 'It could not be sent within three days.')
 ) as failure(number, code, message)`;
+
+const paymentId = `case processor when 'stripe' then 'ch_3' || payment_digest else substr(payment_digest, 1, 8) end`;
 
 const drawRefunds = `
   with numbered as (
@@ -80,8 +82,7 @@ const drawRefunds = `
   )
   insert into drawn (${drawnColumns}, n, story, requester, decider, took, paid)
   select 'ref_01' || substr(digest, 1, 24), $1, $2::environment,
-    case processor when 'stripe' then 'ch_3' || payment_digest else substr(payment_digest, 1, 8) end,
-    processor,
+    ${paymentId}, ${paymentId}, processor,
     case when payment % 9 = 8 then paid / 3 when ${chance('n', 9, 3)} = 0 then paid / 2 else paid end,
     currency, (enum_range(null::refund_reason))[1 + ${chance('n', 10, 6)}], status, initiated_by,
     case when initiated_by <> 'dashboard' then key_id end,

@@ -60,10 +60,10 @@ const insertRefunds = `
       when fate < 98 then 'processing' else 'pending' end)::refund_status as status
     from drawn
   )
-  insert into refund (id, organization_id, environment, transaction_id, processor, amount, currency, reason, status,
+  insert into refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
     initiated_by, external_refund_id, failure_code, failure_message, metadata,
     created_at, updated_at, completed_at)
-  select 'ref_' || md5($1 || $2 || n), $1, $2::environment, ${transactionOf('payment')}, ${processorOf('payment')},
+  select 'ref_' || md5($1 || $2 || n), $1, $2::environment, ${transactionOf('payment')}, ${transactionOf('payment')}, ${processorOf('payment')},
     1 + ${chance('n', 5, 20_000)}, (array['usd', 'usd', 'usd', 'eur', 'jpy', 'kwd'])[1 + ${chance('n', 6, 6)}],
     (enum_range(null::refund_reason))[1 + ${chance('n', 7, 6)}], status,
     (case when door < 900 then 'api' when door < 999 then 'dashboard' else 'mcp' end)::initiated_by,

@@ -90,6 +90,11 @@ export async function timelineOf({ deps }: TestService, refundId: string): Promi
   return events.map(({ type }) => type);
 }
 
+/** The last entry of a refund's timeline. */
+export async function lastEventOf({ deps }: TestService, { id }: { id: string }) {
+  return await deps.db.refundEvent.findFirstOrThrow({ where: { refundId: id }, orderBy: { seq: 'desc' } });
+}
+
 /** What a processor is asked for a new refund of 15.00 USD, unless changed. */
 export function submissionFor(
   transactionId: string,

@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
 import type { WebhookDelivery } from '../../../shared/platform/database.ts';
 import { newId } from '../../../shared/platform/ids.ts';
+import type { ParsedJson } from '../parsed-json.ts';
 import type { ApiAnswer, TestService } from '../service.ts';
 
 /** An endpoint as the response to its creation has it. */
 export interface CreatedEndpoint {
   id: string;
   secret: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what is there and assert on it.
-  [field: string]: any;
+  [field: string]: ParsedJson;
 }
 
 /** Creates an endpoint through the API. */

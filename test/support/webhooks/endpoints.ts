@@ -1,10 +1,18 @@
-import { newEndpointSecret, secretColumns } from '../../../shared/events/endpoint-secrets.ts';
+import type { Dependencies } from '../../../shared/dependencies.ts';
 import type { WebhookEndpoint } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { newId } from '../../../shared/platform/ids.ts';
+import { newEndpointSecret, secretColumns } from '../../../shared/webhooks/endpoint-secrets.ts';
+import { cancellationOf, creationOf, type Owner } from '../refunds/statement-items.ts';
 import type { TestService } from '../service.ts';
 
 // Endpoints, events and deliveries straight in the database, without the API.
+
+/** What they are made with; a `TestService` is one. */
+export interface EndpointStage {
+  deps: Pick<Dependencies, 'db' | 'secrets' | 'clock'>;
+  organization: { id: string };
+}
 
 export interface EndpointOptions {
   url: string;
@@ -15,7 +23,7 @@ export interface EndpointOptions {
 
 /** Registers an endpoint. */
 export async function addEndpoint(
-  { deps, organization }: Pick<TestService, 'deps' | 'organization'>,
+  { deps, organization }: EndpointStage,
   { url, events = ['*'], organizationId = organization.id, environment = 'test' }: EndpointOptions,
 ): Promise<WebhookEndpoint & { secret: string }> {
   const id = newId('we');
@@ -28,39 +36,19 @@ export async function addEndpoint(
   return { ...endpoint, secret };
 }
 
-export interface Owner {
-  organizationId: string;
-  environment: Environment;
-}
-
-const ownerOf = ({ organization }: Pick<TestService, 'organization'>): Owner => ({
+const ownerOf = ({ organization }: Pick<EndpointStage, 'organization'>): Owner => ({
   organizationId: organization.id,
   environment: 'test',
 });
 
 /** Records refunds, each with its first event, and returns their ids. No worker ever works on them. */
 export async function recordRefunds(
-  service: Pick<TestService, 'deps' | 'organization'>,
+  service: EndpointStage,
   count: number,
-  { organizationId, environment }: Owner = ownerOf(service),
+  owner: Owner = ownerOf(service),
 ): Promise<string[]> {
-  const now = new Date();
-  const ids = Array.from({ length: count }, () => newId('ref'));
-  const items = ids.map((id) => ({
-    id,
-    organization_id: organizationId,
-    environment,
-    processor: 'stripe',
-    transaction_id: `ch_${id}`,
-    amount: 100,
-    currency: 'usd',
-    reason: 'other',
-    initiated_by: 'api',
-    actor: 'test',
-    status: 'processing',
-    event_id: newId('evt'),
-    payment: { amount: 100, currency: 'usd', charged_at: now, fetched_at: now },
-  }));
+  const items = Array.from({ length: count }, () => creationOf(owner));
+  const ids = items.map(({ id }) => id);
   const { db } = service.deps;
   await db.$transaction([
     db.$queryRaw`SELECT outcome FROM create_refunds(${JSON.stringify(items)}::jsonb)`,
@@ -73,15 +61,9 @@ export async function recordRefunds(
 export async function recordCancellation(
   service: Pick<TestService, 'deps' | 'organization'>,
   refundId: string,
-  { organizationId, environment }: Owner = ownerOf(service),
+  owner: Owner = ownerOf(service),
 ): Promise<void> {
-  const asked = {
-    refund_id: refundId,
-    organization_id: organizationId,
-    environment,
-    actor: 'test',
-    event_id: newId('evt'),
-  };
+  const asked = cancellationOf(owner, refundId);
   await service.deps.db.$queryRaw`SELECT outcome FROM cancel_refund(${JSON.stringify(asked)}::jsonb)`;
 }
 

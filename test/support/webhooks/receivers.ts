@@ -2,14 +2,14 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterEach } from 'vitest';
+import type { ParsedJson } from '../parsed-json.ts';
 
 /** A webhook as its receiver saw it. */
 export interface ReceivedWebhook {
   headers: IncomingHttpHeaders;
   /** The exact text. */
   body: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what is there and assert on it.
-  event: any;
+  event: ParsedJson;
 }
 
 /** What a receiver does with a webhook. */

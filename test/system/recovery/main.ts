@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { runMain } from '../../../shared/platform/process.ts';
+import { runMain } from '../../../shared/process.ts';
 import { compileService, removeCompiled } from '../../support/processes/compiled-service.ts';
 import { findRedisServer } from '../../support/stores/redis.ts';
 import { measureRecovery, type Scenario } from './measure.ts';

@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type ApiProcess, type Deployment, deploy } from '../../support/faults/deployment.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ApiProcess } from '../../support/faults/deployment.ts';
 import { accept, refundOfNewPayment, untilCompleted } from '../../support/faults/refunds.ts';
+import { useDeployment } from '../../support/faults/use-deployment.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
 import { queueBackends } from '../../support/stores/backends.ts';
-import { useDatabase } from '../../support/stores/database.ts';
 import { query } from '../../support/stores/database-client.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -18,18 +18,8 @@ function ahead(ms: number, settings: Record<string, string> = {}) {
 }
 
 describe.each(queueBackends)('machines whose clocks are wrong, queues on $name', (backend) => {
-  const databaseUrl = useDatabase();
-  let processes: Deployment;
-
-  beforeAll(async () => {
-    processes = await deploy({
-      databaseUrl: databaseUrl(),
-      backend,
-      compiledFolder: inject('compiledFolder'),
-    });
-  });
+  const processes = useDeployment({ backend });
   afterEach(() => expectInvariants(processes.service));
-  afterAll(() => processes.close());
 
   async function createThrough({ post }: ApiProcess): Promise<string[]> {
     const ids: string[] = [];
@@ -73,7 +63,7 @@ describe.each(queueBackends)('machines whose clocks are wrong, queues on $name',
 
   async function expectDatedByTheDatabase(id: string): Promise<void> {
     const rows = await query(
-      databaseUrl(),
+      processes.service.settings.DATABASE_URL,
       `SELECT max(abs(extract(epoch FROM clock_timestamp() - at))) AS seconds FROM (
          SELECT created_at AS at FROM refund WHERE id = '${id}' UNION ALL
          SELECT started_at FROM refund_attempt WHERE refund_id = '${id}' UNION ALL

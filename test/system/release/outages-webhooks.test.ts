@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { type Deployment, deploy } from '../../support/faults/deployment.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ServiceProcess } from '../../support/faults/service-process.ts';
 import { OwnPostgres } from '../../support/faults/stores.ts';
+import { useDeployment } from '../../support/faults/use-deployment.ts';
 import { type ProcessorName, webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { openWebhooks, reportOf, type Webhooks } from '../../support/processors/webhooks.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
@@ -9,7 +9,6 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import { type RefundRecord, rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
-import { useDatabase } from '../../support/stores/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const gone = { stripe: 'failed', braintree: 'settlement_declined' };
@@ -91,18 +90,12 @@ describe('while PostgreSQL is down', () => {
 });
 
 describe('when workers are killed', () => {
-  const databaseUrl = useDatabase();
-  let processes: Deployment;
+  const processes = useDeployment();
   let service: TestService;
   let webhooks: Webhooks;
   let worker: ServiceProcess;
 
   beforeAll(async () => {
-    processes = await deploy({
-      databaseUrl: databaseUrl(),
-      backend: postgresQueues,
-      compiledFolder: inject('compiledFolder'),
-    });
     service = processes.service;
     webhooks = await openWebhooks(service);
   });
@@ -114,7 +107,6 @@ describe('when workers are killed', () => {
     await worker.kill();
     await expectInvariants(service);
   });
-  afterAll(() => processes.close());
 
   test('a webhook that arrives without a worker is on record, and the next worker reads the refund', async () => {
     const refund = await returnedRefund(service, 'stripe');

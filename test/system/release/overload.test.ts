@@ -1,30 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type ApiProcess, type Deployment, deploy } from '../../support/faults/deployment.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ApiProcess } from '../../support/faults/deployment.ts';
 import { refundOfNewPayment, untilCompleted } from '../../support/faults/refunds.ts';
+import { useDeployment } from '../../support/faults/use-deployment.ts';
 import { type FloodAnswer, flood, percentileMs } from '../../support/http/flood.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { postgresQueues } from '../../support/stores/backends.ts';
-import { useDatabase } from '../../support/stores/database.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 describe('an overloaded API', () => {
-  const databaseUrl = useDatabase();
-  let processes: Deployment;
+  const processes = useDeployment();
   let api: ApiProcess | null = null;
-
-  beforeAll(async () => {
-    processes = await deploy({
-      databaseUrl: databaseUrl(),
-      backend: postgresQueues,
-      compiledFolder: inject('compiledFolder'),
-    });
-  });
   afterEach(async () => {
     await api?.process.kill();
     await expectInvariants(processes.service);
   });
-  afterAll(() => processes.close());
 
   function expectRefused(answers: readonly FloodAnswer[]): void {
     for (const { status, body, retryAfter } of answers) {
@@ -59,7 +48,7 @@ describe('an overloaded API', () => {
     const { post } = api;
     const body = { ...(await refundOfNewPayment(service, 'stripe')), amount: 1 };
     expect((await post('/v1/refunds', body)).status).toBe(200);
-    const stuck = await withClient(databaseUrl(), async (locker) => {
+    const stuck = await withClient(processes.service.settings.DATABASE_URL, async (locker) => {
       await locker.query('BEGIN');
       await locker.query('LOCK TABLE payment');
       const waiting = Array.from({ length: 6 }, () => post('/v1/refunds', body));

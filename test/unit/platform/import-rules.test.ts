@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { importProblems } from '../../dev/import-rules.ts';
+import { importProblems } from '../../dev/checks/import-rules.ts';
 
 test.each([
   ['api/x.ts', 'worker/main.ts', 'api does not import worker'],

@@ -53,7 +53,9 @@ describe('the log', () => {
     'idempotencyKey',
   ])('redacts a field named %s', (field) => {
     expect(written({ [field]: 'plain-words' })).not.toContain('plain-words');
-    expect(written({ request: { [field]: 'plain-words' } })).not.toContain('plain-words');
+    expect(written({ a: [{ b: { c: { [field]: { value: 'plain-words' } } } }] })).not.toContain(
+      'plain-words',
+    );
   });
 
   test('writes only the type, message, stack and causes of an error', () => {

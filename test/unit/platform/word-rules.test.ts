@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findRefusedWords } from '../../dev/word-rules.ts';
+import { findRefusedWords } from '../../dev/checks/word-rules.ts';
 
 test('finds a refused word in a page, across lines and with its line number', () => {
   const page = '# Title\n\nThe refund needs a\nperson.\n';

@@ -125,7 +125,7 @@ export function CreateReview({ context, entered, entry, formKey, payment, verdic
             ]}
           />
         </Card>
-        <PaymentFacts payment={payment} />
+        <PaymentFacts payment={payment} transactionId={entry.transactionId} />
       </div>
       <Metadata metadata={entry.metadata} />
       <form method="post" action={`${context.base}/refunds/new`} class="row">

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { remainingOf, wherePayment } from '../../../../shared/payments/payment.ts';
+import { paymentOf, remainingOf, wherePayment } from '../../../../shared/payments/payment.ts';
 import { nameActors } from '../../../../shared/people/actors.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import type { Payment, RefundEvent } from '../../../../shared/platform/database.ts';
@@ -59,7 +59,7 @@ export async function readDetail(
 ): Promise<RefundDetail> {
   const refund = await findOwnRefund(db, context.owner, id);
   const [payment, events] = await Promise.all([
-    db.payment.findUniqueOrThrow({ where: wherePayment(refund) }),
+    db.payment.findUniqueOrThrow({ where: wherePayment(paymentOf(refund)) }),
     db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } }),
   ]);
   const names = await nameActors(
@@ -120,9 +120,9 @@ function State({ context, detail, unfinished = null }: DetailProps) {
         <Decisions {...{ context, refund, unfinished, approvalRefusal }} />
         <div class="columns">
           <RefundFacts refund={refund} who={who} />
-          <PaymentFacts payment={payment}>
+          <PaymentFacts payment={payment} transactionId={refund.transactionId}>
             {/* The remaining amount is unknown while the outcome is uncertain. */}
-            {isUncertain ? null : <RefundMore context={context} payment={payment} />}
+            {isUncertain ? null : <RefundMore context={context} detail={detail} />}
           </PaymentFacts>
         </div>
         <Metadata metadata={refund.metadata} />
@@ -132,11 +132,11 @@ function State({ context, detail, unfinished = null }: DetailProps) {
   );
 }
 
-function RefundMore({ context, payment }: { context: Context; payment: Payment }) {
+function RefundMore({ context, detail: { refund, payment } }: Pick<DetailProps, 'context' | 'detail'>) {
   const left = remainingOf(payment);
   if (left === null || left <= 0n || !mayAct(context.role, 'operator')) return null;
-  const { transactionId, processor, currency } = payment;
-  const known = new URLSearchParams({ transactionId, processor, currency: currency ?? '' });
+  const { transactionId, processor } = refund;
+  const known = new URLSearchParams({ transactionId, processor, currency: payment.currency ?? '' });
   return (
     <p>
       <a href={`${context.base}/refunds/new?${known}`}>Refund more</a>

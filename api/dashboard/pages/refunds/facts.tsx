@@ -47,19 +47,20 @@ export function RefundFacts({ refund, who }: { refund: RefundWithWork; who: stri
 
 interface PaymentFactsProps {
   payment: Payment;
+  /** The one of its ids that the request names. */
+  transactionId: string;
   children?: ComponentChildren;
 }
 
 /** The payment as last read, the refunded amounts and the remaining amount. */
-export function PaymentFacts({ payment, children }: PaymentFactsProps) {
-  const { transactionId, processor } = payment;
+export function PaymentFacts({ payment, transactionId, children }: PaymentFactsProps) {
   const known = asKnown(payment);
   return (
     <Card id="payment" title="Payment">
       <Facts
         facts={[
           ['Transaction', <Copyable key="id" text={transactionId} label="the transaction ID" />],
-          ['Processor', processorWord(processor)],
+          ['Processor', processorWord(payment.processor)],
           ...(known === null ? [] : balanceOf(known)),
         ]}
       />

@@ -1,0 +1,186 @@
+import { testEventType } from '../events/event.ts';
+import {
+  type Database,
+  serviceTime,
+  type WebhookAttempt,
+  type WebhookDelivery,
+} from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { isId, newId } from '../platform/ids.ts';
+import type { PublicEventType } from '../refunds/model/event-types.ts';
+import type { RefundOwner } from '../refunds/model/refund.ts';
+import { auditEndpoint, type EndpointRequest, findEndpoint, holdEnabledEndpoint } from './endpoint.ts';
+
+export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const;
+
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** A delivery as clients see it. */
+export interface PublicDelivery extends Pick<WebhookDelivery, 'id' | 'eventId' | 'status'> {
+  type: PublicEventType | typeof testEventType;
+  nextAttemptAt: string | null;
+  /** The oldest first. */
+  attempts: PublicAttempt[];
+}
+
+interface PublicAttempt
+  extends Pick<WebhookAttempt, 'durationMs' | 'responseStatus' | 'error' | 'responseBody'> {
+  startedAt: string;
+}
+
+/** Attempts are read with every delivery. */
+const withAttempts = { attempts: { orderBy: { number: 'asc' } } } as const;
+
+type DeliveryWithAttempts = WebhookDelivery & { attempts: WebhookAttempt[] };
+
+function toPublicDelivery(delivery: DeliveryWithAttempts): PublicDelivery {
+  const { id, eventId, type, status, nextAttemptAt, attempts } = delivery;
+  return {
+    ...{ id, eventId, type: type as PublicDelivery['type'], status },
+    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+    attempts: attempts.map(({ startedAt, durationMs, responseStatus, error, responseBody }) => ({
+      startedAt: startedAt.toISOString(),
+      ...{ durationMs, responseStatus, error, responseBody },
+    })),
+  };
+}
+
+/**
+ * A page of an endpoint's deliveries, the newest first.
+ * @throws ServiceError not_found for the endpoint.
+ */
+export async function listDeliveries(
+  db: Database,
+  owner: RefundOwner,
+  endpointId: string,
+  listing: { status: DeliveryStatus | undefined; limit: number; offset: number },
+): Promise<PublicDelivery[]> {
+  await findEndpoint(db, owner, endpointId);
+  const { status, limit, offset } = listing;
+  const deliveries = await db.webhookDelivery.findMany({
+    where: { endpointId, ...(status === undefined ? {} : { status }) },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    take: limit,
+    skip: offset,
+    include: withAttempts,
+  });
+  return deliveries.map(toPublicDelivery);
+}
+
+type Dependencies = Pick<PlatformDependencies, 'db' | 'queues'>;
+
+/**
+ * Makes a test event due for an endpoint, also if the filter of the endpoint leaves the type out.
+ * @throws ServiceError not_found for the endpoint; validation_error when it is disabled.
+ */
+export async function sendTestEvent(
+  { db, queues }: Dependencies,
+  request: EndpointRequest,
+): Promise<PublicDelivery> {
+  const { endpointId } = request;
+  const delivery = await db.$transaction(async (tx) => {
+    await holdEnabledEndpoint(tx, request, endpointId);
+    const now = await serviceTime(tx);
+    const created = await tx.webhookDelivery.create({
+      data: {
+        ...{ id: newId('del'), endpointId, eventId: newId('evt'), type: testEventType },
+        ...{ nextAttemptAt: now, createdAt: now },
+      },
+    });
+    await auditEndpoint(tx, 'webhook_endpoint.tested', request, now, { delivery: created.id });
+    return created;
+  });
+  queues.enqueueDelivery(delivery.id);
+  return toPublicDelivery({ ...delivery, attempts: [] });
+}
+
+/**
+ * Makes a delivery due now, in place of its next attempt; also one that has ended. While an attempt is under way, the delivery is
+ * due again as soon as that one fails.
+ * @throws ServiceError not_found for the endpoint or the delivery; validation_error when the endpoint is disabled.
+ */
+export async function retryDelivery(
+  { db, queues }: Dependencies,
+  request: EndpointRequest & { deliveryId: string },
+): Promise<PublicDelivery> {
+  const { endpointId, deliveryId } = request;
+  const delivery = await db.$transaction(async (tx) => {
+    await holdEnabledEndpoint(tx, request, endpointId);
+    const now = await serviceTime(tx);
+    const where = { id: deliveryId, endpointId };
+    const due = { status: 'pending', nextAttemptAt: now } as const;
+    const { count } = isId('del', deliveryId)
+      ? await tx.webhookDelivery.updateMany({ where, data: due })
+      : { count: 0 };
+    if (count === 0) throw new ServiceError('not_found', 'Webhook delivery not found.');
+    await auditEndpoint(tx, 'webhook_endpoint.delivery_retried', request, now, { delivery: deliveryId });
+    return await tx.webhookDelivery.findUniqueOrThrow({ where, include: withAttempts });
+  });
+  queues.enqueueDelivery(deliveryId);
+  return toPublicDelivery(delivery);
+}
+
+/** Rows that one statement changes, so that none takes long. */
+const batchSize = 1_000;
+
+/** Deliveries that one request replays at most. */
+export const maxReplayed = 10_000;
+
+/**
+ * Makes the deliveries of a status due now that were created in a period, the oldest first and at most
+ * `maxReplayed`. The sweep enqueues them.
+ * @returns how many; fewer when the endpoint is disabled meanwhile.
+ * @throws ServiceError not_found for the endpoint; validation_error when it is disabled.
+ */
+export async function replayDeliveries(
+  { db }: Pick<Dependencies, 'db'>,
+  request: EndpointRequest & { since: Date; status: DeliveryStatus },
+): Promise<number> {
+  const { endpointId, since, status } = request;
+  const until = await db.$transaction(async (tx) => {
+    await holdEnabledEndpoint(tx, request, endpointId);
+    const now = await serviceTime(tx);
+    await auditEndpoint(tx, 'webhook_endpoint.replayed', request, now, {
+      since: since.toISOString(),
+      status,
+    });
+    return now;
+  });
+  let count = 0;
+  // One that ends again while others are made due is not taken twice.
+  let after = { createdAt: since, id: '' };
+  while (count < maxReplayed) {
+    const replayed = await db.$queryRaw<{ createdAt: Date; id: string }[]>`
+      WITH endpoint AS (SELECT id FROM webhook_endpoint WHERE id = ${endpointId} AND status = 'enabled' FOR SHARE),
+      batch AS (
+        SELECT delivery.id, delivery.created_at
+        FROM endpoint JOIN webhook_delivery AS delivery ON delivery.endpoint_id = endpoint.id
+        WHERE (delivery.created_at, delivery.id) > (${after.createdAt}, ${after.id}) AND delivery.created_at <= ${until}
+          AND delivery.status = ${status}::webhook_delivery_status
+        ORDER BY delivery.created_at, delivery.id LIMIT ${batchSize} FOR UPDATE OF delivery),
+      replayed AS (
+        UPDATE webhook_delivery AS delivery SET status = 'pending', next_attempt_at = service_time()
+        FROM batch WHERE delivery.id = batch.id RETURNING batch.created_at, batch.id)
+      SELECT created_at AS "createdAt", id FROM replayed ORDER BY created_at, id`;
+    const last = replayed.at(-1);
+    if (last === undefined) break;
+    count += replayed.length;
+    after = last;
+  }
+  return count;
+}
+
+/** Ends the pending deliveries of a disabled endpoint. A worker never sends one that is left. */
+export async function endPendingDeliveries(db: Database, endpointId: string): Promise<void> {
+  for (;;) {
+    const ended = await db.$executeRaw`
+      WITH endpoint AS (SELECT id FROM webhook_endpoint WHERE id = ${endpointId} AND status = 'disabled' FOR SHARE),
+      batch AS (
+        SELECT delivery.id FROM endpoint JOIN webhook_delivery AS delivery ON delivery.endpoint_id = endpoint.id
+        WHERE delivery.status = 'pending' ORDER BY delivery.created_at, delivery.id LIMIT ${batchSize} FOR UPDATE OF delivery)
+      UPDATE webhook_delivery AS delivery SET status = 'failed', next_attempt_at = NULL
+      FROM batch WHERE delivery.id = batch.id`;
+    if (ended === 0) return;
+  }
+}

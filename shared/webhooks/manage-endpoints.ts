@@ -1,0 +1,204 @@
+import type { Database, Prisma, WebhookEndpoint } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { lockOrganization } from '../platform/organization.ts';
+import { SecretUnreadableError } from '../platform/secrets.ts';
+import type { RefundOwner } from '../refunds/model/refund.ts';
+import { endPendingDeliveries } from './deliveries.ts';
+import {
+  auditEndpoint,
+  type EndpointEvent,
+  type EndpointRequest,
+  endpointEvents,
+  lockEndpoint,
+} from './endpoint.ts';
+import { newEndpointSecret, openEndpointSecrets, secretColumns } from './endpoint-secrets.ts';
+
+/** Per organization and environment. */
+export const maxEndpoints = 16;
+
+/** Secrets before the current one that sign during an overlap; each adds a signature to every request. */
+const maxPreviousSecrets = 4;
+
+type Dependencies = Pick<PlatformDependencies, 'db' | 'clock' | 'secrets'>;
+
+/** An endpoint with its new secret, which is shown only now. */
+export interface EndpointWithSecret {
+  endpoint: WebhookEndpoint;
+  secret: string;
+}
+
+/** What a client decides about an endpoint. */
+export interface EndpointChange {
+  url?: string | undefined;
+  events?: readonly EndpointEvent[] | undefined;
+  description?: string | null | undefined;
+  status?: WebhookEndpoint['status'] | undefined;
+}
+
+/**
+ * Creates an enabled endpoint.
+ * @param request with a URL that `checkEndpointUrl` accepts.
+ * @throws ServiceError validation_error when the owner has too many endpoints.
+ */
+export async function createEndpoint(
+  deps: Dependencies,
+  request: RefundOwner & {
+    url: string;
+    events: readonly EndpointEvent[];
+    description: string | null;
+    actor: string;
+  },
+): Promise<EndpointWithSecret> {
+  const { organizationId, environment, url, events, description } = request;
+  const id = newId('we');
+  const secret = newEndpointSecret();
+  const now = deps.clock.now();
+  const endpoint = await deps.db.$transaction(async (tx) => {
+    await lockOrganization(tx, organizationId);
+    const count = await tx.webhookEndpoint.count({ where: { organizationId, environment, deletedAt: null } });
+    if (count >= maxEndpoints) {
+      throw new ServiceError(
+        'validation_error',
+        `There are ${maxEndpoints} webhook endpoints in this environment, which is the maximum. Delete one first.`,
+      );
+    }
+    const created = await tx.webhookEndpoint.create({
+      data: {
+        ...{ id, organizationId, environment, url, events: filterOf(events), description },
+        ...secretColumns(deps.secrets, id, [secret], null),
+        ...{ createdAt: now, updatedAt: now },
+      },
+    });
+    await auditEndpoint(tx, 'webhook_endpoint.created', { ...request, endpointId: id }, now, {
+      host: hostOf(url),
+    });
+    return created;
+  });
+  return { endpoint, secret };
+}
+
+/** An owner's endpoints, the newest first. */
+export async function listEndpoints(
+  db: Database,
+  { organizationId, environment }: RefundOwner,
+): Promise<WebhookEndpoint[]> {
+  return await db.webhookEndpoint.findMany({
+    where: { organizationId, environment, deletedAt: null },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+  });
+}
+
+/**
+ * Changes an endpoint. Disabling it ends its pending deliveries; enabling it, or another URL, forgets the failures so far.
+ * @param change with a URL that `checkEndpointUrl` accepts.
+ * @throws ServiceError not_found as `findEndpoint`.
+ */
+export async function changeEndpoint(
+  deps: Dependencies,
+  request: EndpointRequest,
+  change: EndpointChange,
+): Promise<WebhookEndpoint> {
+  const { endpointId: id } = request;
+  const changed = await deps.db.$transaction(async (tx) => {
+    const before = await lockEndpoint(tx, request, id);
+    const data = columnsOf(change, before);
+    const fields = Object.keys(data);
+    if (fields.length === 0) return before;
+    const now = deps.clock.now();
+    const restarts = data.url !== undefined || data.status === 'enabled';
+    const endpoint = await tx.webhookEndpoint.update({
+      where: { id },
+      data: { ...data, ...(restarts ? { failingSince: null } : {}), updatedAt: now },
+    });
+    const detail = { changed: fields.join(', '), status: endpoint.status, host: hostOf(endpoint.url) };
+    await auditEndpoint(tx, 'webhook_endpoint.changed', request, now, detail);
+    return endpoint;
+  });
+  if (change.status === 'disabled') await endPendingDeliveries(deps.db, id);
+  return changed;
+}
+
+/**
+ * Replaces the secret of an endpoint. All secrets that are valid now, also those of a rotation a moment ago, sign as well until
+ * the overlap ends: a client that repeats the request because the response was lost does not break its receiver.
+ * @param overlapSeconds 0 ends them at once.
+ * @throws ServiceError not_found as `findEndpoint`.
+ */
+export async function rotateSecret(
+  deps: Dependencies,
+  request: EndpointRequest,
+  overlapSeconds: number,
+): Promise<EndpointWithSecret> {
+  const { endpointId: id } = request;
+  const secret = newEndpointSecret();
+  return await deps.db.$transaction(async (tx) => {
+    const before = await lockEndpoint(tx, request, id);
+    const now = deps.clock.now();
+    const previous = overlapSeconds === 0 ? [] : openSecrets(deps, before, now);
+    const kept = previous.slice(0, maxPreviousSecrets);
+    const expiresAt = new Date(now.getTime() + overlapSeconds * 1_000);
+    const endpoint = await tx.webhookEndpoint.update({
+      where: { id },
+      data: { ...secretColumns(deps.secrets, id, [secret, ...kept], expiresAt), updatedAt: now },
+    });
+    await auditEndpoint(tx, 'webhook_endpoint.secret_rotated', request, now, { overlapSeconds });
+    return { endpoint, secret };
+  });
+}
+
+/**
+ * Deletes an endpoint and ends its pending deliveries. A worker removes the rows later, because there may be millions.
+ * @throws ServiceError not_found as `findEndpoint`.
+ */
+export async function deleteEndpoint(deps: Dependencies, request: EndpointRequest): Promise<void> {
+  const { endpointId: id } = request;
+  await deps.db.$transaction(async (tx) => {
+    const { url } = await lockEndpoint(tx, request, id);
+    const now = deps.clock.now();
+    const disabled = { status: 'disabled', disabledReason: 'requested' } as const;
+    await tx.webhookEndpoint.update({ where: { id }, data: { ...disabled, deletedAt: now, updatedAt: now } });
+    await auditEndpoint(tx, 'webhook_endpoint.deleted', request, now, { host: hostOf(url) });
+  });
+  await endPendingDeliveries(deps.db, id);
+}
+
+/** The columns in which a change differs from the endpoint. */
+function columnsOf(
+  { url, events, description, status }: EndpointChange,
+  before: WebhookEndpoint,
+): Prisma.WebhookEndpointUpdateInput {
+  const filter = events === undefined ? before.events : filterOf(events);
+  const disabledReason = status === 'disabled' ? 'requested' : null;
+  const isSameStatus = status === before.status && disabledReason === before.disabledReason;
+  return {
+    ...(url === undefined || url === before.url ? {} : { url }),
+    ...(filter.join() === before.events.join() ? {} : { events: filter }),
+    ...(description === undefined || description === before.description ? {} : { description }),
+    ...(status === undefined || isSameStatus ? {} : { status, disabledReason }),
+  };
+}
+
+/** Every type once, in the order of the documentation; `*` includes all others. */
+function filterOf(events: readonly EndpointEvent[]): string[] {
+  return events.includes('*') ? ['*'] : endpointEvents.filter((event) => events.includes(event));
+}
+
+function openSecrets({ secrets }: Dependencies, endpoint: WebhookEndpoint, now: Date): string[] {
+  try {
+    return openEndpointSecrets(secrets, endpoint, now);
+  } catch (cause) {
+    if (!(cause instanceof SecretUnreadableError)) throw cause;
+    throw new ServiceError(
+      'service_unavailable',
+      'The current secret cannot be read. Nothing was changed. Send overlapSeconds 0 to replace it.',
+      { cause },
+    );
+  }
+}
+
+/** A path may hold a token of the receiver, so the audit log has the host alone. */
+function hostOf(url: string): string {
+  return new URL(url).host;
+}

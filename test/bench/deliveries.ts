@@ -1,0 +1,137 @@
+import { Webhook } from 'standardwebhooks';
+import { request } from 'undici';
+import { openDatabase, serviceTime } from '../../shared/platform/database.ts';
+import { SecretBox } from '../../shared/platform/secrets.ts';
+import { query } from '../support/stores/database-client.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { addEndpoint, type EndpointStage, recordRefunds } from '../support/webhooks/endpoints.ts';
+import { readStatementCount } from './figures.ts';
+import type { BenchOptions } from './options.ts';
+import { type ServicePipeline, startReceiver } from './pipelines.ts';
+import { readEvent } from './requests.ts';
+import type { Figure, Row } from './results.ts';
+
+/** The endpoints whose deliveries count. Another one accepts events at first, and later does not respond. */
+const healthyEndpoints = 49;
+
+/** Attempts that the worker makes at once: prisma/functions/most_attempts.sql for each endpoint. */
+const concurrency = healthyEndpoints * 10;
+
+/** Each goes to every endpoint. */
+const eventsPerSecond = 20;
+
+interface Rate {
+  count: number;
+  ms: number;
+}
+
+/**
+ * Measures deliveries to endpoints that accept them, with another endpoint that does so, too, and then does not respond.
+ * Beside them, the same signed request is sent as often by a loop of the same concurrency that does nothing else.
+ */
+export async function measureDeliveries(
+  service: ServicePipeline,
+  { seconds, rounds }: BenchOptions,
+  say: (line: string) => void,
+): Promise<{ rows: Row[]; figures: Figure[] }> {
+  const { databaseUrl, encryptionKey, organizationId } = service;
+  const receiver = await startReceiver();
+  const db = openDatabase(databaseUrl, { poolSize: 2 });
+  const secrets = new SecretBox([encryptionKey]);
+  const stage = {
+    deps: { db, secrets, clock: { now: () => new Date() } },
+    organization: { id: organizationId },
+  };
+  const events = Math.ceil(eventsPerSecond * seconds);
+  try {
+    for (let number = 1; number <= healthyEndpoints; number += 1) {
+      await addEndpoint(stage, { url: `${receiver.url}/${number}` });
+    }
+    const other = await addEndpoint(stage, { url: `${receiver.url}/other` });
+    await deliver(stage, databaseUrl, other.id, eventsPerSecond);
+    const post = await repeatedPost(service, receiver.url, other.secret);
+    await post(concurrency);
+    const before = await readStatementCount(service);
+    const measure = async (title: string): Promise<Row> => {
+      const delivered: Rate[] = [];
+      const posted: Rate[] = [];
+      for (let round = 1; round <= rounds; round += 1) {
+        delivered.push(await deliver(stage, databaseUrl, other.id, events));
+        posted.push(await post(healthyEndpoints * events));
+        say(
+          `round ${round}: ${title}: ${Math.round(perSecond(delivered))}/s, naked ${Math.round(perSecond(posted))}/s`,
+        );
+      }
+      const [servicePerSecond, nakedPerSecond] = [perSecond(delivered), perSecond(posted)];
+      const kept = servicePerSecond / nakedPerSecond;
+      return { title, servicePerSecond, p50: null, p99: null, nakedPerSecond, kept };
+    };
+    const healthy = await measure('deliveries to 49 endpoints');
+    const statements = (await readStatementCount(service)) - before;
+    const sent = (healthyEndpoints + 1) * events * rounds;
+    await db.webhookEndpoint.update({ where: { id: other.id }, data: { url: `${receiver.url}/hang` } });
+    const rows = [healthy, await measure('the same while a fiftieth does not respond')];
+    const title = 'statements per delivery, under load';
+    return { rows, figures: [{ title, service: statements / sent, naked: null, digits: 2 }] };
+  } finally {
+    await db.$disconnect();
+    await receiver.stop(5_000);
+  }
+}
+
+/** Records events, and measures their deliveries from the first attempt to the end of the last one. */
+async function deliver(
+  stage: EndpointStage,
+  databaseUrl: string,
+  otherId: string,
+  events: number,
+): Promise<Rate> {
+  const since = await serviceTime(stage.deps.db);
+  await recordRefunds(stage, events);
+  const counted = `from webhook_delivery as d join webhook_attempt as a on a.delivery_id = d.id
+    where d.created_at >= '${since.toISOString()}' and d.endpoint_id <> '${otherId}' and d.status = 'succeeded'`;
+  const count = healthyEndpoints * events;
+  const isDone = async () =>
+    (await query(databaseUrl, `select /* of the bench */ count(*)::int ${counted}`))[0].count === count;
+  await waitFor(`${count} deliveries`, isDone, { timeoutMs: 900_000, intervalMs: 200 });
+  const [time] = await query(
+    databaseUrl,
+    `select /* of the bench */ extract(epoch from max(a.started_at + a.duration_ms * interval '1 ms') - min(a.started_at))::float8
+       * 1000 as ms ${counted}`,
+  );
+  return { count, ms: time.ms };
+}
+
+/** @returns sends a real event as a signed webhook, that many times. */
+async function repeatedPost(
+  service: ServicePipeline,
+  url: string,
+  secret: string,
+): Promise<(count: number) => Promise<Rate>> {
+  const event = await readEvent(service);
+  const body = JSON.stringify(event);
+  const now = new Date();
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': event.id,
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+    'webhook-signature': new Webhook(secret).sign(event.id, now, body),
+  };
+  return async (count) => {
+    let left = count;
+    const startedAt = performance.now();
+    const loop = async () => {
+      while (left-- > 0) {
+        const response = await request(url, { method: 'POST', headers, body });
+        await response.body.dump();
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, loop));
+    return { count, ms: performance.now() - startedAt };
+  };
+}
+
+function perSecond(rates: readonly Rate[]): number {
+  const total = (field: keyof Rate) => rates.reduce((sum, rate) => sum + rate[field], 0);
+  return (total('count') / total('ms')) * 1000;
+}

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { register } from 'node:module';
+import type { OpenAPI3 } from 'openapi-typescript';
+import { buildApp } from '../../../api/app.ts';
+import { closeDependencies, openDependencies } from '../../../shared/dependencies.ts';
+import { loadServiceSettings } from '../../../shared/platform/config.ts';
+import { openLog } from '../../../shared/platform/log.ts';
+
+// `npm run client:types` writes the client's types from the OpenAPI document. With --check it fails when the file differs.
+
+const file = new URL('../../../shared/client/openapi.ts', import.meta.url);
+const content = `// Written by \`npm run client:types\` from the OpenAPI document. Do not edit.
+
+${await typesOf(await readDocument())}`;
+
+if (!process.argv.includes('--check')) writeFileSync(file, content);
+else if (readFileSync(file, 'utf8') !== content) {
+  console.error('shared/client/openapi.ts differs from the OpenAPI document. Run: npm run client:types');
+  process.exitCode = 1;
+}
+
+/** The document that the API serves. No store is needed: nothing of them is read. */
+async function readDocument(): Promise<OpenAPI3> {
+  const settings = loadServiceSettings({
+    DATABASE_URL: 'postgresql://127.0.0.1:1/none',
+    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    // Loading the modules delays the event loop, for which the API would refuse the request.
+    MAX_EVENT_LOOP_DELAY_MS: '0',
+  });
+  const deps = openDependencies(settings, openLog('silent', 'client-types'));
+  const { app } = await buildApp({ ...deps, dashboardDb: deps.db });
+  const response = await app.inject('/openapi.json');
+  await app.close();
+  await closeDependencies(deps);
+  if (response.statusCode !== 200) throw new Error(`/openapi.json: ${response.statusCode} ${response.body}`);
+  return response.json();
+}
+
+/** TypeScript 7 has no compiler API, so the generator gets that of TypeScript 5. */
+async function typesOf(document: OpenAPI3): Promise<string> {
+  const resolve = `(name, context, next) => next(name === 'typescript' ? 'typescript-5' : name, context)`;
+  register(`data:text/javascript,${encodeURIComponent(`export const resolve = ${resolve};`)}`);
+  const { default: generate, astToString } = await import('openapi-typescript');
+  return astToString(await generate(document));
+}

@@ -1,0 +1,97 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { useDelayedCommits } from '../../../support/faults/use-delayed-commits.ts';
+import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
+import { expectInvariants } from '../../../support/refunds/invariants.ts';
+import { newPayment } from '../../../support/refunds/payments.ts';
+import type { ApiAnswer } from '../../../support/service.ts';
+import { withClient } from '../../../support/stores/database-client.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+const { databaseUrl, proxy, service } = useDelayedCommits();
+
+const refundsOf = (transactionId: string) => service.deps.db.refund.findMany({ where: { transactionId } });
+const create = (transactionId: string, key: string | null = null, more: object = {}) =>
+  service.call('POST', '/v1/refunds', {
+    body: { transactionId, amount: 1_000, reason: 'other', ...more },
+    headers: { prefer: 'respond-async', ...(key === null ? {} : { 'idempotency-key': key }) },
+  });
+const statementEnd = () => waitFor('the statement to end', () => proxy.underWay === 0);
+
+function expectUnknown({ status, body: { error } }: ApiAnswer): void {
+  expect([status, error.code]).toEqual([500, 'internal_error']);
+  expect(error.message).toMatch(/^It is unknown whether/);
+}
+
+describe.each([
+  ['after', 'later'],
+  ['before', 'at once'],
+] as const)('a creation that is committed %s its connection breaks', (_when, arrives) => {
+  afterAll(async () => await expectInvariants(service));
+
+  test.each([
+    ['stripe', `late-stripe-${arrives.replace(' ', '-')}`],
+    ['braintree', `late-braintree-${arrives.replace(' ', '-')}`],
+    ['stripe', null],
+  ])('at %s with the key %s creates one refund and returns it', async (processor, key) => {
+    const transactionId = await newPayment(service, { processor });
+    const ask = () => create(transactionId, key, { processor });
+    proxy.cutNextCall('create_refunds', arrives);
+    const answer = await ask();
+    expect(proxy.isArmed).toBe(false);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    expect(answer.headers).not.toHaveProperty('idempotent-replayed');
+    await statementEnd();
+    expect(await refundsOf(transactionId)).toMatchObject([{ id: answer.body.data.id }]);
+    const { reserved } = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    expect(reserved).toBe(1_000n);
+    if (key === null) return;
+    const repeated = await ask();
+    expect([repeated.status, repeated.body.data.id]).toEqual([200, answer.body.data.id]);
+    expect(repeated.headers['idempotent-replayed']).toBe('true');
+  });
+});
+
+test.each([`unknown-${process.pid}`, null])(
+  'a creation whose commit stays unknown gets 500, and its key returns the refund later (key %s)',
+  async (key) => {
+    const transactionId = await newPayment(service);
+    proxy.cutNextCall('create_refunds', 'later', { thenGone: true });
+    const answer = await create(transactionId, key);
+    proxy.comeBack();
+    expectUnknown(answer);
+    await statementEnd();
+    expect(await refundsOf(transactionId)).toHaveLength(1);
+    if (key === null) return;
+    const repeated = await create(transactionId, key);
+    expect([repeated.status, repeated.headers['idempotent-replayed']]).toEqual([200, 'true']);
+    expect(await refundsOf(transactionId)).toMatchObject([{ id: repeated.body.data.id }]);
+  },
+);
+
+test('a creation whose commit cannot be looked up because the payment is locked gets 500', async () => {
+  const transactionId = await newPayment(service);
+  expect((await create(transactionId)).status).toBe(200);
+  const answer = await withClient(databaseUrl(), async (holder) => {
+    await holder.query('begin');
+    await holder.query('select from payment where transaction_id = $1 for update', [transactionId]);
+    proxy.cutNextCall('create_refunds', 'at once');
+    return await create(transactionId);
+  });
+  expectUnknown(answer);
+});
+
+test.each(['at once', 'later'] as const)(
+  'a cancellation whose connection breaks gets 500, and its key returns the outcome (committed %s)',
+  async (arrives) => {
+    const { id } = await createdRefund(service, 'stripe');
+    const headers = { 'idempotency-key': `cancelled-${arrives.replace(' ', '-')}` };
+    const cancel = () => service.call('POST', `/v1/refunds/${id}/cancel`, { headers });
+    proxy.cutNextCall('cancel_refund', arrives);
+    expectUnknown(await cancel());
+    await statementEnd();
+    const repeated = await cancel();
+    expect([repeated.status, repeated.body.data?.status]).toEqual([200, 'cancelled']);
+    expect(repeated.headers['idempotent-replayed']).toBe('true');
+    await expectInvariants(service);
+  },
+);

@@ -1,0 +1,104 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { useExposedService } from '../../../support/http/exposed-service.ts';
+import { type RawAnswer, rawRequest } from '../../../support/http/raw-http.ts';
+import { expectRefusal } from '../../../support/http/refusal.ts';
+import { newPayment } from '../../../support/refunds/payments.ts';
+
+const exposed = useExposedService();
+
+const limitBytes = 64 * 1024;
+const form = 'Content-Type: application/x-www-form-urlencoded';
+const json = 'Content-Type: application/json';
+const text = 'Content-Type: text/plain';
+
+async function created(): Promise<string> {
+  const transactionId = await newPayment(exposed.service);
+  const { body } = await exposed.service.call('POST', '/v1/refunds', {
+    body: { transactionId, amount: 1_000, reason: 'other' },
+  });
+  return body.data.id;
+}
+
+async function statusOf(id: string): Promise<string> {
+  return (await exposed.service.call('GET', `/v1/refunds/${id}`)).body.data.status;
+}
+
+async function cancel(
+  id: string,
+  headers: readonly string[],
+  bytes: string | Uint8Array,
+): Promise<RawAnswer> {
+  return await exposed.send(rawRequest(exposed.head(`POST /v1/refunds/${id}/cancel`, ...headers), bytes));
+}
+
+const sized = (bytes: string | Uint8Array) => `Content-Length: ${Buffer.byteLength(bytes)}`;
+const chunked = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n0\r\n\r\n`;
+
+describe('a cancellation accepts any body', () => {
+  test.each<[what: string, body: string | Uint8Array, ...headers: string[]]>([
+    ['an empty form', '', form],
+    ['an empty form in UTF-8', '', `${form}; charset=UTF-8`],
+    ['empty JSON', '', json],
+    ['empty text', '', text],
+    ['nothing of no type', ''],
+    ['an empty object', '{}', json],
+    ['null', 'null', json],
+    ['an object with fields', '{"force":true}', json],
+    ['JSON that ends early', '{"force":', json],
+    ['JSON that could reach a prototype', '{"__proto__":{"admin":true}}', json],
+    ['JSON with an escaped NUL', '{"a":"\\u0000"}', json],
+    ['bytes that are not UTF-8', Buffer.from([0xff, 0xfe, 0x00]), json],
+    ['compressed JSON', gzipSync('{}'), json, 'Content-Encoding: gzip'],
+    ['text that is called compressed', 'not gzip', text, 'Content-Encoding: br'],
+    ['a form', 'force=true&force=false', form],
+    ['a form of several parts', '--a\r\n\r\n--a--', 'Content-Type: multipart/form-data; boundary=a'],
+    ['XML', '<a/>', 'Content-Type: application/xml'],
+    ['text without a type', 'text'],
+    ['text of an empty type', 'text', 'Content-Type:'],
+    ['text of a type that is none', 'text', 'Content-Type: ;;;'],
+    ['text of the largest size', 'x'.repeat(limitBytes), text],
+  ])('%s', async (_what, body, ...headers) => {
+    const id = await created();
+    const { status, text: answer } = await cancel(id, [sized(body), ...headers], body);
+    expect(status, answer).toBe(200);
+    expect(JSON.parse(answer).data).toMatchObject({ id, status: 'cancelled' });
+  });
+
+  test('no body and no length', async () => {
+    expect((await cancel(await created(), [], '')).status).toBe(200);
+  });
+
+  test.each([
+    ['an empty form', ''],
+    ['a form', 'force=true'],
+  ])('%s in chunks, without a length', async (_what, body) => {
+    const bytes = body === '' ? '0\r\n\r\n' : chunked(body);
+    expect((await cancel(await created(), [form, 'Transfer-Encoding: chunked'], bytes)).status).toBe(200);
+  });
+});
+
+describe('a body above 64 KiB is refused and cancels nothing', () => {
+  const large = 'x'.repeat(limitBytes + 1);
+
+  test.each([form, json, text, 'Content-Type: ;;;', 'X-Nothing: of no type'])('%s', async (header) => {
+    const id = await created();
+    const attempts = [
+      await cancel(id, [header, sized(large)], large),
+      await cancel(id, [header, 'Transfer-Encoding: chunked'], chunked(large)),
+    ];
+    for (const answer of attempts) expectRefusal(answer, { status: 413, code: 'payload_too_large' });
+    expect(await statusOf(id)).toBe('processing');
+  });
+});
+
+test('the key is checked before the body', async () => {
+  const lines = [
+    `POST /v1/refunds/ref_1/cancel HTTP/1.1`,
+    'Host: a',
+    'Connection: close',
+    form,
+    sized('a=b'),
+  ];
+  expectRefusal(await exposed.send(rawRequest(lines, 'a=b')), { status: 401, code: 'invalid_api_key' });
+});

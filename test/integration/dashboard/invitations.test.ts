@@ -1,0 +1,84 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createOrganization } from '../../../shared/organizations/create-organization.ts';
+import { invite } from '../../../shared/people/invitations.ts';
+import { changeRole } from '../../../shared/people/members.ts';
+import type { Role } from '../../../shared/platform/database.ts';
+import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { newPerson, type TestPerson } from '../../support/people.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const you = '/dashboard/you';
+const newPassword = 'a quite different password';
+let owner: TestPerson;
+
+const addPerson = (role: Role = 'viewer') => newPerson(service.deps, service.organization.id, role);
+
+async function signedIn({ email, password }: TestPerson): Promise<DashboardVisitor> {
+  const visitor = new DashboardVisitor(service);
+  expect((await visitor.signIn(email, password)).status).toBe(303);
+  return visitor;
+}
+
+beforeAll(async () => {
+  owner = await addPerson('owner');
+});
+
+describe('an invitation', () => {
+  async function inviteTo(email: string, organizationId = service.organization.id): Promise<string> {
+    const request = { organizationId, acting: { administration: 'test' }, email, role: 'operator' } as const;
+    return `/dashboard/invitation/${(await invite(service.deps, request)).token}`;
+  }
+
+  test('makes a new user a member, signs them in, and can be used once', async () => {
+    const link = await inviteTo('new@example.com');
+    const visitor = new DashboardVisitor(service);
+    expect((await visitor.get(link)).text).toContain('new@example.com');
+    const refused = await visitor.post(link, { password: 'short' });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('id="password-problem"');
+    const page = await visitor.post(link, { password: newPassword });
+    expect(page.headers.location).toBe(`/dashboard/${service.organization.id}/test`);
+    expect((await visitor.get(you)).text).toContain('new@example.com');
+    const again = await new DashboardVisitor(service).get(link);
+    expect(again.status).toBe(404);
+    expect(again.text).toContain('Invitation no longer valid');
+    expect((await visitor.get('/dashboard/invitation/made-up')).status).toBe(404);
+  });
+
+  test('for an existing user can only be accepted by that user', async () => {
+    const { id: otherId } = await createOrganization(service.deps, { name: 'Other', actor: 'test' });
+    const known = await newPerson(service.deps, otherId, 'viewer');
+    const link = await inviteTo(known.email);
+    const other = await signedIn(await addPerson());
+    expect((await other.get(link)).text).toContain('Sign out, then open this link again');
+    await other.post(link, { password: newPassword });
+    const signInFirst = 'This address already has an account. Sign in to join.';
+    expect((await new DashboardVisitor(service).get(link)).text).toContain(signInFirst);
+    const visitor = await signedIn(known);
+    await visitor.get(link);
+    expect((await visitor.post(link)).status).toBe(303);
+    const { text } = await visitor.get('/dashboard');
+    expect(text).toContain('Other');
+    expect(text).toContain('Test organization');
+  });
+
+  test('escapes the name of the organization', async () => {
+    const name = '<script>alert(1)</script>"\'><img src=x onerror=alert(1)>';
+    const { id } = await createOrganization(service.deps, { name, actor: 'test' });
+    const { text } = await new DashboardVisitor(service).get(await inviteTo('guest@example.com', id));
+    expect(text).not.toMatch(/<script>alert|<img src=x/);
+    expect(text).toContain('&lt;script>alert(1)');
+  });
+
+  test('created before its creator was demoted no longer works', async () => {
+    const admin = await addPerson('admin');
+    const organizationId = service.organization.id;
+    const acting = { userId: admin.userId };
+    const request = { organizationId, acting, email: 'self@example.com', role: 'admin' } as const;
+    const { token } = await invite(service.deps, request);
+    const demotion = { organizationId, actingUserId: owner.userId, userId: admin.userId } as const;
+    await changeRole(service.deps, { ...demotion, role: 'viewer' });
+    expect((await new DashboardVisitor(service).get(`/dashboard/invitation/${token}`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import {
+  askBoard as ask,
+  boardUrl as prefix,
+  startBoard,
+  type TestBoard,
+} from '../../../support/dashboard/queue-board.ts';
+import { OwnPostgres, OwnRedis } from '../../../support/faults/stores.ts';
+import { postgresQueues } from '../../../support/stores/backends.ts';
+import { useEmptyDatabase } from '../../../support/stores/database.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+/** The time limit for reporting that the queues do not respond. */
+const maxResponseMs = 5_500;
+
+async function expectSoonUnavailable(board: TestBoard): Promise<void> {
+  board.setAccess(true);
+  const wanted = [
+    ['GET', `${prefix}/api/queues`],
+    ['GET', `${prefix}/api/redis/stats`],
+    ['GET', `${prefix}/api/job-schedulers`],
+    ['GET', `${prefix}/api/queues/refunds-stripe/1`],
+    ['PUT', `${prefix}/api/queues/refunds-stripe/1/retry`],
+    ['PUT', `${prefix}/api/queues/refunds-stripe/promote`],
+  ] as const;
+  await Promise.all(
+    wanted.map(async ([method, url]) => {
+      const since = performance.now();
+      const { statusCode, headers, body } = await ask(board, method, url);
+      expect(performance.now() - since, url).toBeLessThan(maxResponseMs);
+      expect({ url, statusCode }).toEqual({ url, statusCode: 503 });
+      expect(headers['retry-after']).toBe('2');
+      expect(JSON.parse(body).message).toMatch(/^The queues are not responding/);
+    }),
+  );
+  expect((await ask(board, 'GET', prefix)).statusCode).toBe(200);
+}
+
+async function waitUntilWorking(board: TestBoard): Promise<void> {
+  const url = `${prefix}/api/queues`;
+  await waitFor('the board to work', async () => (await ask(board, 'GET', url)).statusCode === 200);
+}
+
+describe.skipIf(inject('redisUrl') === null)('when Redis does not respond', () => {
+  const databaseUrl = useEmptyDatabase();
+  let redis: OwnRedis;
+  let board: TestBoard;
+  beforeEach(async () => {
+    redis = await OwnRedis.prepare();
+    board = await startBoard(databaseUrl(), { name: 'redis', redisUrl: redis.url }, { workers: false });
+    return async () => {
+      await board.close();
+      await redis.stop();
+    };
+  });
+
+  test('the board reports soon that it never started or was stopped', async () => {
+    await expectSoonUnavailable(board);
+    await redis.start();
+    await waitUntilWorking(board);
+    await redis.stop();
+    await expectSoonUnavailable(board);
+  });
+
+  test('the board reports soon that it is frozen, and recovers', async () => {
+    await redis.start();
+    await waitFor('the queues to be there', () => board.queues.ping().then(() => true));
+    redis.freeze();
+    await expectSoonUnavailable(board);
+    redis.thaw();
+    await waitUntilWorking(board);
+  });
+});
+
+describe('when PostgreSQL does not respond', () => {
+  let postgres: OwnPostgres;
+  let board: TestBoard;
+  beforeAll(async () => {
+    postgres = await OwnPostgres.open();
+    board = await startBoard(postgres.url, postgresQueues, { workers: false });
+    await board.queues.ping();
+  });
+  afterAll(async () => {
+    await postgres.stop();
+    await board.close();
+    await postgres.remove();
+  });
+
+  test('the board reports soon that it is frozen or stopped', async () => {
+    postgres.freeze();
+    await expectSoonUnavailable(board);
+    postgres.thaw();
+    await waitUntilWorking(board);
+    await postgres.stop();
+    await expectSoonUnavailable(board);
+  });
+});

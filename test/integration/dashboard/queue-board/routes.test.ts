@@ -1,0 +1,235 @@
+import type { InjectOptions } from 'fastify';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { kindOfRoute } from '../../../../api/dashboard/queues/board-access.ts';
+import { ServiceError } from '../../../../shared/platform/errors.ts';
+import {
+  askBoard as ask,
+  failedJob,
+  jobsOf,
+  boardUrl as prefix,
+  startBoard,
+} from '../../../support/dashboard/queue-board.ts';
+import { noteRegisteredRoutes } from '../../../support/http/registered-routes.ts';
+import { madeBeforeTests } from '../../../support/made-before-tests.ts';
+import { queueBackends } from '../../../support/stores/backends.ts';
+import { useEmptyDatabase } from '../../../support/stores/database.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+const queue = `${prefix}/api/queues/:queueName`;
+
+/** Every route and the access it requires. An unlisted one fails the first test. */
+const table: Record<string, 'read' | 'operate' | 'denied'> = {
+  [`GET ${prefix}`]: 'read',
+  [`GET ${prefix}/`]: 'read',
+  [`GET ${prefix}/job-schedulers`]: 'read',
+  [`GET ${prefix}/queue/:queueName`]: 'read',
+  [`GET ${prefix}/queue/:queueName/:jobId`]: 'read',
+  [`GET ${prefix}/static/*`]: 'read',
+  [`GET ${prefix}/api/redis/stats`]: 'read',
+  [`GET ${prefix}/api/queues`]: 'read',
+  [`GET ${prefix}/api/job-schedulers`]: 'read',
+  [`GET ${queue}/metrics`]: 'read',
+  [`GET ${queue}/default-job-options`]: 'read',
+  [`GET ${queue}/workers`]: 'read',
+  [`GET ${queue}/rate-limit`]: 'read',
+  [`GET ${queue}/job-data-schema`]: 'read',
+  [`GET ${queue}/:jobId`]: 'read',
+  [`GET ${queue}/:jobId/logs`]: 'read',
+  [`GET ${queue}/:jobId/flow`]: 'read',
+  [`PUT ${queue}/retry/:queueStatus`]: 'operate',
+  [`PUT ${queue}/promote`]: 'operate',
+  [`PUT ${queue}/:jobId/retry`]: 'operate',
+  [`PUT ${queue}/:jobId/promote`]: 'operate',
+  // The service records no metrics history.
+  [`GET ${prefix}/metrics-history`]: 'denied',
+  [`PUT ${prefix}/api/queues/pause`]: 'denied',
+  [`PUT ${prefix}/api/queues/resume`]: 'denied',
+  [`POST ${queue}/add`]: 'denied',
+  [`PUT ${queue}/clean/:queueStatus`]: 'denied',
+  [`PUT ${queue}/pause`]: 'denied',
+  [`PUT ${queue}/resume`]: 'denied',
+  [`PUT ${queue}/concurrency`]: 'denied',
+  [`PUT ${queue}/rate-limit`]: 'denied',
+  [`PUT ${queue}/rate-limit/release`]: 'denied',
+  [`PUT ${queue}/empty`]: 'denied',
+  [`PUT ${queue}/obliterate`]: 'denied',
+  [`PUT ${queue}/job-schedulers/:schedulerId/remove`]: 'denied',
+  [`PATCH ${queue}/job-schedulers/:schedulerId`]: 'denied',
+  [`PUT ${queue}/job-schedulers/:schedulerId/run`]: 'denied',
+  [`PUT ${queue}/:jobId/clean`]: 'denied',
+  [`PATCH ${queue}/:jobId/update-data`]: 'denied',
+  [`PATCH ${queue}/:jobId/delay`]: 'denied',
+  [`PATCH ${queue}/:jobId/priority`]: 'denied',
+  [`PUT ${queue}/:jobId/remove-unprocessed-children`]: 'denied',
+};
+const rows = Object.entries(table).map(([route, access]) => {
+  const [method = '', url = ''] = route.split(' ');
+  return { route, method: method as NonNullable<InjectOptions['method']>, url, access };
+});
+
+const named = (some: typeof rows) => some.map((row) => [row.route, row] as const);
+
+const registered = noteRegisteredRoutes();
+
+function urlWith(url: string, jobId: string): string {
+  return url
+    .replace(':queueName', 'refunds-stripe')
+    .replace(':jobId', jobId)
+    .replace(':queueStatus', 'failed')
+    .replace(':schedulerId', 'expire-events')
+    .replace('*', 'favicon.ico');
+}
+
+test('denies access to an unknown route', () => {
+  for (const [method, path] of [
+    ['GET', '/api/queues/:queueName/secrets'],
+    ['PUT', '/api/queues/:queueName/explode'],
+    ['DELETE', '/api/queues'],
+    ['PUT', '/api/queues'],
+    ['GET', '/api/queues/:queueName/promote'],
+  ] as const) {
+    expect(kindOfRoute(method, path), `${method} ${path}`).toBeNull();
+  }
+});
+
+describe.each(queueBackends)('the queue board on $name', (backend) => {
+  const databaseUrl = useEmptyDatabase();
+  const board = madeBeforeTests(
+    'The board',
+    () => startBoard(databaseUrl(), backend),
+    (made) => made.close(),
+  );
+  let jobId: string;
+  beforeAll(async () => {
+    await board.app.ready();
+    board.setAccess(true);
+    jobId = (await failedJob(board, 'ref_kept')).id;
+  });
+  beforeEach(() => board.setAccess(true));
+
+  test('has exactly the routes of the table', () => {
+    const found = registered.filter(({ url }) => url.startsWith(prefix));
+    const names = new Set(found.map(({ method, url }) => `${method === 'HEAD' ? 'GET' : method} ${url}`));
+    expect([...names].toSorted()).toEqual(Object.keys(table).toSorted());
+  });
+
+  test.each(named(rows))('%s is refused without access', async (_route, { method, url }) => {
+    board.setAccess(false);
+    const refused = await ask(board, method, urlWith(url, jobId));
+    expect(refused.statusCode).toBe(403);
+    expect(refused.json().error.code).toBe('insufficient_scope');
+    board.setAccess(new ServiceError('invalid_api_key', 'Sign in first.'));
+    const thrown = await ask(board, method, urlWith(url, jobId));
+    expect(thrown.statusCode).toBe(401);
+    expect(thrown.json().error.message).toBe('Sign in first.');
+  });
+
+  const readable = rows.filter(({ access }) => access === 'read');
+  const denied = rows.filter(({ access }) => access === 'denied');
+
+  test.each(named(readable))('%s is allowed', async (_route, { url }) => {
+    expect((await ask(board, 'GET', urlWith(url, jobId))).statusCode).toBe(200);
+    expect((await ask(board, 'GET', urlWith(url, jobId), {})).statusCode).toBe(200);
+    expect((await ask(board, 'HEAD', urlWith(url, jobId))).statusCode).toBe(200);
+  });
+
+  test.each(named(denied))('%s is refused to everyone', async (_route, { method, url }) => {
+    const { statusCode, body } = await ask(board, method, urlWith(url, jobId));
+    expect(statusCode).toBe(403);
+    const { error, message } = JSON.parse(body);
+    expect(error.code).toBe('insufficient_scope');
+    // The board's pages read the message from there.
+    expect(message).toBe(error.message);
+    expect(await jobsOf(board, 'refunds-stripe', 'failed')).toHaveLength(1);
+  });
+
+  test('refuses actions that another site sends in the name of an operator', async () => {
+    const forged: Record<string, string>[] = [
+      {},
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+      { 'sec-fetch-site': 'cross-site', origin: 'http://board.example:3000', host: 'board.example:3000' },
+      { origin: 'http://evil.example', host: 'board.example:3000' },
+      { origin: 'http://board.example', host: 'board.example:3000' },
+      { origin: 'null', host: 'board.example:3000' },
+    ];
+    for (const { method, url } of rows.filter(({ access }) => access === 'operate')) {
+      for (const headers of forged) {
+        const answer = await ask(board, method, urlWith(url, jobId), headers);
+        expect(answer.statusCode, JSON.stringify(headers)).toBe(403);
+      }
+    }
+    expect(await jobsOf(board, 'refunds-stripe', 'failed')).toHaveLength(1);
+    expect(board.done).not.toContain('ref_kept');
+  });
+
+  test('lets an operator retry one failed job', async () => {
+    const { id } = await failedJob(board, 'ref_one');
+    const origin = { origin: 'https://board.example', host: 'board.example' };
+    const url = `${prefix}/api/queues/refunds-stripe/${id}/retry`;
+    expect((await ask(board, 'PUT', url, origin)).statusCode).toBe(204);
+    await waitFor('the job to be done', () => board.done.includes('ref_one'));
+    expect(board.done).not.toContain('ref_kept');
+  });
+
+  test('refuses to promote a job that is not delayed, and says what to do', async () => {
+    const answer = await ask(board, 'PUT', `${prefix}/api/queues/refunds-stripe/${jobId}/promote`);
+    expect(answer.statusCode).toBe(400);
+    const message = 'The job is no longer in this state. Reload the page.';
+    expect(answer.json().error).toEqual({ code: 'validation_error', message });
+  });
+
+  test('responds with 404 to unknown addresses', async () => {
+    for (const [method, path] of [
+      ['GET', '/nothing'],
+      ['GET', '/static/nothing.js'],
+      ['DELETE', '/api/queues'],
+    ] as const) {
+      expect((await ask(board, method, `${prefix}${path}`)).statusCode, path).toBe(404);
+    }
+  });
+
+  test('refuses parameters that no store accepts', async () => {
+    const jobs = `${prefix}/api/queues/refunds-stripe`;
+    for (const [method, path] of [
+      ['GET', '/x%00y'],
+      ['PUT', '/%00/retry'],
+      ['PUT', '/a%00/promote'],
+    ] as const) {
+      expect((await ask(board, method, `${jobs}${path}`)).statusCode, path).toBe(404);
+    }
+    for (const query of ['page=99999999999999999999', 'page=-1', 'jobsPerPage=100000000', 'page=1e3']) {
+      const list = `${prefix}/api/queues?activeQueue=refunds-stripe&status=failed&${query}`;
+      expect((await ask(board, 'GET', list)).statusCode, query).toBe(400);
+    }
+    for (const list of ['queues?activeQueue=%25', 'job-schedulers?queueName=%25']) {
+      expect((await ask(board, 'GET', `${prefix}/api/${list}`)).statusCode, list).toBe(400);
+    }
+    const shown = `${prefix}/api/queues?activeQueue=refunds-stripe&status=failed&page=2&jobsPerPage=50`;
+    expect((await ask(board, 'GET', shown)).statusCode).toBe(200);
+  });
+
+  test('serves a page whose files all come from this host', async () => {
+    const page = await ask(board, 'GET', prefix);
+    expect(page.headers['content-security-policy']).toMatch(/^default-src 'self';/);
+    expect(page.headers['content-security-policy']).not.toContain('unsafe');
+    expect(page.body).not.toMatch(/https?:|style=|<style/);
+    const files = [...page.body.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(([, file]) => file);
+    expect(files.length).toBeGreaterThan(4);
+    for (const file of files) {
+      const { statusCode, headers } = await ask(board, 'GET', `${prefix}/${file}`);
+      expect({ file, statusCode }).toEqual({ file, statusCode: 200 });
+      expect(headers['content-type']).toMatch(/javascript|css|image/);
+    }
+  });
+
+  test('lets an operator retry all failed jobs', async () => {
+    await failedJob(board, 'ref_two');
+    const answer = await ask(board, 'PUT', `${prefix}/api/queues/refunds-stripe/retry/failed`);
+    expect(answer.json()).toEqual({ retried: 2, skipped: 0 });
+    await waitFor('both jobs to be done', () =>
+      ['ref_kept', 'ref_two'].every((id) => board.done.includes(id)),
+    );
+  });
+});

@@ -1,0 +1,273 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { PolicyInput } from '../../../../shared/policies/policy.ts';
+import { setPolicies } from '../../../../shared/policies/stored-policies.ts';
+import { auditOf } from '../../../support/audit-log.ts';
+import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
+import type { Page } from '../../../support/dashboard/dashboard-visitor.ts';
+import { expectInvariants } from '../../../support/refunds/invariants.ts';
+import { newPayment } from '../../../support/refunds/payments.ts';
+import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
+import { timelineOf } from '../../../support/refunds/refund-records.ts';
+import { useService } from '../../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+let operator: DashboardMember;
+let base: string;
+let url: string;
+
+beforeAll(async () => {
+  operator = await signInMember(service, 'operator');
+  base = `/dashboard/${service.organization.id}/test`;
+  url = `${base}/refunds/new`;
+});
+beforeEach(() => usePolicies({}));
+afterEach(() => service.sandbox.clearFaults());
+afterAll(() => expectInvariants(service));
+
+async function usePolicies(...rules: Partial<PolicyInput>[]): Promise<void> {
+  const policies = rules.map((rule, index) => ({ name: 'Shop', priority: index, ...rule }));
+  const { id: organizationId } = service.organization;
+  await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
+}
+
+type Fields = Record<string, string>;
+
+const refundOf = (transactionId: string, more: Fields = {}): Fields => ({
+  ...{ transactionId, amount: '12.50', currency: 'usd', reason: 'other', metadata: '' },
+  ...more,
+});
+
+const formKeyOf = ({ text }: Page) => /name="formKey" value="([^"]+)"/.exec(text)?.[1] ?? '';
+
+/** Submits a new form for review. */
+async function review(fields: Fields): Promise<Page> {
+  const formKey = formKeyOf(await operator.visitor.get(url));
+  return await operator.visitor.post(url, { ...fields, formKey, step: 'check' });
+}
+
+async function confirm(fields: Fields, checked: Page): Promise<Page> {
+  return await operator.visitor.post(url, { ...fields, formKey: formKeyOf(checked), step: 'confirm' });
+}
+
+const refundsOf = async (transactionId: string) =>
+  await service.deps.db.refund.findMany({ where: { transactionId } });
+
+test('creates a refund in two steps, of which the first changes nothing', async () => {
+  const transactionId = await newPayment(service);
+  const fields = refundOf(` ${transactionId} `, { metadata: '{"ticket": "T-1001"}' });
+  const reviewed = await review(fields);
+  expect(reviewed.status).toBe(200);
+  for (const words of ['Review refund', 'Allowed by policy', '12.50 USD', '100.00 USD', 'T-1001']) {
+    expect(reviewed.text).toContain(words);
+  }
+  expect(await refundsOf(transactionId)).toEqual([]);
+  const answer = await confirm(fields, reviewed);
+  const [refund] = await refundsOf(transactionId);
+  const id = refund?.id ?? '';
+  expect(answer).toMatchObject({
+    status: 303,
+    headers: { location: `${base}/refunds/${id}?done=created` },
+  });
+  expect(refund).toMatchObject({
+    ...{ amount: 1_250n, currency: 'usd', reason: 'other', status: 'processing', initiatedBy: 'dashboard' },
+    ...{ apiKeyId: null, metadata: { ticket: 'T-1001' }, environment: 'test' },
+  });
+  const actor = `user:${operator.userId}`;
+  expect(await service.deps.db.refundEvent.findMany({ where: { refundId: id } })).toMatchObject([
+    { type: 'refund.created', actor },
+  ]);
+  expect(await auditOf(service, id)).toMatchObject([
+    { action: 'refund.created', actor, detail: { amount: 1_250, currency: 'usd' } },
+  ]);
+  const { text } = await operator.visitor.get(`${base}/refunds?q=${id}`);
+  expect(text).toContain(`Dashboard, ${operator.email}`);
+});
+
+describe('a form', () => {
+  test('creates one refund however often it is submitted', async () => {
+    const transactionId = await newPayment(service);
+    const fields = refundOf(transactionId);
+    const reviewed = await review(fields);
+    const answers = await Promise.all([1, 2, 3].map(() => confirm(fields, reviewed)));
+    answers.push(await confirm(fields, reviewed));
+    const [refund, ...others] = await refundsOf(transactionId);
+    expect(others).toEqual([]);
+    for (const { status, headers } of answers) {
+      expect([status, headers.location]).toEqual([303, `${base}/refunds/${refund?.id}?done=created`]);
+    }
+    expect(await auditOf(service, refund?.id ?? '')).toHaveLength(1);
+  });
+
+  test('creates nothing when it is submitted again with another amount', async () => {
+    const transactionId = await newPayment(service);
+    const fields = refundOf(transactionId);
+    const reviewed = await review(fields);
+    await confirm(fields, reviewed);
+    const other = await confirm({ ...fields, amount: '20' }, reviewed);
+    expect(other.status).toBe(400);
+    expect(other.text).toContain('This form was already submitted with different values.');
+    expect(formKeyOf(other)).not.toBe(formKeyOf(reviewed));
+    expect(await refundsOf(transactionId)).toHaveLength(1);
+  });
+
+  test('of another user with the same key creates another refund', async () => {
+    const transactionId = await newPayment(service);
+    const fields = refundOf(transactionId);
+    const reviewed = await review(fields);
+    await confirm(fields, reviewed);
+    const other = await signInMember(service, 'operator');
+    await other.visitor.get(url);
+    await other.visitor.post(url, { ...fields, formKey: formKeyOf(reviewed), step: 'confirm' });
+    expect(await refundsOf(transactionId)).toHaveLength(2);
+  });
+
+  test('keeps its values and key when the user goes back to edit', async () => {
+    const fields = refundOf(await newPayment(service));
+    const formKey = formKeyOf(await review(fields));
+    const page = await operator.visitor.post(url, { ...fields, formKey, step: 'change' });
+    expect(page.text).toContain('value="12.50"');
+    expect(formKeyOf(page)).toBe(formKey);
+  });
+
+  test('is filled in from query parameters', async () => {
+    const { text } = await operator.visitor.get(`${url}?transactionId=ch_1&currency=eur&processor=stripe`);
+    expect(text).toContain('value="ch_1"');
+    expect(text).toMatch(/value="eur" selected|selected value="eur"/);
+  });
+});
+
+test.each([
+  ['jpy', '1050', 1_050n],
+  ['kwd', '1.050', 1_050n],
+  ['eur', '0.5', 50n],
+] as const)('reads amounts in the decimals of %s', async (currency, amount, minor) => {
+  const transactionId = await newPayment(service, { currency });
+  const fields = refundOf(transactionId, { amount, currency });
+  await confirm(fields, await review(fields));
+  expect(await refundsOf(transactionId)).toMatchObject([{ amount: minor, currency }]);
+});
+
+describe('a policy', () => {
+  test('that requires approval leaves the refund pending, and the review says so', async () => {
+    await usePolicies({ approvalAbove: { dashboard: 1_000 } });
+    const transactionId = await newPayment(service);
+    const fields = refundOf(transactionId);
+    const reviewed = await review(fields);
+    expect(reviewed.text).toMatch(/approval|approve it/);
+    await confirm(fields, reviewed);
+    const [refund] = await refundsOf(transactionId);
+    expect(refund?.status).toBe('pending');
+    expect(await timelineOf(service, refund?.id ?? '')).toEqual([
+      'refund.created',
+      'refund.approval_required',
+    ]);
+  });
+
+  test('that is enforced stops a refund, also one that skips the review', async () => {
+    await usePolicies({ finalSale: true, enforce: { api: false, dashboard: true } });
+    const transactionId = await newPayment(service);
+    const fields = refundOf(transactionId);
+    const reviewed = await review(fields);
+    expect(reviewed.text).toContain('Denied by policy');
+    expect(reviewed.text).not.toContain('value="confirm"');
+    const answer = await confirm(fields, reviewed);
+    expect(answer.status).toBe(400);
+    expect(answer.text).toMatch(/role="alert">This payment was a final sale/);
+    expect(answer.text).toContain(`value="${transactionId}"`);
+    expect(formKeyOf(answer)).not.toBe(formKeyOf(reviewed));
+    expect(await refundsOf(transactionId)).toEqual([]);
+  });
+
+  test('that is advisory is shown and does not stop a refund', async () => {
+    await usePolicies({ finalSale: true });
+    const transactionId = await newPayment(service);
+    const fields = refundOf(transactionId);
+    const reviewed = await review(fields);
+    expect(reviewed.text).toContain('The policy advises against this refund.');
+    expect((await confirm(fields, reviewed)).status).toBe(303);
+    expect(await refundsOf(transactionId)).toHaveLength(1);
+  });
+});
+
+const problemAt = (field: string) => new RegExp(`id="${field}-problem">`);
+
+test.each<readonly [field: string, value: string]>([
+  ...['', 'ch 1', 'ch_missing1'].map((value) => ['transactionId', value] as const),
+  ...['', '12,50', '12.505', '0', '-1', '99999999999999999', '100.01', '1'.repeat(30)].map(
+    (value) => ['amount', value] as const,
+  ),
+  ...['xyz', 'eur'].map((value) => ['currency', value] as const),
+  ['reason', 'because'],
+  ['processor', 'paypal'],
+  ...['{"a": 1', '["a"]', '{"a": 1, "a": 2}', '{"__proto__": {"a": 1}}'].map(
+    (value) => ['metadata', value] as const,
+  ),
+  ...['{"a": 12345678901234567890}', '{"a": "\\u0000"}', '{"\\u0000": 1}'].map(
+    (value) => ['metadata', value] as const,
+  ),
+])('shows a problem at %s when it is %j, and keeps the entry', async (field, value) => {
+  const transactionId = await newPayment(service);
+  const hostile = { metadata: '{"note": "</textarea><script>alert(1)</script>"}' };
+  const page = await review(refundOf(transactionId, { ...hostile, [field]: value }));
+  expect(page.status).toBe(400);
+  expect(page.text).toMatch(problemAt(field));
+  expect(page.text).not.toContain('<script>alert');
+  if (field !== 'amount') expect(page.text).toContain('value="12.50"');
+  expect(await refundsOf(transactionId)).toEqual([]);
+});
+
+test('does not repeat a client secret that was entered as the payment', async () => {
+  const page = await review(refundOf('pi_3abc_secret_9xyz'));
+  expect(page.status).toBe(400);
+  expect(page.text).toMatch(problemAt('transactionId'));
+  expect(page.text).toContain('This is a client secret, not a payment ID. Enter the part before _secret_.');
+  expect(page.text).not.toContain('9xyz');
+});
+
+test('refuses a payment that the processor does not refund', async () => {
+  const page = await review(refundOf(await newPayment(service, { status: 'disputed' })));
+  expect(page.status).toBe(400);
+  expect(page.text).toMatch(problemAt('transactionId'));
+  expect(page.text).toContain('The payment was charged back');
+});
+
+test('refuses a payment that was refunded elsewhere after the review', async () => {
+  const transactionId = await newPayment(service);
+  const fields = refundOf(transactionId, { amount: '100' });
+  const reviewed = await review(fields);
+  await refundDirectly(service, { processor: 'stripe', transactionId, amount: 10_000 });
+  await service.deps.db.payment.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
+  const answer = await confirm(fields, reviewed);
+  expect(answer.status).toBe(400);
+  expect(answer.text).toMatch(/role="alert">The transaction has already been refunded in full/);
+  expect((await review(fields)).text).toContain('has already been refunded in full');
+});
+
+test('shows that the processor is unavailable instead of reviewing without the payment', async () => {
+  const transactionId = await newPayment(service);
+  const fault = { processor: 'stripe', operation: 'transaction.get', kind: 'reset', times: 5 };
+  await service.sandbox.fault(fault);
+  const page = await review(refundOf(transactionId));
+  expect(page.status).toBe(400);
+  expect(page.text).toMatch(/role="alert">stripe could not be/);
+});
+
+test('refuses a wrong role, token or organization, and takes the environment from the URL', async () => {
+  const transactionId = await newPayment(service);
+  const fields = { ...refundOf(transactionId), step: 'confirm' };
+  const viewer = await signInMember(service, 'viewer');
+  expect((await viewer.visitor.get(url)).status).toBe(403);
+  await viewer.visitor.get(`${base}/refunds`);
+  expect((await viewer.visitor.post(url, fields)).status).toBe(403);
+  for (const csrfToken of [null, 'wrong']) {
+    expect((await operator.visitor.post(url, fields, { csrfToken })).status).toBe(403);
+  }
+  const { id: organizationId } = await service.addOrganization('Others');
+  const stranger = await signInMember(service, 'owner', organizationId);
+  await stranger.visitor.get(`/dashboard/${organizationId}/test/refunds/new`);
+  expect((await stranger.visitor.post(url, fields)).status).toBe(404);
+  expect(await refundsOf(transactionId)).toEqual([]);
+  await operator.visitor.get(url);
+  expect((await operator.visitor.post(url.replace('/test/', '/live/'), fields)).status).toBe(303);
+  expect(await refundsOf(transactionId)).toMatchObject([{ environment: 'live' }]);
+});

@@ -1,0 +1,229 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { toDecimal } from '../../../../shared/money/money.ts';
+import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
+import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
+import { newPayment } from '../../../support/refunds/payments.ts';
+import { unknownRefundId } from '../../../support/refunds/refund-records.ts';
+import { endWork, flagByHand } from '../../../support/refunds/refund-work.ts';
+import { useService } from '../../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+let viewer: DashboardMember;
+let base: string;
+const hostile = '<script>alert(1)</script><img src=x onerror=alert(1)>';
+
+beforeAll(async () => {
+  viewer = await signInMember(service, 'viewer');
+  base = `/dashboard/${service.organization.id}/test`;
+});
+
+const get = async (path: string) => await viewer.visitor.get(`${base}/refunds${path}`);
+const part = async (url: string) => await viewer.visitor.get(url, { 'hx-request': 'true' });
+
+/** The ids of the refunds that a page lists, in their order. */
+function listed(text: string): string[] {
+  return [...text.matchAll(/id="row-(ref_\w+)"/g)].map(([, id = '']) => id);
+}
+
+async function end(id: string, status: 'completed' | 'failed', failureCode = 'declined') {
+  const change = status === 'failed' ? { failureCode } : { externalRefundId: `re_${id}` };
+  await service.deps.db.refund.update({ where: { id }, data: { status, ...change } });
+  await endWork(service, id);
+}
+
+test.each([
+  ['operator', true],
+  ['viewer', false],
+] as const)(
+  'shows a %s of an empty list the first command, and the form if allowed',
+  async (role, mayCreate) => {
+    const { visitor } = await signInMember(service, role);
+    const { text } = await visitor.get(`/dashboard/${service.organization.id}/live/refunds`);
+    expect(text).toContain('No live refunds yet');
+    expect(text).toContain('Bearer svc_live_...');
+    expect(text.includes('/live/refunds/new"')).toBe(mayCreate);
+  },
+);
+
+describe('the list', () => {
+  test('shows refunds newest first, with their requester', async () => {
+    const older = await createdRefund(service, 'stripe');
+    const newer = await createdRefund(service, 'braintree');
+    const { text } = await get('');
+    expect(listed(text).slice(0, 2)).toEqual([newer.id, older.id]);
+    expect(text).toContain('25.00 USD');
+    expect(text).toContain(older.transactionId);
+    expect(text).toContain(`API, key ...${service.organization.keys.test.plaintext.slice(-4)}`);
+  });
+
+  test('searches by ID and combines filters', async () => {
+    const refund = await createdRefund(service, 'braintree');
+    const other = await createdRefund(service, 'stripe');
+    await end(other.id, 'failed');
+    await flagByHand(service, refund.id);
+    const today = new Date().toISOString().slice(0, 10);
+    const [less, exactly, more] = [-1n, 0n, 1n].map((by) => toDecimal(refund.amount + by, 'usd'));
+    const own = `q=${refund.id}`;
+    for (const [query, expected] of [
+      [own, [refund.id]],
+      [`q=+${refund.transactionId}+`, [refund.id]],
+      ['status=failed&status=cancelled', [other.id]],
+      [`${own}&processor=braintree&from=${today}&to=${today}`, [refund.id]],
+      [`${own}&processor=stripe`, []],
+      [`${own}&initiatedBy=dashboard`, []],
+      [`${own}&reason=other&currency=usd`, [refund.id]],
+      [`${own}&currency=eur`, []],
+      ['to=2020-01-01', []],
+      [`${own}&currency=usd&amountFrom=${exactly}&amountTo=${exactly}`, [refund.id]],
+      [`${own}&currency=usd&amountFrom=${more}`, []],
+      [`${own}&currency=usd&amountTo=${less}`, []],
+      [`${own}&needsAttention=true`, [refund.id]],
+      [`q=${other.id}&needsAttention=true`, []],
+    ] as const) {
+      expect(listed((await get(`?${query}`)).text), query).toEqual(expected);
+    }
+  });
+
+  test('opens further filters in use and offers to clear filters without a result', async () => {
+    const isOpen = /<details class="more" open/;
+    expect((await get('?needsAttention=true')).text).toMatch(isOpen);
+    const { text } = await get('?q=nothing');
+    expect(text).not.toMatch(isOpen);
+    expect(text).toContain('No matching refunds');
+    expect(text).toContain('Clear filters');
+  });
+
+  test.each([
+    ['status=lost', 'Choose from the list.'],
+    ['processor=paypal', 'Choose from the list.'],
+    ['from=yesterday', 'Enter a date, such as 2026-01-31.'],
+    ['from=0001-01-01', 'Enter a date after 1969.'],
+    ['from=2026-02-01&to=2026-01-31', 'Must not be before the start date.'],
+    ['amountFrom=10.50', 'Choose the currency of the amounts.'],
+    ['currency=usd&amountFrom=10.505', 'Enter a'],
+    ['currency=usd&amountTo=-1', 'Must not be negative.'],
+    ['currency=usd&amountFrom=2&amountTo=1.99', 'Must not be less than the minimum.'],
+  ])('shows the problem of the filter %s at its field', async (query, problem) => {
+    const page = await get(`?${query}`);
+    expect(page.status).toBe(400);
+    expect(page.text).toMatch(new RegExp(`class="problem"[^>]*>${problem}`));
+  });
+
+  test('pages to older refunds and back', async () => {
+    const { id: organizationId, keys } = await service.addOrganization('Paged');
+    const { visitor } = await signInMember(service, 'viewer', organizationId);
+    const transactionId = await newPayment(service);
+    const made: string[] = [];
+    for (let count = 0; count < 26; count += 1) {
+      const { body } = await service.call('POST', '/v1/refunds', {
+        key: keys.test.plaintext,
+        body: { transactionId, amount: 10, reason: 'other' },
+        headers: { prefer: 'respond-async' },
+      });
+      made.unshift(body.data.id);
+    }
+    const linkTo = (text: string, words: string) =>
+      new RegExp(`href="([^"]+)">${words}<`).exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const first = await visitor.get(`/dashboard/${organizationId}/test/refunds?reason=other`);
+    expect(first.text).toContain('26 refunds');
+    expect(listed(first.text)).toEqual(made.slice(0, 25));
+    expect(linkTo(first.text, 'Newer')).toBe('');
+    const second = await visitor.get(linkTo(first.text, 'Older'));
+    expect(listed(second.text)).toEqual(made.slice(25));
+    expect(linkTo(second.text, 'Older')).toBe('');
+    expect(listed((await visitor.get(linkTo(second.text, 'Newer'))).text)).toEqual(made.slice(0, 25));
+  });
+});
+
+test('the list and the page of a refund update themselves until the refund has ended', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  const { text } = await get(`?q=${id}`);
+  const [, from = ''] =
+    /id="results" hx-get="([^"]+)" hx-trigger="every 4s" hx-swap="outerMorph"/.exec(text) ?? [];
+  const results = from.replaceAll('&amp;', '&');
+  const state = `${base}/refunds/${id}/state`;
+  expect((await get(`/${id}`)).text).toContain(`hx-get="${state}"`);
+  expect(listed((await part(results)).text)).toEqual([id]);
+  for (const url of [results, state]) expect((await part(url)).text).toMatch(/^<div id="\w+" hx-get/);
+  await end(id, 'completed');
+  for (const url of [results, state]) expect((await part(url)).text).toMatch(/^<div id="\w+"><div/);
+  expect((await get(`?q=${id}`)).text).not.toContain('hx-trigger="every');
+});
+
+describe('the page of a refund', () => {
+  test('shows its fields, payment, metadata and requester, with metadata escaped', async () => {
+    const transactionId = await newPayment(service);
+    const { body } = await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 2_500, reason: 'product_defective', metadata: { note: hostile } },
+      headers: { prefer: 'respond-async' },
+    });
+    const { text } = await get(`/${body.data.id}`);
+    const key = `key ...${service.organization.keys.test.plaintext.slice(-4)}`;
+    const amounts = ['25.00 USD', '100.00 USD', '75.00 USD'];
+    for (const words of [body.data.id, transactionId, 'Product defective', ...amounts, key]) {
+      expect(text).toContain(words);
+    }
+    expect(text).not.toMatch(/<script>alert|<img src=x/);
+    expect(text).toContain('&lt;script>alert(1)');
+  });
+
+  test('advises a new payment method after a reversal, but never while the refund is flagged', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    await end(id, 'failed', 'reversed');
+    await service.deps.db.refund.update({ where: { id }, data: { failureMessage: hostile } });
+    expect((await get(`/${id}`)).text).toContain('Pay the customer');
+    await flagByHand(service, id, {
+      reason: 'moved_after_end',
+      facts: { status: 'failed', processorStatus: hostile },
+    });
+    const { text } = await get(`/${id}`);
+    expect(text).toMatch(/do not refund it again/i);
+    expect(text).not.toContain('Pay the customer');
+    expect(text).not.toMatch(/<script>alert|<img src=x/);
+  });
+
+  test.each(['review.flagged', 'flag.dismissed', 'reconciliation.flagged'])(
+    'warns after %s against another refund until the processor agrees',
+    async (type) => {
+      const { id } = await createdRefund(service, 'stripe');
+      const operator = await signInMember(service, 'operator');
+      const page = async () => (await operator.visitor.get(`${base}/refunds/${id}`)).text;
+      const addEvent = (seq: number, type: string) =>
+        service.deps.db.refundEvent.create({
+          data: {
+            ...{ id: `evt_${seq}_${id}`, refundId: id, seq, type, actor: 'test' },
+            ...{ status: 'failed', detail: {}, createdAt: new Date() },
+          },
+        });
+      await end(id, 'failed', 'reversed');
+      expect(await page()).toContain('Refund more');
+      await addEvent(97, type);
+      const flagged = await page();
+      expect(flagged).toMatch(/do not refund it again/i);
+      expect(flagged).not.toContain('Refund more');
+      await addEvent(98, 'review.agreed');
+      const agreed = await page();
+      expect(agreed).toContain('Pay the customer');
+      expect(agreed).toContain('Refund more');
+    },
+  );
+});
+
+test.each(['', '/state'])(
+  'a refund of another organization or environment does not exist%s',
+  async (suffix) => {
+    const { id } = await createdRefund(service, 'stripe');
+    const { id: organizationId } = await service.addOrganization('Others');
+    const stranger = await signInMember(service, 'owner', organizationId);
+    const theirs = `/dashboard/${organizationId}/test/refunds`;
+    for (const [{ visitor }, url] of [
+      [stranger, `${theirs}/${id}`],
+      [stranger, `${base}/refunds/${id}`],
+      [viewer, `/dashboard/${service.organization.id}/live/refunds/${id}`],
+      [viewer, `${base}/refunds/${unknownRefundId}`],
+    ] as const) {
+      expect((await visitor.get(`${url}${suffix}`)).status, url).toBe(404);
+    }
+    expect(listed((await stranger.visitor.get(`${theirs}?q=${id}`)).text)).toEqual([]);
+  },
+);

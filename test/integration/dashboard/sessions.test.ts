@@ -1,0 +1,352 @@
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createOrganization } from '../../../shared/organizations/create-organization.ts';
+import type { Role } from '../../../shared/platform/database.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
+import { sendHeld } from '../../support/dashboard/held-request.ts';
+import { newPerson, type TestPerson } from '../../support/people.ts';
+import { waitForLock, withClient } from '../../support/stores/database-client.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const you = '/dashboard/you';
+const wrong = 'another horse battery';
+const newPassword = 'a quite different password';
+let owner: TestPerson;
+
+const addPerson = (role: Role = 'viewer') => newPerson(service.deps, service.organization.id, role);
+
+async function signedIn({ email, password }: TestPerson): Promise<DashboardVisitor> {
+  const visitor = new DashboardVisitor(service);
+  expect((await visitor.signIn(email, password)).status).toBe(303);
+  return visitor;
+}
+
+/** A visitor whose next form has a CSRF token. */
+async function ready(person: TestPerson): Promise<DashboardVisitor> {
+  const visitor = await signedIn(person);
+  await visitor.get(you);
+  return visitor;
+}
+
+async function copyOf(visitor: DashboardVisitor): Promise<DashboardVisitor> {
+  const copy = new DashboardVisitor(service);
+  copy.takeCookies(visitor.cookie);
+  return copy;
+}
+
+function withoutRequestId({ text }: Page): string {
+  return text.replace(/req_[0-9a-z]+/, '');
+}
+
+async function expectSignedOut(visitor: DashboardVisitor): Promise<void> {
+  expect((await visitor.get(you)).headers.location).toMatch(/^\/dashboard\/sign-in/);
+}
+
+const signInPageFor = (next: string) => `/dashboard/sign-in?next=${encodeURIComponent(next)}`;
+const changePassword = (visitor: DashboardVisitor, current: string, next = newPassword) =>
+  visitor.post(`${you}/password`, { current, next });
+
+beforeAll(async () => {
+  owner = await addPerson('owner');
+});
+
+describe('a visitor without a session', () => {
+  test.each(['/dashboard', you, '/dashboard/queues', '/dashboard/org_x/test'])(
+    'is redirected from %s to the sign-in page, without getting a session',
+    async (url) => {
+      const before = await service.deps.db.session.count();
+      const page = await new DashboardVisitor(service).get(url);
+      expect(page).toMatchObject({ status: 303, headers: { location: signInPageFor(url) } });
+      expect(page.headers['set-cookie']).toBeUndefined();
+      expect(await service.deps.db.session.count()).toBe(before);
+    },
+  );
+
+  const shown = '/dashboard/org_x/test/refunds?q=a+b&status=failed';
+  test.each([
+    ['GET', 'refunds/results', `https://refunds.example.com${shown}#latest`, shown],
+    ['POST', 'policies/preview', `https://refunds.example.com${shown}`, shown],
+    ['GET', 'refunds/results', 'nonsense', '/dashboard'],
+    ['GET', 'refunds/results', 'https://example.com//elsewhere.example.com/', '/dashboard'],
+    ['GET', 'refunds/results', 'https://example.com/v1/refunds', '/dashboard'],
+  ])('returns after %s of the part %s of the page %s to %s', async (method, path, page, next) => {
+    const headers = { 'hx-request': 'true', 'hx-current-url': page };
+    const part = `/dashboard/org_x/test/${path}`;
+    const visitor = new DashboardVisitor(service);
+    const answer = await (method === 'GET'
+      ? visitor.get(part, headers)
+      : visitor.post(part, {}, { headers }));
+    expect(answer).toMatchObject({ status: 401, text: '', headers: { 'hx-redirect': signInPageFor(next) } });
+  });
+
+  test('can sign out', async () => {
+    const page = await new DashboardVisitor(service).post('/dashboard/sign-out');
+    expect(page.headers.location).toMatch(/^\/dashboard\/sign-in/);
+  });
+});
+
+describe('signing in', () => {
+  test('sets cookies that scripts and other sites cannot read', async () => {
+    const { email, password } = await addPerson();
+    const visitor = new DashboardVisitor(service);
+    const headers = { 'x-forwarded-proto': 'https' };
+    const page = await visitor.post('/dashboard/sign-in', { email, password }, { csrfToken: null, headers });
+    const cookies = [page.headers['set-cookie'] ?? []].flat();
+    // Not Secure, because no proxy is trusted to say that there is TLS.
+    expect(cookies.toSorted()).toEqual([
+      expect.stringMatching(
+        /^refunds_known_browser=[^;]+; Max-Age=7776000; Path=\/dashboard; HttpOnly; SameSite=Strict$/,
+      ),
+      expect.stringMatching(
+        /^refunds_session=[^;]+; Path=\/dashboard; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+      ),
+    ]);
+    expect((await visitor.get(you)).status).toBe(200);
+  });
+
+  test.each([
+    '/dashboard/org_x/test/refunds?q=a+b',
+    '/dashboard/you?a=~*:!%20%C3%A4&b=(1)',
+    '/dashboard/you?done=session-ended',
+    '/dashboard',
+  ])('returns to the requested page %s', async (next) => {
+    const { email, password } = await addPerson();
+    const visitor = new DashboardVisitor(service);
+    expect((await visitor.get(signInPageFor(next))).text).toContain(`value="${next.replace('&', '&amp;')}"`);
+    const page = await visitor.post('/dashboard/sign-in', { email, password, next }, { csrfToken: null });
+    expect(page).toMatchObject({ status: 303, headers: { location: next } });
+  });
+
+  test.each([
+    'https://example.com',
+    '//example.com',
+    '/\\example.com',
+    '/v1/refunds',
+    '/dashboard//example.com',
+    '/dashboard/..//example.com',
+    '/dashboard/%2e%2e/v1/refunds',
+    '/\t/example.com',
+    '/dashboard/\\example.com',
+    '/dashboard\r\nset-cookie: a=b',
+    'javascript:alert(1)',
+    '/dashboardless',
+    '/dashboard/sign-in?next=/dashboard/sign-in',
+  ])('never redirects to %j', async (next) => {
+    const { email, password } = await addPerson();
+    const visitor = new DashboardVisitor(service);
+    const page = await visitor.post('/dashboard/sign-in', { email, password, next }, { csrfToken: null });
+    expect(page.headers.location).toBe('/dashboard');
+  });
+
+  test('shows its page for repeated parameters', async () => {
+    const page = await new DashboardVisitor(service).get('/dashboard/sign-in?next=a&next=b&done=x&done=y');
+    expect(page.status).toBe(200);
+  });
+
+  test('responds alike to a wrong password and an unknown address', async () => {
+    const { email } = await addPerson();
+    const visitor = new DashboardVisitor(service);
+    const known = await visitor.signIn(email, wrong);
+    const unknown = await visitor.signIn('nobody@example.com', wrong);
+    expect(known.status).toBe(401);
+    expect(known.text).toContain('Incorrect email address or password.');
+    expect(unknown.text.replaceAll('nobody@example.com', email)).toBe(known.text);
+    expect(visitor.cookie).toBe('');
+  });
+
+  test('locks after five failures, except in a browser that the user has used before', async () => {
+    const person = await addPerson();
+    const known = await ready(person);
+    await known.post('/dashboard/sign-out');
+    const other = new DashboardVisitor(service);
+    for (let failure = 0; failure < 5; failure += 1) await other.signIn(person.email, wrong);
+    const page = await other.signIn(person.email, person.password);
+    expect(page.status).toBe(401);
+    expect(page.text).toMatch(/Try again in \d+ seconds/);
+    expect((await known.signIn(person.email, person.password)).status).toBe(303);
+  });
+
+  test('is refused when the password changes meanwhile', async () => {
+    const { userId, email, password } = await addPerson();
+    const visitor = new DashboardVisitor(service);
+    await withClient(service.settings.DATABASE_URL, async (client) => {
+      await client.query('BEGIN');
+      await client.query(`UPDATE "user" SET password_hash = 'another' WHERE id = $1`, [userId]);
+      const answering = visitor.signIn(email, password);
+      await waitForLock(client);
+      await client.query('COMMIT');
+      const page = await answering;
+      expect(page.status).toBe(401);
+      expect(page.text).toContain('The password was just changed. Sign in with the new one.');
+    });
+    expect(visitor.cookie).toBe('');
+    expect(await service.deps.db.session.count({ where: { userId } })).toBe(0);
+  });
+
+  test.each(['cross-site', 'same-site', 'none'])('is refused to a %s form', async (site) => {
+    const { email, password } = await addPerson();
+    const visitor = new DashboardVisitor(service);
+    const options = { csrfToken: null, headers: { 'sec-fetch-site': site } };
+    expect((await visitor.post('/dashboard/sign-in', { email, password }, options)).status).toBe(403);
+    expect(visitor.cookie).toBe('');
+  });
+});
+
+describe('a session', () => {
+  test('gets a new id on sign-in, and the old one becomes invalid', async () => {
+    const [first, second] = [await addPerson(), await addPerson()];
+    const visitor = await signedIn(first);
+    const attacker = await copyOf(visitor);
+    await visitor.signIn(second.email, second.password);
+    expect(visitor.cookie).not.toBe(attacker.cookie);
+    await expectSignedOut(attacker);
+  });
+
+  test('is extended by opening a page, not by automatic updates', async () => {
+    const person = await addPerson();
+    const visitor = await signedIn(person);
+    const where = { userId: person.userId };
+    const hourAgo = new Date(Date.now() - 3_600_000);
+    await service.deps.db.session.updateMany({ where, data: { lastSeenAt: hourAgo } });
+    const lastSeen = async () => (await service.deps.db.session.findFirstOrThrow({ where })).lastSeenAt;
+    expect((await visitor.get(you, { 'hx-request': 'true' })).status).toBe(200);
+    await visitor.get('/dashboard/queues/api/queues');
+    expect(await lastSeen()).toEqual(hourAgo);
+    expect((await visitor.get(you)).status).toBe(200);
+    expect((await lastSeen()).getTime()).toBeGreaterThan(hourAgo.getTime());
+  });
+
+  test("expires by the database's clock, not by this machine's", async () => {
+    const person = await addPerson();
+    const visitor = await signedIn(person);
+    const sessionIds = async () =>
+      (await service.deps.db.session.findMany({ where: { userId: person.userId } })).map(({ id }) => id);
+    const before = await sessionIds();
+    const trueNow = Date.now;
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => trueNow() + 8 * 24 * 60 * 60 * 1000);
+    onTestFinished(() => clock.mockRestore());
+    expect((await visitor.get(you)).status).toBe(200);
+    expect(await sessionIds()).toEqual(before);
+  });
+
+  test('cannot be made up', async () => {
+    const visitor = new DashboardVisitor(service);
+    visitor.takeCookies('refunds_session=made-up.signature');
+    await expectSignedOut(visitor);
+  });
+
+  test('ends on sign-out, also for a copy of its cookie', async () => {
+    const visitor = await ready(await addPerson());
+    const copy = await copyOf(visitor);
+    const page = await visitor.post('/dashboard/sign-out');
+    expect(page.headers.location).toMatch(/^\/dashboard\/sign-in/);
+    await expectSignedOut(copy);
+  });
+
+  test('can be ended from another session of the same user only', async () => {
+    const person = await addPerson();
+    const [mine, lost] = [await signedIn(person), await signedIn(person)];
+    const page = await mine.get(you);
+    const [end, ...more] = [...page.text.matchAll(/action="([^"]+\/end)"/g)].map(([, url = '']) => url);
+    expect(more).toEqual([]);
+    const other = await ready(await addPerson());
+    await other.post(end ?? '');
+    expect((await lost.get(you)).status).toBe(200);
+    await mine.post(end ?? '');
+    await expectSignedOut(lost);
+    expect((await mine.get(you)).status).toBe(200);
+  });
+
+  test.each(['no token', 'a wrong token', "another session's token"])(
+    'changes nothing by a form with %s',
+    async (kind) => {
+      const person = await addPerson();
+      const visitor = await ready(person);
+      await signedIn(person);
+      const other = await (await signedIn(await addPerson())).get(you);
+      const foreign = /name="_csrf" value="([^"]+)"/.exec(other.text)?.[1] ?? '';
+      const csrfToken = kind === 'no token' ? null : kind === 'a wrong token' ? 'wrong' : foreign;
+      for (const url of ['/dashboard/sign-out', `${you}/sessions/end-others`, `${you}/password`]) {
+        const fields = { current: person.password, next: newPassword };
+        expect((await visitor.post(url, fields, { csrfToken })).status).toBe(403);
+      }
+      expect(await service.deps.db.session.count({ where: { userId: person.userId } })).toBe(2);
+      await signedIn(person);
+    },
+  );
+});
+
+describe('changing the password', () => {
+  test('starts a new session and ends all others, also copies of the old cookie', async () => {
+    const person = await addPerson();
+    const [mine, lost] = [await ready(person), await signedIn(person)];
+    const copy = await copyOf(mine);
+    const page = await changePassword(mine, person.password);
+    expect(page.headers.location).toBe(`${you}?done=password-changed`);
+    expect((await mine.get(`${you}?done=password-changed`)).text).toContain('Password changed.');
+    for (const each of [lost, copy]) await expectSignedOut(each);
+    const { email } = person;
+    expect((await new DashboardVisitor(service).signIn(email, person.password)).status).toBe(401);
+    expect((await new DashboardVisitor(service).signIn(email, newPassword)).status).toBe(303);
+  });
+
+  test('shows errors at their fields and keeps the session', async () => {
+    const person = await addPerson();
+    const visitor = await ready(person);
+    const incorrect = await changePassword(visitor, 'x');
+    expect(incorrect.status).toBe(400);
+    expect(incorrect.text).toMatch(/id="current-problem">The current password is incorrect/);
+    const short = await changePassword(visitor, person.password, 'short');
+    expect(short.text).toMatch(/id="next-problem">Must be 12 to 128 characters/);
+    expect((await visitor.get(you)).status).toBe(200);
+  });
+});
+
+test('another organization is answered like an unknown one', async () => {
+  const visitor = await signedIn(owner);
+  const theirs = await createOrganization(service.deps, { name: 'Theirs', actor: 'test' });
+  const foreign = await visitor.get(`/dashboard/${theirs.id}/test`);
+  const unknown = await visitor.get('/dashboard/org_01m8000000000000000000000a/test');
+  expect(foreign.status).toBe(404);
+  expect(withoutRequestId(unknown)).toBe(withoutRequestId(foreign));
+  expect((await visitor.get(`/dashboard/${service.organization.id}/staging`)).status).toBe(404);
+});
+
+describe('a form whose body is delayed', () => {
+  test.each<[string, (userId: string) => Promise<unknown>]>([
+    [
+      'the role was revoked',
+      (userId) => service.deps.db.membership.updateMany({ where: { userId }, data: { role: 'viewer' } }),
+    ],
+    ['the session has ended', (userId) => service.deps.db.session.deleteMany({ where: { userId } })],
+  ])('changes nothing when %s meanwhile', async (_, takeAway) => {
+    const admin = await signInMember(service, 'admin');
+    const before = await service.deps.db.apiKey.count();
+    const url = `/dashboard/${service.organization.id}/test/settings/api-keys`;
+    const answer = await sendHeld(service, admin.visitor, { method: 'POST', url }, () =>
+      takeAway(admin.userId),
+    );
+    expect(answer.statusCode).toBe(403);
+    expect(await service.deps.db.apiKey.count()).toBe(before);
+  });
+
+  test.each([
+    ['end the other sessions', () => `${you}/sessions/end-others`],
+    ['end a session', (id: string) => `${you}/sessions/${id}/end`],
+    ['change the password', () => `${you}/password`],
+  ] as const)('cannot %s of the user when its own session has ended meanwhile', async (_, urlOf) => {
+    const person = await addPerson();
+    const [lost, mine] = [await signedIn(person), await ready(person)];
+    const { id } = await service.deps.db.session.findFirstOrThrow({
+      where: { userId: person.userId },
+      orderBy: { id: 'desc' },
+    });
+    const fields = { current: person.password, next: newPassword };
+    const form = { method: 'POST', url: urlOf(id), fields } as const;
+    const answer = await sendHeld(service, lost, form, () => mine.post(`${you}/sessions/end-others`));
+    expect(answer.statusCode).toBe(403);
+    expect((await mine.get(you)).status).toBe(200);
+    await signedIn(person);
+  });
+});

@@ -1,0 +1,221 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Prisma } from '../../../../shared/platform/database.ts';
+import { credentialContext } from '../../../../shared/processors/accounts/connections.ts';
+import { auditOf } from '../../../support/audit-log.ts';
+import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
+import { sandboxCredentials } from '../../../support/service.ts';
+import { everyCell } from '../../../support/stores/database-content.ts';
+import { useService } from '../../../support/use-service.ts';
+
+const service = useService({ workers: 0, settings: { DASHBOARD_SETS_ADDRESSES: true } });
+
+let admin: DashboardMember;
+let viewer: DashboardMember;
+let accounts: string;
+
+beforeAll(async () => {
+  admin = await signInMember(service, 'admin');
+  viewer = await signInMember(service, 'viewer');
+  accounts = `/dashboard/${service.organization.id}/test/settings/accounts`;
+});
+afterEach(() => service.sandbox.clearFaults());
+
+const processors = ['stripe', 'braintree'] as const;
+type Processor = (typeof processors)[number];
+
+async function accountOf(processor: Processor) {
+  const where = { organizationId: service.organization.id, environment: 'test', processor } as const;
+  return await service.deps.db.processorAccount.findFirstOrThrow({ where });
+}
+
+const update = (id: string, data: Prisma.ProcessorAccountUpdateInput) =>
+  service.deps.db.processorAccount.update({ where: { id }, data });
+const credentialsOf = (processor: Processor) => sandboxCredentials('test', service.sandboxUrl)[processor];
+const store = (processor: Processor, fields: Record<string, string>) =>
+  admin.visitor.post(`${accounts}/${processor}`, fields);
+const testNow = (processor: Processor, headers = {}) =>
+  admin.visitor.post(`${accounts}/${processor}/test`, {}, { headers });
+const connected = 'accepts the credentials.';
+
+describe('processor accounts', () => {
+  test('show their state and webhook URL, and no credentials', async () => {
+    const { id } = await accountOf('stripe');
+    const { status, text } = await viewer.visitor.get(accounts);
+    expect(status).toBe(200);
+    expect(text).toMatch(new RegExp(`https?://[^"<]+/webhooks/stripe/${id}`));
+    expect(text).toContain('>Set up</span>');
+    for (const hidden of ['>Connected<', 'Replace credentials', 'Test connection']) {
+      expect(text).not.toContain(hidden);
+    }
+    for (const secret of ['sk_test', 'whsec_', 'test_public']) expect(text).not.toContain(secret);
+  });
+
+  test('show rejected credentials and rate limits with their times', async () => {
+    const { id } = await accountOf('braintree');
+    const misconfiguredAt = new Date('2026-01-02T03:04:05Z');
+    const throttledUntil = new Date('2099-01-02T03:04:05Z');
+    await update(id, { misconfiguredAt, throttledUntil });
+    const { text } = await viewer.visitor.get(accounts);
+    for (const each of ['Credentials rejected', 'Rejected since', 'Rate limited until']) {
+      expect(text).toContain(each);
+    }
+    for (const time of [misconfiguredAt, throttledUntil]) expect(text).toContain(time.toISOString());
+    await update(id, { misconfiguredAt: null, throttledUntil: null });
+  });
+
+  test.each(processors)('ask for all credentials of %s and show no stored ones', async (processor) => {
+    const { text } = await admin.visitor.get(`${accounts}/${processor}`);
+    for (const [name, value] of Object.entries(credentialsOf(processor))) {
+      expect(text).toContain(`name="${name}"`);
+      if (name !== 'apiBase') expect(text).not.toContain(`value="${value}"`);
+    }
+    expect(text).not.toContain(service.sandboxUrl);
+  });
+
+  test.each(processors)('replace the credentials of %s and store them encrypted', async (processor) => {
+    const before = await accountOf(processor);
+    const answer = await store(processor, { ...credentialsOf(processor), unknownField: 'x' });
+    expect(answer).toMatchObject({
+      status: 303,
+      headers: { location: `${accounts}?done=credentials-saved` },
+    });
+    const after = await accountOf(processor);
+    expect(after.id).toBe(before.id);
+    expect(after.updatedAt > before.updatedAt).toBe(true);
+    const detail = { environment: 'test', processor, replaced: true };
+    const entry = { action: 'account.set', actor: `user:${admin.userId}`, detail };
+    expect((await auditOf(service, after.id)).at(-1)).toMatchObject(entry);
+    const stored = (await everyCell(service.settings.DATABASE_URL)).map(({ text }) => text).join('\n');
+    expect(stored).not.toContain('sk_test_sandbox');
+    expect((await testNow(processor)).text).toContain(connected);
+  });
+
+  test('can be set up where there is none', async () => {
+    const { id: organizationId } = await service.addOrganization('Fresh');
+    await service.deps.db.processorAccount.deleteMany({ where: { organizationId } });
+    const { visitor, userId } = await signInMember(service, 'admin', organizationId);
+    const page = `/dashboard/${organizationId}/test/settings/accounts`;
+    expect((await visitor.get(page)).text).toContain('Not set up');
+    expect((await visitor.post(`${page}/stripe/test`)).status).toBe(404);
+    expect((await visitor.post(`${page}/stripe`, credentialsOf('stripe'))).status).toBe(303);
+    const created = await service.deps.db.processorAccount.findMany({ where: { organizationId } });
+    expect(created).toMatchObject([{ environment: 'test', processor: 'stripe' }]);
+    const entries = await auditOf(service, created[0]?.id ?? '');
+    expect(entries).toMatchObject([{ actor: `user:${userId}`, detail: { replaced: false } }]);
+  });
+
+  test.each([
+    ['a live key in test', { secretKey: 'sk_live_Secret1' }, 'The test environment takes keys'],
+    ['a missing key', {}, 'Is required.'],
+    ['a key with a space', { secretKey: 'sk_test_Sec ret1' }, /without (blanks|spaces)/],
+    [
+      'an address with a path',
+      { secretKey: 'sk_test_Secret1', apiBase: 'https://x.example/<b>' },
+      /scheme, a host and a port/,
+    ],
+  ])('reject %s at its field without sending it back', async (_what, fields, message) => {
+    const before = await accountOf('stripe');
+    const { status, text } = await store('stripe', fields as Record<string, string>);
+    expect(status).toBe(400);
+    expect(text).toMatch(message);
+    for (const secret of ['Secret1', 'Sec ret1', '<b>']) expect(text).not.toContain(secret);
+    expect(await accountOf('stripe')).toEqual(before);
+  });
+
+  test('send live credentials over https only', async () => {
+    const { status, text } = await admin.visitor.post(`${accounts.replace('/test/', '/live/')}/stripe`, {
+      secretKey: 'sk_live_Secret1',
+      apiBase: 'http://processor.example',
+    });
+    expect(status).toBe(400);
+    expect(text).toContain('Live credentials are sent over https only.');
+  });
+
+  test('respond with 404 for an unknown processor', async () => {
+    expect((await admin.visitor.get(`${accounts}/paypal`)).status).toBe(404);
+    expect((await admin.visitor.post(`${accounts}/constructor/test`)).status).toBe(404);
+  });
+});
+
+describe.each(processors)('testing the connection to %s', (processor) => {
+  const arm = (kind: string) =>
+    service.sandbox.fault({ processor, operation: '*', kind, delayMs: 60_000, times: 1 });
+
+  test('confirms working credentials and clears their rejection, without moving money', async () => {
+    const { id } = await accountOf(processor);
+    await update(id, { misconfiguredAt: new Date() });
+    const { status, text } = await testNow(processor);
+    expect(status).toBe(200);
+    expect(text).toContain(connected);
+    expect((await accountOf(processor)).misconfiguredAt).toBeNull();
+    const detail = { environment: 'test', processor, result: 'works' };
+    const entry = { action: 'account.tested', actor: `user:${admin.userId}`, detail };
+    expect((await auditOf(service, id)).at(-1)).toMatchObject(entry);
+    expect(await service.sandbox.refunds({ processor })).toEqual([]);
+  });
+
+  test('reports rejected credentials and marks the account', async () => {
+    await arm('error-403');
+    expect((await testNow(processor)).text).toContain('rejected the credentials.');
+    expect((await accountOf(processor)).misconfiguredAt).not.toBeNull();
+    expect((await testNow(processor)).text).toContain(connected);
+  });
+
+  test('reports unknown credentials without showing them', async () => {
+    const unknown =
+      processor === 'stripe' ? { secretKey: 'sk_test_invalidKey' } : { privateKey: 'an-invalid-private-key' };
+    await store(processor, { ...credentialsOf(processor), ...unknown });
+    const { text } = await testNow(processor);
+    expect(text).toContain('rejected the credentials.');
+    for (const secret of ['sk_test_invalidKey', '***', 'an-invalid-private-key']) {
+      expect(text).not.toContain(secret);
+    }
+    await store(processor, credentialsOf(processor));
+    expect((await testNow(processor)).text).toContain(connected);
+  });
+
+  test.each(['error-503', 'reset', 'timeout', 'malformed'])(
+    'does not blame the credentials for %s',
+    async (kind) => {
+      await arm(kind);
+      const { status, text } = await testNow(processor);
+      expect(status).toBe(200);
+      expect(text).toContain('could not be reached.');
+      expect((await accountOf(processor)).misconfiguredAt).toBeNull();
+    },
+  );
+
+  test('does not call a processor that limits requests', async () => {
+    await arm('rate-limit');
+    await testNow(processor);
+    const { throttledUntil, id } = await accountOf(processor);
+    expect(throttledUntil).not.toBeNull();
+    await update(id, { throttledUntil: new Date(Date.now() + 60_000) });
+    expect((await testNow(processor)).text).toContain('is limiting requests.');
+    await update(id, { throttledUntil: null });
+  });
+
+  test('replaces the card of the account with scripts', async () => {
+    const { text } = await testNow(processor, { 'hx-request': 'true' });
+    expect(text).toMatch(new RegExp(`^<section class="card stack" id="account-${processor}"`));
+  });
+});
+
+describe('without DASHBOARD_SETS_ADDRESSES', () => {
+  const ordinary = useService({ workers: 0 });
+
+  test('ignores the address of a processor in the form', async () => {
+    const { visitor } = await signInMember(ordinary, 'owner');
+    const organizationId = ordinary.organization.id;
+    const url = `/dashboard/${organizationId}/test/settings/accounts/stripe`;
+    expect((await visitor.get(url)).text).not.toContain('name="apiBase"');
+    const secretKey = 'sk_test_another';
+    const fields = { secretKey, apiBase: 'http://127.0.0.1:1' };
+    expect((await visitor.post(url, fields)).status).toBe(303);
+    const where = { organizationId, environment: 'test', processor: 'stripe' } as const;
+    const account = await ordinary.deps.db.processorAccount.findFirstOrThrow({ where });
+    const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
+    const opened = ordinary.deps.secrets.open(sealed, credentialContext(where));
+    expect(JSON.parse(opened)).toEqual({ secretKey });
+  });
+});

@@ -1,0 +1,145 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createApiKey } from '../../../../shared/organizations/api-keys.ts';
+import { type AuditAction, readAuditLog, writeAudit } from '../../../../shared/platform/audit-log.ts';
+import { newId } from '../../../../shared/platform/ids.ts';
+import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
+import { newPayment } from '../../../support/refunds/payments.ts';
+import { withClient } from '../../../support/stores/database-client.ts';
+import { plansOf } from '../../../support/stores/statements.ts';
+import { useService } from '../../../support/use-service.ts';
+
+const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
+
+let admin: DashboardMember;
+let auditLog: string;
+
+beforeAll(async () => {
+  admin = await signInMember(service, 'admin');
+  auditLog = `/dashboard/${service.organization.id}/test/settings/audit-log`;
+});
+
+interface Entry {
+  organizationId?: string;
+  actor?: string;
+  action?: AuditAction;
+  target?: string;
+  detail?: Record<string, string>;
+}
+
+async function note(entry: Entry, at = service.deps.clock.now()): Promise<void> {
+  const { id: organizationId } = service.organization;
+  const defaults = { organizationId, actor: 'cli:ada', action: 'key.created', target: newId('key') } as const;
+  await service.deps.db.$transaction((tx) => writeAudit(tx, { ...defaults, ...entry }, at));
+}
+
+describe('the audit log', () => {
+  test('shows actor, action and details', async () => {
+    await note({ action: 'key.revoked', detail: { environment: 'live', lastFour: 'WXYZ' } });
+    const { status, text } = await admin.visitor.get(auditLog);
+    expect(status).toBe(200);
+    expect(text).toContain('ada (command line)');
+    expect(text).toContain('Revoked API key');
+    expect(text).toContain('last four: WXYZ, environment: live');
+    expect(text).toContain(admin.email);
+  });
+
+  test('shows an unknown action by its name, and escapes details', async () => {
+    await service.deps.db.auditLog.create({
+      data: {
+        ...{ id: newId('aud'), organizationId: service.organization.id, actor: 'cli:ada', target: 'moon' },
+        ...{ action: 'moon.landed_on', detail: { note: '<img src=x onerror=alert(1)>' } },
+        createdAt: service.deps.clock.now(),
+      },
+    });
+    const { text } = await admin.visitor.get(auditLog);
+    expect(text).toContain('moon landed on');
+    expect(text).toContain('note: &lt;img src=x onerror=alert(1)>');
+    expect(text).not.toContain('<img');
+  });
+
+  test('links to keys and refunds in their own environment', async () => {
+    const organizationId = service.organization.id;
+    const key = await createApiKey(service.deps, { organizationId, environment: 'live', actor: 'cli:ada' });
+    const transactionId = await newPayment(service);
+    const created = await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 100, reason: 'other' },
+    });
+    await note({ action: 'refund.rechecked', target: created.body.data.id });
+    const { text } = await admin.visitor.get(auditLog.replace('/test/', '/live/'));
+    expect(text).toContain(`/dashboard/${organizationId}/live/settings/api-keys#${key.id}`);
+    expect(text).toContain(`/dashboard/${organizationId}/test/refunds/${created.body.data.id}`);
+  });
+
+  test('filters by actor and action', async () => {
+    await note({ actor: 'cli:grace', action: 'policies.set' });
+    await note({ actor: 'cli:grace', action: 'refund.flag_dismissed' });
+    const count = async (query: string) =>
+      (await admin.visitor.get(`${auditLog}?${query}`)).text.split('<th scope="row"><time').length - 1;
+    expect(await count('actor=cli%3Agrace&action=')).toBe(2);
+    expect(await count('actor=cli%3Agrace&action=refund.flag_dismissed')).toBe(1);
+    expect(await count('actor=&action=policies.set')).toBe(1);
+    expect(await count('actor=cli%3Anobody')).toBe(0);
+    expect((await admin.visitor.get(`${auditLog}?actor=cli%3Agrace`)).text).toContain(
+      '<option value="cli:grace" selected',
+    );
+  });
+
+  test('pages through entries of the same time without losing or repeating any', async () => {
+    const at = new Date('2026-01-01T00:00:00Z');
+    for (let index = 0; index < 120; index += 1)
+      await note({ actor: 'cli:many', detail: { n: `n${index}n` } }, at);
+    const seen: string[] = [];
+    let url: string | undefined = `${auditLog}?actor=cli%3Amany`;
+    let pages = 0;
+    while (url !== undefined) {
+      const { text }: { text: string } = await admin.visitor.get(url);
+      seen.push(...(text.match(/\bn\d+n\b/g) ?? []));
+      pages += 1;
+      url = /href="([^"]+)">Older/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+    }
+    expect(pages).toBe(3);
+    expect(seen).toHaveLength(120);
+    expect(new Set(seen).size).toBe(120);
+  });
+
+  test("reveals nothing of another organization by an entry's id or an actor", async () => {
+    const other = await signInMember(service, 'owner', (await service.addOrganization('Else')).id);
+    const theirs = await service.deps.db.auditLog.findFirstOrThrow({
+      where: { organizationId: { not: service.organization.id } },
+    });
+    expect((await admin.visitor.get(`${auditLog}?before=${theirs.id}`)).status).toBe(404);
+    const { text } = await admin.visitor.get(`${auditLog}?actor=user:${other.userId}`);
+    expect(text).toContain('No matching entries');
+    expect(text).not.toContain(other.email);
+  });
+
+  test.each(['actor=nobody', 'action=a&action=b', 'before='])('accepts the query %s', async (query) => {
+    expect((await admin.visitor.get(`${auditLog}?${query}`)).status).toBe(200);
+  });
+
+  test('reads a page from the index, also from a long log', async () => {
+    const { organizationId, before } = await longLog();
+    for (const position of [undefined, before]) {
+      const plans = await plansOf(service.settings.DATABASE_URL, (db) =>
+        readAuditLog(db, { organizationId, before: position, limit: 50 }),
+      );
+      const pages = plans.reduce((sum, plan) => sum + plan.pages, 0);
+      expect(pages, JSON.stringify(plans)).toBeLessThan(100);
+    }
+  });
+});
+
+/** Creates 5,000 entries; `before` is the id of one in the middle. */
+async function longLog(): Promise<{ organizationId: string; before: string }> {
+  const { id: organizationId } = await service.addOrganization('Long');
+  await withClient(service.settings.DATABASE_URL, async (client) => {
+    await client.query(
+      `insert into audit_log (id, organization_id, actor, action, target, detail, created_at)
+       select 'aud_' || n, $1, 'cli:ada', 'key.created', 'key_' || n, '{}', timestamptz '2026-01-01' + n * interval '1 minute'
+       from generate_series(1, 5000) n`,
+      [organizationId],
+    );
+    await client.query('vacuum analyze audit_log');
+  });
+  return { organizationId, before: 'aud_2500' };
+}

@@ -1,0 +1,167 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { auditOf } from '../../../support/audit-log.ts';
+import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
+import { DashboardVisitor } from '../../../support/dashboard/dashboard-visitor.ts';
+import { newEmail } from '../../../support/people.ts';
+import { expectNotInDatabase } from '../../../support/stores/database-content.ts';
+import { useService } from '../../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+
+let owner: DashboardMember;
+let admin: DashboardMember;
+let viewer: DashboardMember;
+let members: string;
+
+beforeAll(async () => {
+  owner = await signInMember(service, 'owner');
+  admin = await signInMember(service, 'admin');
+  viewer = await signInMember(service, 'viewer');
+  members = `/dashboard/${service.organization.id}/test/settings/members`;
+});
+
+const roleOf = async (userId: string) =>
+  (await service.deps.db.membership.findFirst({ where: { userId } }))?.role ?? null;
+
+const lastEntryOf = async (target: string) => (await auditOf(service, target)).at(-1);
+
+/** The table row that contains a text. */
+function rowOf(page: string, text: string): string {
+  return page.split(/<tr>|<\/tr>/).find((row) => row.includes(text)) ?? '';
+}
+
+async function invite(by: DashboardMember, email: string, role: string, headers = {}) {
+  const page = await by.visitor.post(`${members}/invitations`, { email, role }, { headers });
+  const [, link = ''] = /data-copy="([^"]*\/dashboard\/invitation\/[^"]+)"/.exec(page.text) ?? [];
+  return { page, path: link === '' ? '' : new URL(link).pathname };
+}
+
+async function invitationOf(email: string) {
+  return await service.deps.db.invitation.findFirstOrThrow({ where: { email }, orderBy: { id: 'desc' } });
+}
+
+describe('members', () => {
+  test('are visible to everyone, with only the permitted actions', async () => {
+    const { status, text } = await viewer.visitor.get(members);
+    expect(status).toBe(200);
+    for (const { email } of [owner, admin, viewer]) expect(text).toContain(email);
+    for (const action of ['<select', 'Remove']) expect(text).not.toContain(action);
+    const asAdmin = (await admin.visitor.get(members)).text;
+    expect(rowOf(asAdmin, viewer.email)).toContain('<select');
+    expect(rowOf(asAdmin, owner.email)).not.toContain('<select');
+    expect(asAdmin).not.toContain('<option value="owner"');
+  });
+
+  test('have a new role from their next request on', async () => {
+    const { userId, visitor } = await signInMember(service, 'viewer');
+    const answer = await admin.visitor.post(`${members}/${userId}/role`, { role: 'admin' });
+    expect(answer).toMatchObject({ status: 303, headers: { location: `${members}?done=role-changed` } });
+    expect((await visitor.get(members)).text).toContain('Invite member');
+    const entry = { action: 'member.role_changed', actor: `user:${admin.userId}` };
+    expect(await lastEntryOf(userId)).toMatchObject(entry);
+  });
+
+  test('cannot get an unknown role', async () => {
+    const answer = await admin.visitor.post(`${members}/${viewer.userId}/role`, { role: 'emperor' });
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain('Select a role.');
+  });
+
+  test('become and stop being owners only by owners, and never change their own role', async () => {
+    const answers = [
+      await admin.visitor.post(`${members}/${viewer.userId}/role`, { role: 'owner' }),
+      await admin.visitor.post(`${members}/${owner.userId}/role`, { role: 'viewer' }),
+      await admin.visitor.post(`${members}/${owner.userId}/remove`),
+      await owner.visitor.post(`${members}/${owner.userId}/role`, { role: 'viewer' }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+    expect([await roleOf(viewer.userId), await roleOf(owner.userId)]).toEqual(['viewer', 'owner']);
+  });
+
+  test('who are removed lose access at once and keep their name in the audit log', async () => {
+    const { userId, email, visitor } = await signInMember(service, 'admin');
+    const invited = newEmail();
+    await visitor.post(`${members}/invitations`, { email: invited, role: 'viewer' });
+    expect((await admin.visitor.post(`${members}/${userId}/remove`)).status).toBe(303);
+    expect((await visitor.get(members)).status).toBe(404);
+    expect((await admin.visitor.get(members)).text).not.toContain(invited);
+    const entry = { action: 'member.removed', actor: `user:${admin.userId}` };
+    expect(await lastEntryOf(userId)).toMatchObject(entry);
+    const auditLog = await admin.visitor.get(members.replace(/members$/, 'audit-log'));
+    expect(auditLog.text).toContain(`${email} (former member)`);
+  });
+
+  test('may leave, except the last owner', async () => {
+    const { userId, visitor } = await signInMember(service, 'viewer');
+    const left = await visitor.post(`${members}/leave`);
+    expect(left).toMatchObject({ status: 303, headers: { location: '/dashboard' } });
+    expect(await roleOf(userId)).toBeNull();
+    const refused = await owner.visitor.post(`${members}/leave`);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('Make another member an owner first.');
+    expect(await roleOf(owner.userId)).toBe('owner');
+  });
+
+  test('of another organization cannot be changed', async () => {
+    const other = await signInMember(service, 'viewer', (await service.addOrganization('Else')).id);
+    for (const action of ['role', 'remove']) {
+      const answer = await owner.visitor.post(`${members}/${other.userId}/${action}`, { role: 'admin' });
+      expect(answer.status).toBe(404);
+    }
+    expect(await roleOf(other.userId)).toBe('viewer');
+  });
+});
+
+describe('invitations', () => {
+  test('show their link once, which is not stored and makes the person a member', async () => {
+    const email = newEmail();
+    const { page, path } = await invite(admin, email, 'operator');
+    expect(page).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
+    expect(page.text).toContain('Anyone with the link can join as operator');
+    await expectNotInDatabase(service.settings.DATABASE_URL, path.split('/').at(-1) ?? '');
+    const later = (await viewer.visitor.get(members)).text;
+    expect(later).not.toContain(path);
+    for (const text of [admin.email, 'operator']) expect(rowOf(later, email)).toContain(text);
+
+    const password = 'a long enough password';
+    const joined = await new DashboardVisitor(service).post(path, { password }, { csrfToken: null });
+    expect(joined.status).toBe(303);
+    expect((await viewer.visitor.get(members)).text).not.toContain('Open invitations');
+    const created = { action: 'invitation.created', actor: `user:${admin.userId}` };
+    expect(await auditOf(service, (await invitationOf(email)).id)).toMatchObject([created]);
+  });
+
+  test('replace a part of the page with scripts', async () => {
+    const { page, path } = await invite(admin, newEmail(), 'viewer', { 'hx-request': 'true' });
+    expect(page.text).toMatch(/^<div id="members"/);
+    expect(path).not.toBe('');
+  });
+
+  test('stop working when they are revoked', async () => {
+    const email = newEmail();
+    const { path } = await invite(admin, email, 'viewer');
+    const { id } = await invitationOf(email);
+    const answer = await admin.visitor.post(`${members}/invitations/${id}/revoke`);
+    expect(answer.headers.location).toBe(`${members}?done=invitation-revoked`);
+    expect((await new DashboardVisitor(service).get(path)).status).toBe(404);
+    const entry = { action: 'invitation.revoked', actor: `user:${admin.userId}` };
+    expect(await lastEntryOf(id)).toMatchObject(entry);
+  });
+
+  test('show an invalid address at its field, escaped, with the rest of the form', async () => {
+    const { page } = await invite(admin, '"><script>alert(1)</script>', 'operator');
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('Must be a valid email address.');
+    expect(page.text).toContain('value="&quot;>&lt;script>alert(1)&lt;/script>"');
+    expect(page.text).not.toContain('<script>');
+    expect(page.text).toContain('<option value="operator" selected');
+  });
+
+  test('are refused for members, and for owners unless an owner invites', async () => {
+    const again = await invite(admin, viewer.email, 'viewer');
+    expect(again.page.status).toBe(400);
+    expect(again.page.text).toContain('Is already a member.');
+    expect((await invite(admin, newEmail(), 'owner')).page.status).toBe(403);
+    expect((await invite(owner, newEmail(), 'owner')).page.status).toBe(200);
+  });
+});

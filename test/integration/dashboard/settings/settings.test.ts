@@ -1,0 +1,195 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createApiKey, defaultScopes, revokeApiKey } from '../../../../shared/organizations/api-keys.ts';
+import { changeApiKey } from '../../../../shared/organizations/change-api-key.ts';
+import type { Environment } from '../../../../shared/platform/environment.ts';
+import { openLog } from '../../../../shared/platform/log.ts';
+import { auditOf } from '../../../support/audit-log.ts';
+import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
+import { everyCell } from '../../../support/stores/database-content.ts';
+import { useService } from '../../../support/use-service.ts';
+
+// Roles, CSRF tokens and foreign organizations are covered for every route by access.test.ts.
+
+const logged: string[] = [];
+const log = openLog('debug', 'test', { write: (line: string) => void logged.push(line) });
+const service = useService({ workers: 0, overrides: { log } });
+
+let admin: DashboardMember;
+let viewer: DashboardMember;
+let settings: string;
+let apiKeys: string;
+
+beforeAll(async () => {
+  admin = await signInMember(service, 'admin');
+  viewer = await signInMember(service, 'viewer');
+  settings = `/dashboard/${service.organization.id}/test/settings`;
+  apiKeys = `${settings}/api-keys`;
+});
+
+const keyPattern = /svc_(?:test|live)_[A-Za-z0-9]{32}/;
+
+async function newKey(environment: Environment = 'test', organizationId = service.organization.id) {
+  return await createApiKey(service.deps, { organizationId, environment, actor: 'cli:ada' });
+}
+
+describe('settings', () => {
+  test('start with the API keys', async () => {
+    expect(await viewer.visitor.get(settings)).toMatchObject({ status: 303, headers: { location: apiKeys } });
+  });
+
+  test('offer the audit log only to those who may read it', async () => {
+    expect((await viewer.visitor.get(apiKeys)).text).not.toContain('Audit log');
+    expect((await admin.visitor.get(apiKeys)).text).toContain('Audit log');
+  });
+
+  test.each(['api-keys/%00/revoke', 'members/%00/remove', 'members/invitations/x/revoke', 'accounts/%00'])(
+    'respond with 404 to the malformed id in %s',
+    async (path) => {
+      expect((await admin.visitor.post(`${settings}/${path}`)).status).toBe(404);
+    },
+  );
+
+  test.each(['constructor', '__proto__', '<b>'])('show no message for ?done=%s', async (word) => {
+    const { status, text } = await admin.visitor.get(`${apiKeys}?done=${encodeURIComponent(word)}`);
+    expect(status).toBe(200);
+    expect(text).not.toContain('class="notice"');
+  });
+});
+
+/** The form as it is shown at first: default scopes are selected. */
+const form = (fields: Record<string, string> = {}): [string, string][] => [
+  ...defaultScopes.map((scope): [string, string] => ['scopes', scope]),
+  ...Object.entries(fields),
+];
+
+describe('API keys', () => {
+  test('are listed per environment by their last characters and creator, read-only for a viewer', async () => {
+    const [{ plaintext }, live] = [await newKey(), await newKey('live')];
+    const { status, text } = await viewer.visitor.get(apiKeys);
+    expect(status).toBe(200);
+    expect(text).toContain(`...${plaintext.slice(-4)}`);
+    expect(text).toContain('ada (command line)');
+    for (const hidden of [live.id, 'Create test key', 'Revoke']) expect(text).not.toContain(hidden);
+  });
+
+  test('are shown once, work, and are neither stored nor logged', async () => {
+    const answer = await admin.visitor.post(apiKeys, form());
+    expect(answer).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
+    expect(answer.headers.location).toBeUndefined();
+    const [key = ''] = keyPattern.exec(answer.text) ?? [];
+    expect(key).toMatch(/^svc_test_/);
+    expect(answer.text).toContain(`curl -H &quot;Authorization: Bearer ${key}&quot;`);
+    expect(await service.call('GET', '/v1/refunds?limit=1', { key })).toMatchObject({ status: 200 });
+
+    const later = await admin.visitor.get(apiKeys);
+    expect(later.text).not.toMatch(keyPattern);
+    expect(later.text).toContain(`...${key.slice(-4)}`);
+    const cells = await everyCell(service.settings.DATABASE_URL);
+    expect(cells.filter(({ text }) => text.includes(key))).toEqual([]);
+    expect(logged.length).toBeGreaterThan(0);
+    expect(logged.join('')).not.toContain(key.slice('svc_test_'.length));
+    const { id } = await service.deps.db.apiKey.findFirstOrThrow({ orderBy: { createdAt: 'desc' } });
+    const created = { action: 'key.created', actor: `user:${admin.userId}` };
+    expect(await auditOf(service, id)).toMatchObject([created]);
+  });
+
+  test('replace a part of the page with scripts, so that a reload creates no second key', async () => {
+    const { text } = await admin.visitor.post(apiKeys, form(), {
+      headers: { 'hx-request': 'true' },
+    });
+    expect(text).toMatch(/^<div id="api-keys"/);
+    expect(text).toMatch(keyPattern);
+    expect((await admin.visitor.get(apiKeys)).text).toContain('hx-target="#api-keys"');
+  });
+
+  test('are created with a name, scopes and an expiry, which the list shows', async () => {
+    const before = Date.now();
+    const fields: [string, string][] = [
+      ['name', ' Shop <b>backend</b> '],
+      ['expiresInDays', '30'],
+      ['scopes', 'refunds:approve'],
+      ['scopes', 'refunds:read'],
+    ];
+    const { status } = await admin.visitor.post(apiKeys, fields);
+    expect(status).toBe(200);
+    const key = await service.deps.db.apiKey.findFirstOrThrow({ orderBy: { createdAt: 'desc' } });
+    expect(key).toMatchObject({ name: 'Shop <b>backend</b>', scopes: ['refunds:read', 'refunds:approve'] });
+    const days = ((key.expiresAt?.getTime() ?? 0) - before) / 86_400_000;
+    expect(Math.round(days)).toBe(30);
+    const { text } = await viewer.visitor.get(apiKeys);
+    const row = rowOf(text, key.id);
+    expect(row).toContain('Shop &lt;b>backend&lt;/b>');
+    expect(row).toContain('refunds:read, refunds:approve');
+    expect(row).toContain(key.expiresAt?.toISOString());
+    expect(await auditOf(service, key.id)).toMatchObject([
+      { detail: { name: 'Shop <b>backend</b>', scopes: 'refunds:read, refunds:approve' } },
+    ]);
+  });
+
+  test.each([
+    ['no scope', [['name', 'Kept']], 'id="scopes-problem">Select at least one.'],
+    [
+      'an unknown scope',
+      [['scopes', 'refunds:everything']],
+      'id="scopes-problem">Select scopes from the list.',
+    ],
+    ['a long name', form({ name: 'x'.repeat(101) }), 'id="name-problem">Must be at most 100 printable'],
+    ['no days', form({ expiresInDays: '0' }), 'id="expiresInDays-problem">Enter a number of days'],
+    ['too many days', form({ expiresInDays: '3651' }), 'id="expiresInDays-problem">Enter a number of days'],
+    ['a word for days', form({ expiresInDays: 'soon' }), 'id="expiresInDays-problem">Enter a number of days'],
+  ] as [string, [string, string][], string][])(
+    'are not created with %s, and the form keeps what was entered',
+    async (_what, fields, problem) => {
+      const count = await service.deps.db.apiKey.count();
+      const { status, text } = await admin.visitor.post(apiKeys, fields);
+      expect(status).toBe(400);
+      expect(text).toContain(problem);
+      for (const [name, value] of fields) {
+        if (name !== 'scopes') expect(text).toContain(`value="${value}"`);
+      }
+      expect(await service.deps.db.apiKey.count()).toBe(count);
+    },
+  );
+
+  test('show whether they are active, stopped, expired or revoked, and which are made for agents', async () => {
+    const { id: organizationId } = service.organization;
+    const request = { organizationId, environment: 'test', actor: 'cli:ada' } as const;
+    const agent = await createApiKey(service.deps, { ...request, agentLimits: { currency: 'usd' } });
+    const { id } = await newKey();
+    const { deps } = service;
+    const wordsOf = async (keyId: string) =>
+      /Active|Stopped|Expired|Revoked/.exec(rowOf((await viewer.visitor.get(apiKeys)).text, keyId))?.[0];
+    expect(await wordsOf(id)).toBe('Active');
+    await changeApiKey(deps, { keyId: id, actor: 'cli:ada', change: { isStopped: true } });
+    expect(await wordsOf(id)).toBe('Stopped');
+    await deps.db.apiKey.update({ where: { id }, data: { expiresAt: new Date() } });
+    expect(await wordsOf(id)).toBe('Expired');
+    await revokeApiKey(deps, { keyId: id, actor: 'cli:ada' });
+    expect(await wordsOf(id)).toBe('Revoked');
+    const { text } = await viewer.visitor.get(apiKeys);
+    expect(rowOf(text, agent.id)).toContain('>Agent<');
+    expect(rowOf(text, id)).not.toContain('>Agent<');
+  });
+
+  /** The row of a key in the page. */
+  const rowOf = (text: string, keyId: string) =>
+    new RegExp(`<tr id="${keyId}">.*?</tr>`, 's').exec(text)?.[0] ?? '';
+
+  test('are refused from the next request on once they are revoked', async () => {
+    const { id, plaintext } = await newKey();
+    const answer = await admin.visitor.post(`${apiKeys}/${id}/revoke`);
+    expect(answer).toMatchObject({ status: 303, headers: { location: `${apiKeys}?done=key-revoked` } });
+    expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(401);
+    expect((await admin.visitor.get(`${apiKeys}?done=key-revoked`)).text).toContain('API key revoked.');
+    const entries = await auditOf(service, id);
+    expect(entries.at(-1)).toMatchObject({ action: 'key.revoked', actor: `user:${admin.userId}` });
+  });
+
+  test('of another environment or organization cannot be revoked', async () => {
+    const foreign = await newKey('test', (await service.addOrganization('Another')).id);
+    for (const { id } of [await newKey('live'), foreign]) {
+      expect((await admin.visitor.post(`${apiKeys}/${id}/revoke`)).status).toBe(404);
+      expect((await service.deps.db.apiKey.findUniqueOrThrow({ where: { id } })).revokedAt).toBeNull();
+    }
+  });
+});

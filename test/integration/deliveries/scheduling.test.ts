@@ -1,0 +1,258 @@
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
+import { withClient } from '../../support/stores/database-client.ts';
+import { recordStatements } from '../../support/stores/statements.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
+import { readDelivery, recordCancellation, recordRefunds } from '../../support/webhooks/endpoints.ts';
+import { type Respond, responses } from '../../support/webhooks/receivers.ts';
+import { onlyOne, useRegisteredReceivers } from '../../support/webhooks/registered-receivers.ts';
+
+// Before the connections are made.
+const recording = recordStatements();
+afterAll(() => recording.stop());
+const stage = useDeliveryStage();
+const { service } = stage;
+const register = useRegisteredReceivers(service);
+
+const hour = 60 * 60 * 1000;
+
+/** Lets the first webhook wait for the test, and accepts all others. */
+function holdFirst(release: { respond?: Respond } = {}): {
+  respond: Respond;
+  end: (respond: Respond) => void;
+} {
+  let end: (respond: Respond) => void = () => {};
+  const ending = new Promise<Respond>((resolve) => {
+    end = resolve;
+  });
+  let isFirst = true;
+  const respond: Respond = (response, webhook) => {
+    if (!isFirst) return responses.accept(response);
+    isFirst = false;
+    void ending.then((answer) => (release.respond ?? answer)(response, webhook));
+  };
+  return { respond, end };
+}
+
+describe('the events of one refund', () => {
+  test.each([
+    { outcome: 'fails', answer: responses.fail },
+    { outcome: 'succeeds', answer: responses.accept },
+  ])(
+    'are sent in order: the next one as soon as the first attempt of the one before $outcome',
+    async ({ answer }) => {
+      const held = holdFirst();
+      const { receiver } = await register(held.respond);
+      const [first = '', other = ''] = await recordRefunds(service, 2);
+      await recordCancellation(service, first);
+      await stage.create();
+      // Also when a job for a later event comes too early.
+      for (const { id } of await service.deps.db.webhookDelivery.findMany()) stage.wakeUps.add(id);
+      const working = stage.work();
+      await waitFor('both refunds to be sent', () => receiver.received.length === 2);
+      await stage.sweep();
+      await stage.work();
+      const sent = () => receiver.received.map(({ event }) => [event.refundId, event.type]);
+      expect(sent().toSorted()).toEqual(
+        [
+          [first, 'refund.created'],
+          [other, 'refund.created'],
+        ].toSorted(),
+      );
+      held.end(answer);
+      await working;
+      expect(sent()).toHaveLength(3);
+      expect(sent().at(-1)).toEqual([first, 'refund.cancelled']);
+    },
+  );
+});
+
+describe('an endpoint that hangs', () => {
+  test('has at most 10 attempts under way, and each that ends lets the next one start', async () => {
+    const answers: (() => void)[] = [];
+    const { receiver } = await register((response) => answers.push(() => responses.accept(response)));
+    await recordRefunds(service, 30);
+    await stage.create();
+    for (const { id } of await service.deps.db.webhookDelivery.findMany()) stage.wakeUps.add(id);
+    const working = stage.work();
+    await waitFor('the attempts to start', () => receiver.received.length === 10);
+    await stage.sweep();
+    expect(stage.wakeUps.size).toBe(0);
+    for (const answer of answers.splice(0, 3)) answer();
+    const more: Promise<void>[] = [];
+    await waitFor('three more', () => {
+      more.push(stage.work());
+      return receiver.received.length === 13;
+    });
+    await waitFor('the rest', () => {
+      for (const answer of answers.splice(0)) answer();
+      more.push(stage.work());
+      return receiver.received.length === 30;
+    });
+    for (const answer of answers.splice(0)) answer();
+    await Promise.all([working, ...more]);
+    expect(new Set(receiver.received.map(({ event }) => event.id)).size).toBe(30);
+  });
+
+  test('has at most 5 attempts under way once it fails', async () => {
+    const { receiver, endpoint } = await register(responses.hang);
+    await service.deps.db.webhookEndpoint.update({
+      where: { id: endpoint.id },
+      data: { failingSince: stage.time.now() },
+    });
+    await recordRefunds(service, 10);
+    await stage.create();
+    const working = stage.work();
+    await waitFor('the attempts to start', () => receiver.received.length === 5);
+    await stage.sweep();
+    expect(stage.wakeUps.size).toBe(0);
+    receiver.respond = responses.accept;
+    await receiver.close();
+    await working;
+  });
+});
+
+describe('the attempts of a batch', () => {
+  test('share one statement to claim and one to record', async () => {
+    for (let count = 0; count < 6; count += 1) await register();
+    await recordRefunds(service, 10);
+    await stage.create();
+    const accept = { status: 204, body: Buffer.alloc(0), error: null };
+    const worker = openWebhookSender(service.deps, { post: async () => accept, close: async () => {} });
+    const statements = await recording.during(() => stage.work(worker));
+    expect(statements, statements.join('\n')).toHaveLength(2);
+    expect(statements[0]).toContain('claim_deliveries');
+    expect(statements[1]).toContain('record_deliveries');
+    expect(await service.deps.db.webhookDelivery.count({ where: { status: 'succeeded' } })).toBe(60);
+  });
+});
+
+describe('a clock that jumps', () => {
+  test.each([
+    { what: 'an hour ahead', ms: hour },
+    { what: 'an hour back', ms: -hour },
+  ])(
+    '$what during an attempt leaves one delivery, that is due five seconds after the attempt',
+    async ({ ms }) => {
+      const held = holdFirst();
+      const { receiver, deliveries } = await register(held.respond);
+      await recordRefunds(service, 1);
+      await stage.create();
+      const working = stage.work();
+      await waitFor('the attempt', () => receiver.received.length === 1);
+      await stage.advance(ms);
+      held.end(responses.fail);
+      await working;
+      const { attempts, nextAttemptAt } = await onlyOne(deliveries());
+      expect(attempts).toMatchObject([{ responseStatus: 500 }]);
+      const pauseMs = (nextAttemptAt?.getTime() ?? 0) - stage.time.now().getTime();
+      expect(pauseMs).toBeGreaterThanOrEqual(5_000);
+      expect(pauseMs).toBeLessThanOrEqual(5_501);
+      await stage.advance(Math.max(0, -ms));
+    },
+  );
+});
+
+test('a worker whose lease was lost changes nothing but its own attempt, and both sent the same id', async () => {
+  const held = holdFirst();
+  const { receiver, deliveries } = await register(held.respond);
+  await recordRefunds(service, 1);
+  await stage.create();
+  const working = stage.work();
+  await waitFor('the attempt', () => receiver.received.length === 1);
+  await stage.advance(31_000);
+  await stage.sweep();
+  await stage.work();
+  expect(await onlyOne(deliveries())).toMatchObject({ status: 'succeeded' });
+  held.end(responses.fail);
+  await working;
+  expect(await onlyOne(deliveries())).toMatchObject({
+    status: 'succeeded',
+    nextAttemptAt: null,
+    attempts: [
+      { responseStatus: 500, error: 'unsuccessful_status' },
+      { responseStatus: 204, error: null },
+    ],
+  });
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+});
+
+test('an attempt that is requested while another one fails is made at once', async () => {
+  const held = holdFirst();
+  const { receiver, deliveries } = await register(held.respond);
+  await recordRefunds(service, 1);
+  await stage.create();
+  const working = stage.work();
+  await waitFor('the attempt', () => receiver.received.length === 1);
+  const { id } = await onlyOne(deliveries());
+  await service.deps.db.webhookDelivery.update({ where: { id }, data: { nextAttemptAt: stage.time.now() } });
+  await stage.worker.deliver(id);
+  expect(receiver.received).toHaveLength(1);
+  held.end(responses.fail);
+  await working;
+  expect(receiver.received).toHaveLength(2);
+  expect(await readDelivery(service, id)).toMatchObject({ status: 'succeeded' });
+});
+
+test('a disabled endpoint stays disabled when its pending deliveries cannot be ended', async () => {
+  const warn = vi.spyOn(service.deps.log, 'warn');
+  const { deliveries, now } = await register(responses.gone);
+  await recordRefunds(service, 25);
+  await stage.create();
+  await withClient(service.settings.DATABASE_URL, async (client) => {
+    // As a statement that takes too long does.
+    await client.query(`CREATE FUNCTION refuse_ending() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'canceled' USING ERRCODE = '57014'; END $$;
+      CREATE TRIGGER refuse_ending BEFORE UPDATE ON webhook_delivery FOR EACH ROW
+      WHEN (OLD.leased_until IS NULL AND NEW.status = 'failed') EXECUTE FUNCTION refuse_ending()`);
+    try {
+      const ids = [...stage.wakeUps];
+      stage.wakeUps.clear();
+      await Promise.all(ids.map((id) => stage.worker.deliver(id)));
+    } finally {
+      await client.query('DROP TRIGGER refuse_ending ON webhook_delivery; DROP FUNCTION refuse_ending()');
+    }
+  });
+  expect(await now()).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
+  expect(warn).toHaveBeenCalledTimes(2);
+  expect((await deliveries()).filter(({ status }) => status === 'pending')).toHaveLength(15);
+  for (const { id } of await deliveries()) await stage.worker.deliver(id);
+  for (const { status } of await deliveries()) expect(status).toBe('failed');
+});
+
+test('an attempt whose delivery was deleted meanwhile enqueues nothing of other endpoints', async () => {
+  const held = holdFirst();
+  const { receiver, endpoint } = await register(held.respond);
+  await recordRefunds(service, 1);
+  await stage.create();
+  const working = stage.work();
+  await waitFor('the attempt', () => receiver.received.length === 1);
+  await service.deps.db.webhookEndpoint.delete({ where: { id: endpoint.id } });
+  const other = await register();
+  await recordRefunds(service, 1);
+  await stage.create();
+  stage.wakeUps.clear();
+  held.end(responses.accept);
+  await working;
+  expect(await onlyOne(other.deliveries())).toMatchObject({ status: 'pending', attempts: [] });
+});
+
+test('a sweep enqueues at most 500 deliveries, of every endpoint before a second one of another', async () => {
+  const endpoints = [];
+  for (let count = 0; count < 60; count += 1) endpoints.push((await register()).endpoint.id);
+  await recordRefunds(service, 20);
+  await stage.create();
+  stage.wakeUps.clear();
+  await stage.sweep();
+  expect(stage.wakeUps.size).toBe(500);
+  const found = await service.deps.db.webhookDelivery.groupBy({
+    by: ['endpointId'],
+    where: { id: { in: [...stage.wakeUps] } },
+    _count: true,
+  });
+  expect(found.map(({ _count }) => _count).toSorted((a, b) => a - b)).toEqual([
+    ...Array<number>(40).fill(8),
+    ...Array<number>(20).fill(9),
+  ]);
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import type { NewApiKey } from '../../../shared/organizations/api-keys.ts';
+import { useAgents } from '../../support/agents/use-agents.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { unknownRefundId } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
+const agents = useAgents(service);
+
+const limited: Partial<NewApiKey> = { agentLimits: { currency: 'usd' } };
+const refusal = {
+  code: 'insufficient_scope',
+  message:
+    'A key for agents may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
+};
+
+async function refundOf(key: string): Promise<string> {
+  const body = { transactionId: await newPayment(service), amount: 500, reason: 'other' };
+  return (await service.call('POST', '/v1/refunds', { body, key })).body.data.id;
+}
+
+const statusOf = async (id: string) => (await service.call('GET', `/v1/refunds/${id}`)).body.data.status;
+
+describe('a key for agents', () => {
+  test('cancels what it requested, over MCP and by API', async () => {
+    const agent = await agents.connect(limited);
+    const [first, second] = [await refundOf(agent.plaintext), await refundOf(agent.plaintext)];
+    expect(await agent.call('cancel_refund', { refundId: first })).toMatchObject({
+      isError: false,
+      content: { refund: { id: first, status: 'cancelled' } },
+    });
+    const byApi = await service.call('POST', `/v1/refunds/${second}/cancel`, { key: agent.plaintext });
+    expect([byApi.status, byApi.body.data.status]).toEqual([200, 'cancelled']);
+  });
+
+  test('cancels nothing that another key requested', async () => {
+    const agent = await agents.connect(limited);
+    const other = await agents.connect(limited);
+    for (const key of [service.organization.keys.test.plaintext, other.plaintext]) {
+      const id = await refundOf(key);
+      expect(await agent.call('cancel_refund', { refundId: id })).toEqual({
+        isError: true,
+        content: refusal,
+      });
+      const byApi = await service.call('POST', `/v1/refunds/${id}/cancel`, { key: agent.plaintext });
+      expect([byApi.status, byApi.body]).toEqual([403, { error: refusal }]);
+      expect(await statusOf(id)).toBe('processing');
+    }
+  });
+
+  test("gets not_found for another organization's refund, as for an unknown one", async () => {
+    const agent = await agents.connect(limited);
+    const foreign = await refundOf((await service.addOrganization('Other')).keys.test.plaintext);
+    for (const id of [foreign, unknownRefundId, 'nonsense']) {
+      const { status } = await service.call('POST', `/v1/refunds/${id}/cancel`, { key: agent.plaintext });
+      expect([id, status]).toEqual([id, 404]);
+    }
+  });
+});
+
+test('any other key cancels what a key for agents requested', async () => {
+  const id = await refundOf((await agents.connect(limited)).plaintext);
+  const { status } = await service.call('POST', `/v1/refunds/${id}/cancel`);
+  expect([status, await statusOf(id)]).toEqual([200, 'cancelled']);
+});

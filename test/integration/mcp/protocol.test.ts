@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { useAgents } from '../../support/agents/use-agents.ts';
+import { unknownRefundId } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0, CANCEL_WAIT_MS: 0 } });
+const agents = useAgents(service);
+
+describe('requests outside of the protocol', () => {
+  const post = async (body: unknown, headers: Record<string, string> = {}) =>
+    await fetch(`${agents.origin()}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${service.organization.keys.test.plaintext}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+
+  test.each(['GET', 'DELETE', 'PUT'])('%s gets 405', async (method) => {
+    const answer = await fetch(`${agents.origin()}/mcp`, { method });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  test('several calls in one request are refused, because limits count requests', async () => {
+    const answer = await post([ping, { ...ping, id: 2 }]);
+    expect(answer.status).toBe(400);
+    expect((await answer.json()).error).toEqual({
+      code: 'validation_error',
+      message: 'body: must be one JSON-RPC message. Send a request for each.',
+    });
+  });
+
+  test.each<[string, unknown, number, Record<string, string>?]>([
+    ['no JSON', '{', 400],
+    ['an empty body', '', 400],
+    ['another object', { hello: 1 }, 400],
+    ['a number', '5', 400],
+    ['a duplicate key', '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 400],
+    ['text', 'hello', 415, { 'content-type': 'text/plain' }],
+    ['a client that accepts nothing', ping, 406, { accept: 'text/html' }],
+    ['an unknown version', ping, 400, { 'mcp-protocol-version': '1999-01-01' }],
+  ])('%s gets a refusal without detail', async (_what, body, status, headers) => {
+    const answer = await post(body, headers);
+    expect(answer.status).toBe(status);
+    expect(await answer.text()).not.toMatch(/node_modules|\.ts\b|at /);
+  });
+
+  test('a subscription is refused, because the tools never change', async () => {
+    const about = 'io.modelcontextprotocol';
+    const _meta = {
+      [`${about}/protocolVersion`]: '2026-07-28',
+      [`${about}/clientInfo`]: { name: 'test', version: '1.0.0' },
+      [`${about}/clientCapabilities`]: {},
+    };
+    const params = { _meta, notifications: { toolsListChanged: true } };
+    const listen = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params };
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': listen.method };
+    const answer = await post(listen, headers);
+    expect(await answer.text()).toContain('Subscription limit reached');
+  });
+
+  test('an error inside of a tool shows nothing of its cause', async () => {
+    const agent = await agents.connect();
+    const { refundReads } = service.deps;
+    const { byId } = refundReads;
+    refundReads.byId = async () => {
+      throw new Error('secret detail in /srv/app.ts');
+    };
+    try {
+      const { isError, content } = await agent.call('get_refund', { refundId: unknownRefundId });
+      expect([isError, content.code]).toEqual([true, 'internal_error']);
+      expect(JSON.stringify(content)).not.toContain('secret');
+    } finally {
+      refundReads.byId = byId;
+    }
+  });
+});

@@ -1,0 +1,306 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { agentScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
+import type { Refund } from '../../../shared/platform/database.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { dismissFlag } from '../../../shared/refunds/decisions/resolve.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
+import { refundRequest } from '../../support/refunds/refund-requests.ts';
+import { flagByHand } from '../../support/refunds/refund-work.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const service = useService();
+/** A key that may approve, of a person who requests nothing. */
+let approver: { id: string; plaintext: string };
+
+beforeAll(async () => {
+  await service.sandbox.settings({ autoSettleMs: 0 });
+  const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 0, dashboard: 0, mcp: 0 } }] };
+  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+  approver = await newKey('user:usr_approver');
+});
+afterEach(() => expectInvariants(service));
+
+async function newKey(actor: string) {
+  const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+  return await createApiKey(service.deps, { ...owner, actor, scopes: ['refunds:read', 'refunds:approve'] });
+}
+
+/** A refund that awaits approval. */
+async function pendingRefund(actor = `key:${service.organization.keys.test.id}`): Promise<Refund> {
+  const isKey = actor.startsWith('key:');
+  const asker = {
+    apiKey: isKey ? { id: actor.slice('key:'.length), agentLimits: null } : null,
+    initiatedBy: isKey ? 'api' : 'dashboard',
+    actor,
+  } as const;
+  const { refund } = await createRefund(
+    service.deps,
+    refundRequest(service, await newPayment(service), asker),
+  );
+  expect(refund.status).toBe('pending');
+  return refund;
+}
+
+const decide = async (
+  decision: string,
+  { id }: Pick<Refund, 'id'>,
+  body?: object,
+  key = approver.plaintext,
+) =>
+  await service.call('POST', `/v1/refunds/${id}/${decision}`, {
+    key,
+    ...(body === undefined ? {} : { body }),
+  });
+
+const movedFor = async ({ transactionId }: Refund) =>
+  (await service.sandbox.refunds({ transactionId })).length;
+
+describe('approving with a key', () => {
+  test('sends the refund, which then completes, and is in the timeline and the audit log', async () => {
+    const refund = await pendingRefund();
+    const { status, body } = await decide('approve', refund);
+    expect(status, JSON.stringify(body)).toBe(200);
+    expect(Object.keys(body.data)).toHaveLength(13);
+    expect(body.data).toMatchObject({ id: refund.id, status: 'processing', amount: 1_000 });
+    await untilStatus(service, refund.id, 'completed');
+    expect(await movedFor(refund)).toBe(1);
+    const actor = `key:${approver.id}`;
+    const events = await service.deps.db.refundEvent.findMany({ where: { refundId: refund.id, actor } });
+    expect(events).toMatchObject([{ type: 'refund.processing', previousStatus: 'pending' }]);
+    expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.approved', actor }]);
+  });
+
+  test('rejecting cancels it, gives its amount back and keeps the reason', async () => {
+    const refund = await pendingRefund();
+    const { status, body } = await decide('reject', refund, { reason: ' An exchange ' });
+    expect([status, body.data.status]).toEqual([200, 'cancelled']);
+    const { transactionId } = refund;
+    expect(await service.deps.db.payment.findFirst({ where: { transactionId } })).toMatchObject({
+      reserved: 0n,
+    });
+    const detail = { approved: false, reason: 'An exchange', sent: false };
+    const actor = `key:${approver.id}`;
+    expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.rejected', actor, detail }]);
+    expect(await movedFor(refund)).toBe(0);
+  });
+
+  test.each([
+    ['an unknown field', { reasons: 'x' }, 'reasons: unknown field'],
+    ['an empty reason', { reason: ' ' }, 'reason: must be 1 to 500 printable characters.'],
+    ['a long reason', { reason: 'x'.repeat(501) }, 'reason: must be 1 to 500 printable characters.'],
+    ['a number', { reason: 1 }, 'reason: must be a string'],
+    ['a list', [], 'must be a JSON object'],
+  ])('rejecting with %s is refused and changes nothing', async (_what, body, message) => {
+    const refund = await pendingRefund();
+    const answer = await decide('reject', refund, body);
+    expect([answer.status, answer.body.error.code]).toEqual([400, 'validation_error']);
+    expect(answer.body.error.message).toContain(message);
+    expect(await rowOf(service, refund.id)).toMatchObject({ status: 'pending' });
+  });
+
+  const form = 'application/x-www-form-urlencoded';
+  test.each([
+    ['nothing', undefined, undefined],
+    ['an empty form', '', form],
+    ['empty JSON', '', 'application/json'],
+    ['an empty object', '{}', 'application/json'],
+    ['null', 'null', 'application/json'],
+    ['a null reason', '{"reason":null}', 'application/json'],
+    ['an empty body of a malformed type', '', ';;;'],
+  ])('both decisions accept %s as a body', async (_what, payload, type) => {
+    for (const decision of ['approve', 'reject']) {
+      const { statusCode, body } = await sendRaw(decision, await pendingRefund(), payload, type);
+      expect(statusCode, body).toBe(200);
+    }
+  });
+
+  test('approving ignores a body, and rejecting refuses one that is not JSON', async () => {
+    const refund = await pendingRefund();
+    expect((await sendRaw('reject', refund, 'reason=no', form)).statusCode).toBe(415);
+    expect((await sendRaw('approve', refund, 'reason=no', form)).statusCode).toBe(200);
+  });
+
+  async function sendRaw(decision: string, { id }: Refund, payload?: string, type?: string) {
+    return await service.app.inject({
+      method: 'POST',
+      url: `/v1/refunds/${id}/${decision}`,
+      headers: {
+        authorization: `Bearer ${approver.plaintext}`,
+        ...(type === undefined ? {} : { 'content-type': type }),
+      },
+      ...(payload === undefined ? {} : { payload }),
+    });
+  }
+
+  test.each(['processing', 'completed', 'failed', 'cancelled'] as const)(
+    'a refund that is %s is decided no more',
+    async (status) => {
+      await service.sandbox.settings({ autoSettleMs: status === 'completed' ? 0 : null });
+      const refund = await pendingRefund();
+      await decide(status === 'cancelled' ? 'reject' : 'approve', refund);
+      if (status === 'failed') {
+        const id = await waitFor(
+          'the refund',
+          async () => (await rowOf(service, refund.id)).externalRefundId,
+        );
+        await service.sandbox.driveRefund(id, { status });
+      }
+      await untilStatus(service, refund.id, status);
+      for (const decision of ['approve', 'reject']) {
+        const answer = await decide(decision, refund);
+        expect([answer.status, answer.body.error.code]).toEqual([409, 'refund_not_pending']);
+        expect(answer.body.error.message).toBe(`The refund is ${status} and no longer awaits approval.`);
+      }
+      expect(await auditOf(service, refund.id)).toHaveLength(1);
+    },
+  );
+  afterEach(() => service.sandbox.settings({ autoSettleMs: 0 }));
+
+  test('a refund with another one under its name is approved only once that flag is dismissed', async () => {
+    const refund = await pendingRefund();
+    await flagByHand(service, refund.id, { reason: 'extra_refund', facts: { externalRefundId: 're_other' } });
+    const refused = await decide('approve', refund);
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'refund_flagged']);
+    expect((await approveRefund(service.deps, refund, 'user:usr_other')).kind).toBe('flagged');
+    expect((await rowOf(service, refund.id)).status).toBe('pending');
+    expect(await auditOf(service, refund.id)).toEqual([]);
+    const flagged = await findOwnRefund(service.deps.db, refund, refund.id);
+    await dismissFlag(service.deps, flagged, 'user:usr_other', 'Not ours');
+    expect((await decide('approve', refund)).status).toBe(200);
+    await untilStatus(service, refund.id, 'completed');
+  });
+
+  test('a refund with another one under its name is rejected without further ado', async () => {
+    const refund = await pendingRefund();
+    await flagByHand(service, refund.id, { reason: 'extra_refund', facts: { externalRefundId: 're_other' } });
+    expect((await decide('reject', refund)).status).toBe(200);
+  });
+});
+
+describe('an approval takes two people', () => {
+  const ada = 'user:usr_ada';
+  const grace = 'user:usr_grace';
+  /** Actors by what the table calls them. Keys are created when they are first named. */
+  const actors = new Map<string, { actor: string; plaintext: string | null }>();
+
+  async function principal(name: string): Promise<{ actor: string; plaintext: string | null }> {
+    const known = actors.get(name);
+    if (known !== undefined) return known;
+    const [, creator] = /^(.*)'s key(?: 2)?$/.exec(name) ?? [];
+    const made = creator === undefined ? personOf(name) : await keyOf((await principal(creator)).actor);
+    actors.set(name, made);
+    return made;
+  }
+
+  const personOf = (name: string) => ({
+    actor: name === 'Ada' ? ada : name === 'Grace' ? grace : name,
+    plaintext: null,
+  });
+
+  async function keyOf(creator: string) {
+    const { id, plaintext } = await newKey(creator);
+    return { actor: `key:${id}`, plaintext };
+  }
+
+  test.each([
+    ['Ada', 'Ada', false],
+    ['Ada', 'Grace', true],
+    ['Ada', "Ada's key", false],
+    ['Ada', "Ada's key's key", false],
+    ['Ada', "Grace's key", true],
+    ["Ada's key", 'Ada', false],
+    ["Ada's key", "Ada's key", false],
+    ["Ada's key", "Ada's key 2", false],
+    ["Ada's key", "Ada's key's key", false],
+    ["Ada's key", 'Grace', true],
+    ["Ada's key", "Grace's key", true],
+    ["Ada's key", "Grace's key's key", true],
+    ["Ada's key's key", 'Ada', false],
+    ["Ada's key's key", "Ada's key", false],
+    ["Ada's key's key", "Ada's key 2", false],
+    ["Ada's key's key", "Ada's key 2's key", false],
+    ["Ada's key's key's key", 'Ada', false],
+    ["Ada's key's key's key", "Grace's key", true],
+    ["cli:root's key", 'cli:root', false],
+    ["cli:root's key", "cli:root's key 2", false],
+    ["cli:root's key", 'Ada', true],
+  ])('what %s requested, %s approves: %s', async (requester, by, isAllowed) => {
+    const refund = await pendingRefund((await principal(requester)).actor);
+    const { actor, plaintext } = await principal(by);
+    const approval = approveRefund(service.deps, refund, actor);
+    if (isAllowed) {
+      expect((await approval).kind).toBe('done');
+      return;
+    }
+    await expect(approval).rejects.toMatchObject({ code: 'insufficient_scope' });
+    if (plaintext === null) return;
+    const answer = await decide('approve', refund, undefined, plaintext);
+    expect([answer.status, answer.body.error.code]).toEqual([403, 'insufficient_scope']);
+    expect(answer.body.error.message).toContain('someone else must approve it');
+    expect(await rowOf(service, refund.id)).toMatchObject({ status: 'pending' });
+    const audited = await auditOf(service, refund.id);
+    expect(audited.map(({ action }) => action)).not.toContain('refund.approved');
+    // Whoever may not approve may still reject.
+    expect((await decide('reject', refund, undefined, plaintext)).status).toBe(200);
+  });
+
+  test('what an agent requested is not approved by the key that manages its key', async () => {
+    const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+    const manager = await newKey(ada);
+    const agent = await createApiKey(service.deps, {
+      ...owner,
+      actor: `key:${manager.id}`,
+      scopes: agentScopes,
+      agentLimits: { currency: 'usd' },
+    });
+    const refund = await pendingRefund(`key:${agent.id}`);
+    expect((await decide('approve', refund, undefined, manager.plaintext)).status).toBe(403);
+    expect((await decide('approve', refund)).status).toBe(200);
+  });
+});
+
+describe('of decisions at once, one is done and the others change nothing:', () => {
+  test.each([
+    ['approve', 'approve', 'approve'],
+    ['approve', 'reject'],
+    ['reject', 'reject'],
+    ['approve', 'approve', 'reject', 'reject'],
+  ])('%s', async (...decisions) => {
+    for (let round = 0; round < 5; round += 1) {
+      const refund = await pendingRefund();
+      const answers = await Promise.all(decisions.map((decision) => decide(decision, refund)));
+      const done = answers.filter(({ status }) => status === 200);
+      expect(done).toHaveLength(1);
+      for (const { status, body } of answers) {
+        if (status !== 200) expect([status, body.error.code]).toEqual([409, 'refund_not_pending']);
+      }
+      expect(await auditOf(service, refund.id)).toHaveLength(1);
+      const isApproved = done[0]?.body.data.status === 'processing';
+      await untilStatus(service, refund.id, isApproved ? 'completed' : 'cancelled');
+      expect(await movedFor(refund)).toBe(isApproved ? 1 : 0);
+    }
+  });
+
+  test('approve and cancel: the money of a refund that is cancelled never moves', async () => {
+    const { plaintext } = service.organization.keys.test;
+    for (let round = 0; round < 10; round += 1) {
+      const refund = await pendingRefund();
+      const [approved, cancelled] = await Promise.all([
+        decide('approve', refund),
+        decide('cancel', refund, undefined, plaintext),
+      ]);
+      // A refund that was approved first may still be cancelled before it is sent.
+      if (approved.status === 409) expect(cancelled.status).toBe(200);
+      if (cancelled.status === 409) expect(approved.status).toBe(200);
+      await untilStatus(service, refund.id, cancelled.status === 200 ? 'cancelled' : 'completed');
+      expect(await movedFor(refund)).toBe(cancelled.status === 200 ? 0 : 1);
+    }
+  });
+});

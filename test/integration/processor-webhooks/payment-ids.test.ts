@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { signStripe, stripeEvent } from '../../support/processors/signed-webhooks.ts';
+import { useWebhooks } from '../../support/processors/webhooks.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { useService } from '../../support/use-service.ts';
+
+// A payment is read again whichever of its ids a webhook of Stripe names.
+const service = useService({ workers: 0 });
+const webhooks = useWebhooks(service);
+
+beforeEach(() => service.sandbox.settings({ autoSettleMs: null }));
+afterEach(() => service.sandbox.clearFaults());
+
+/** A payment with a refund of 25.00 USD by one of its ids. */
+async function refundedPayment(named: 'charge' | 'intent') {
+  const charge = await newPayment(service);
+  const ids = { charge, intent: `pi_${charge.slice(3)}` };
+  const { status } = await service.call('POST', '/v1/refunds', {
+    body: { transactionId: ids[named], amount: 2_500, reason: 'other' },
+    headers: { prefer: 'respond-async' },
+  });
+  expect(status).toBe(200);
+  const isStale = async () => {
+    const where = { transactionId: { in: Object.values(ids) }, aliasOf: null };
+    const holders = await service.deps.db.payment.findMany({ where });
+    expect(holders).toMatchObject([{ transactionId: ids[named], reserved: 2_500n }]);
+    return holders[0]?.fetchedAt === null;
+  };
+  expect(await isStale()).toBe(false);
+  return { ids, isStale };
+}
+
+async function report(type: string, object: object): Promise<void> {
+  const reported = { externalRefundId: 're_x', refundId: null, transactionId: 'ch_x' };
+  const webhook = signStripe(JSON.stringify(stripeEvent(reported, { type, data: { object } })));
+  expect(await webhooks.send('stripe', webhook)).toMatchObject({ status: 200 });
+}
+
+const both = ['charge', 'intent'] as const;
+
+test.each(both.flatMap((named) => both.map((reported) => [named, reported] as const)))(
+  'a refund made elsewhere of a payment that was named by its %s, reported by its %s',
+  async (named, reported) => {
+    const { ids, isStale } = await refundedPayment(named);
+    const payment = reported === 'charge' ? { charge: ids.charge } : { payment_intent: ids.intent };
+    await report('refund.updated', { id: 're_elsewhere', object: 'refund', status: 'succeeded', ...payment });
+    expect(await isStale()).toBe(true);
+  },
+);
+
+test.each(both.flatMap((named) => [2_500, 2_501].map((amount) => [named, amount] as const)))(
+  'a total refunded of a payment that was named by its %s, against what is on record: %i',
+  async (named, amount) => {
+    const { ids, isStale } = await refundedPayment(named);
+    const charge = { id: ids.charge, object: 'charge', currency: 'usd', amount_refunded: amount };
+    await report('charge.refunded', { ...charge, payment_intent: ids.intent });
+    expect(await isStale()).toBe(amount > 2_500);
+  },
+);

@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '../../../../shared/platform/ids.ts';
+import type { ResolvedStatus } from '../../../../shared/refunds/decisions/evidence.ts';
+import { dismissFlag, type Resolution, resolveRefund } from '../../../../shared/refunds/decisions/resolve.ts';
+import { flagExtraRefund } from '../../../../shared/refunds/lifecycle/flag.ts';
+import type { Flag } from '../../../../shared/refunds/model/flags.ts';
+import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
+import { auditOf } from '../../../support/audit-log.ts';
+import {
+  completedRefund,
+  createdRefund,
+  flagAtOnce,
+  flaggedUnknown,
+  reviewed,
+} from '../../../support/refunds/flagged-refunds.ts';
+import {
+  lastEventOf,
+  type RefundRecord,
+  rowOf,
+  timelineOf,
+} from '../../../support/refunds/refund-records.ts';
+import { endWork, flagByHand, leaseByHand } from '../../../support/refunds/refund-work.ts';
+import { waitForLock, withClient } from '../../../support/stores/database-client.ts';
+import { useService } from '../../../support/use-service.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+// No worker runs but where a test is one.
+const service = useService({ workers: 0, settings: flagAtOnce });
+
+beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
+afterEach(() => service.sandbox.clearFaults());
+
+const asked: Omit<Resolution, 'status'> = { reason: 'Seen there', externalRefundId: null, force: false };
+
+async function resolve(refund: RefundRecord, status: ResolvedStatus, more: Partial<Resolution> = {}) {
+  return await resolveRefund(service.deps, refund, 'cli:ada', { ...asked, status, ...more });
+}
+
+describe('a dismissal', () => {
+  const extra: Flag = { reason: 'extra_refund', facts: { externalRefundId: 're_other' } };
+  const dismiss = async ({ id }: RefundRecord) =>
+    await dismissFlag(service.deps, await rowOf(service, id), 'cli:ada', 'Known');
+
+  test('is refused for a flag that says that a refund in processing does not continue', async () => {
+    const flagged = await flaggedUnknown(service, 'stripe', 'reset');
+    expect((await dismiss(flagged)).kind).toBe('not-allowed');
+    expect(await rowOf(service, flagged.id)).toEqual(flagged);
+    expect(await auditOf(service, flagged.id)).toEqual([]);
+  });
+
+  test('leaves the lease and the due time of a refund in processing as they are', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    await flagByHand(service, id, extra);
+    await leaseByHand(service, id, 60_000);
+    const before = await rowOf(service, id);
+    expect((await dismiss(before)).kind).toBe('done');
+    const { leasedUntil, leaseToken, dueAt, status } = before;
+    expect(await rowOf(service, id)).toMatchObject({
+      ...{ leasedUntil, leaseToken, dueAt, status },
+      ...{ flaggedAt: null, flagReason: null, flagFacts: {} },
+    });
+    expect(await lastEventOf(service, before)).toMatchObject({
+      type: 'flag.dismissed',
+      detail: { settled: extra },
+    });
+  });
+
+  test('sends nothing: a refund that awaits approval still does', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    await endWork(service, id);
+    await service.deps.db.refund.update({ where: { id }, data: { status: 'pending' } });
+    await flagByHand(service, id, extra);
+    expect((await dismiss(await rowOf(service, id))).kind).toBe('done');
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'pending', work: null, attempts: [] });
+  });
+
+  test('of several people at once is made once', async () => {
+    const refund = await completedRefund(service, 'stripe');
+    await flagByHand(service, refund.id, extra);
+    const flagged = await rowOf(service, refund.id);
+    const outcomes = await Promise.all(
+      ['a', 'b', 'c'].map((name) => dismissFlag(service.deps, flagged, `cli:${name}`, 'Known')),
+    );
+    const kinds = outcomes.map(({ kind }) => kind).toSorted();
+    expect(kinds).toEqual(['done', 'not-flagged', 'not-flagged']);
+    expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.flag_dismissed' }]);
+  });
+
+  test('is refused for a flag that was raised after the person looked', async () => {
+    const refund = await completedRefund(service, 'stripe');
+    await flagByHand(service, refund.id, { reason: 'missing_there', facts: { externalRefundId: 're_1' } });
+    const seen = await rowOf(service, refund.id);
+    const { db } = service.deps;
+    await db.refundWork.update({ where: { refundId: refund.id }, data: { flaggedAt: new Date(0) } });
+    expect((await dismissFlag(service.deps, seen, 'cli:ada', 'Known')).kind).toBe('changed');
+    expect((await rowOf(service, refund.id)).flaggedAt).not.toBeNull();
+  });
+});
+
+test('a flag for an extra refund waits for a move of the refund, and is left out once it has moved', async () => {
+  const { db } = service.deps;
+  const refund = await createdRefund(service, 'stripe');
+  const facts = { externalRefundId: 're_other' };
+  let flagged: Promise<boolean> | null = null;
+  await withClient(service.settings.DATABASE_URL, async (client) => {
+    await client.query('begin');
+    await client.query('select from refund_work where refund_id = $1 for update', [refund.id]);
+    const move = { event_id: newId('evt'), type: 'refund.cancelled', to: 'cancelled', detail: {} };
+    await client.query(`select move_refunds($1, 'worker', service_time())`, [
+      JSON.stringify([{ refund_id: refund.id, expected: 'processing', entries: [move], change: {} }]),
+    ]);
+    flagged = db.$transaction((tx) => flagExtraRefund(tx, refund, facts, 'worker'));
+    await waitForLock(client);
+    await client.query('delete from refund_work where refund_id = $1', [refund.id]);
+    await client.query('commit');
+  });
+  expect(await flagged).toBe(false);
+  expect(await rowOf(service, refund.id)).toMatchObject({ status: 'cancelled', work: null });
+  expect(await timelineOf(service, refund.id)).toEqual(['refund.created', 'refund.cancelled']);
+});
+
+describe('a flag that changes while its resolution asks the processor', () => {
+  async function acceptedAndSettled(): Promise<string> {
+    const { id } = await createdRefund(service, 'stripe');
+    await advanceRefund(service.deps, id);
+    const { externalRefundId } = await rowOf(service, id);
+    await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'succeeded' });
+    return id;
+  }
+
+  /** Runs `meanwhile` between the resolution's lease and its decision. */
+  async function resolveWhile(flagged: RefundRecord, meanwhile: () => Promise<unknown>) {
+    await service.sandbox.settings({ latencyMs: 400 });
+    const deciding = resolve(flagged, 'completed');
+    await waitFor(
+      'the lease',
+      async () => (await rowOf(service, flagged.id)).leaseToken !== flagged.leaseToken,
+    );
+    await meanwhile();
+    return await deciding;
+  }
+
+  test('stays when reconciliation has found an extra refund', async () => {
+    const id = await acceptedAndSettled();
+    const flagged = await flagByHand(service, id, { reason: 'no_answer', facts: { message: 'None' } });
+    const facts = { externalRefundId: 're_extra' };
+    const outcome = await resolveWhile(flagged, () =>
+      service.deps.db.$transaction((tx) => flagExtraRefund(tx, flagged, facts, 'worker')),
+    );
+    expect(outcome.kind).toBe('changed');
+    expect(await rowOf(service, id)).toMatchObject({ status: 'processing', flagReason: 'extra_refund' });
+  });
+
+  test('is not resolved once another person has dismissed it', async () => {
+    const id = await acceptedAndSettled();
+    const facts = { externalRefundId: 're_extra' };
+    const flagged = await flagByHand(service, id, { reason: 'extra_refund', facts });
+    const outcome = await resolveWhile(flagged, () => dismissFlag(service.deps, flagged, 'cli:bob', 'Known'));
+    expect(outcome.kind).toBe('not-flagged');
+    expect((await rowOf(service, id)).status).toBe('processing');
+  });
+});
+
+test('flags a refund again that the processor loses after a resolution it agreed with', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await advanceRefund(service.deps, id);
+  const { externalRefundId } = await rowOf(service, id);
+  await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'succeeded' });
+  const flag = { reason: 'missing_there', facts: { externalRefundId: 're_gone' } } as const;
+  const flagged = await flagByHand(service, id, flag);
+  expect((await resolve(flagged, 'completed')).kind).toBe('done');
+  await service.deps.db.refund.update({ where: { id }, data: { externalRefundId: 're_gone' } });
+  expect((await reviewed(service, id)).flagReason).toBe('missing_there');
+});
+
+test('keeps the time of a flag that a retry raises again', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  const refuse = () =>
+    service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'error-403' });
+  await refuse();
+  await advanceRefund(service.deps, id);
+  const { flaggedAt } = await rowOf(service, id);
+  await refuse();
+  await service.deps.db.$executeRaw`UPDATE refund_work SET due_at = service_time() WHERE refund_id = ${id}`;
+  await advanceRefund(service.deps, id);
+  expect(flaggedAt).not.toBeNull();
+  expect((await rowOf(service, id)).flaggedAt).toEqual(flaggedAt);
+});

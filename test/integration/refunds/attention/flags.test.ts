@@ -1,0 +1,278 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { readAttention } from '../../../../api/cli/reports/refund-attention.ts';
+import { loadAccount } from '../../../../shared/processors/accounts/connections.ts';
+import { setProcessorAccount } from '../../../../shared/processors/accounts/manage-accounts.ts';
+import { processorKind } from '../../../../shared/processors/registry.ts';
+import { recheckRefund } from '../../../../shared/refunds/decisions/resolve.ts';
+import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
+import { auditOf } from '../../../support/audit-log.ts';
+import { adminCliOf, onlyLine } from '../../../support/processes/admin-cli.ts';
+import {
+  completedRefund,
+  createdRefund,
+  flagAtOnce,
+  flaggedUnknown,
+  reviewed,
+} from '../../../support/refunds/flagged-refunds.ts';
+import { expectInvariants } from '../../../support/refunds/invariants.ts';
+import { newPayment } from '../../../support/refunds/payments.ts';
+import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
+import { makeDue, type RefundRecord, rowOf, timelineOf } from '../../../support/refunds/refund-records.ts';
+import { askToCancel } from '../../../support/refunds/refund-work.ts';
+import { sandboxCredentials } from '../../../support/service.ts';
+import { useService } from '../../../support/use-service.ts';
+
+const hour = 3_600_000;
+
+// No worker runs but where a test is one.
+const service = useService({ workers: 0, settings: flagAtOnce });
+const admin = adminCliOf(service);
+
+beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
+afterEach(async () => {
+  await service.sandbox.clearFaults();
+  await setStripeKey('sk_test_sandbox');
+  await expectInvariants(service);
+});
+
+function stripeAccount() {
+  return { organizationId: service.organization.id, environment: 'test', processor: 'stripe' } as const;
+}
+
+async function setStripeKey(secretKey: string): Promise<void> {
+  const { apiBase } = sandboxCredentials('test', service.sandboxUrl).stripe;
+  await setProcessorAccount(service.deps, {
+    ...stripeAccount(),
+    credentials: { secretKey, apiBase },
+    actor: 'test',
+  });
+}
+
+async function isMarked(): Promise<boolean> {
+  return (await loadAccount(service.deps.db, stripeAccount())).misconfiguredAt !== null;
+}
+
+async function listedAs({ id }: RefundRecord) {
+  const { refunds } = await readAttention(service.deps.db, service.organization.id);
+  return refunds.find(({ refund }) => refund.id === id);
+}
+
+test('lists an outcome that is unknown for too long with since when, why, and the next command', async () => {
+  const flagged = await flaggedUnknown(service, 'stripe', 'reset');
+  expect(await listedAs(flagged)).toMatchObject({
+    since: flagged.flaggedAt,
+    why: expect.stringContaining('unknown whether Stripe has this refund'),
+    next: `refund resolve ${flagged.id} --as ... --reason '...'`,
+  });
+  await service.deps.db.processorAccount.updateMany({
+    where: { organizationId: service.organization.id, processor: 'braintree', environment: 'test' },
+    data: { misconfiguredAt: new Date() },
+  });
+  const { stdout } = await admin(['refund', 'attention']);
+  expect(stdout).toMatch(
+    new RegExp(`^${flagged.id} .* refund resolve ${flagged.id} --as \\.\\.\\. --reason '\\.\\.\\.'$`, 'm'),
+  );
+  expect(stdout).toMatch(
+    /^acc_\S+ .* account set --organization \S+ --environment test --processor braintree$/m,
+  );
+  await service.deps.db.processorAccount.updateMany({ data: { misconfiguredAt: null } });
+});
+
+test('flags a refund whose settlement cannot be read, until the processor answers', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await advanceRefund(service.deps, id);
+  await service.sandbox.fault({ processor: 'stripe', operation: 'refund.get', kind: 'error-503' });
+  const flagged = await reviewed(service, id);
+  expect(flagged.flagReason).toBe('no_answer');
+  expect(await timelineOf(service, id)).toContain('settlement.flagged');
+  const answered = await reviewed(service, id);
+  expect(answered).toMatchObject({ flaggedAt: null, retryingSince: null });
+});
+
+test('does not flag a settlement that cannot be read for a moment', async () => {
+  const patient = { ...service.deps, settings: { ...service.settings, FLAG_UNKNOWN_AFTER_MS: hour } };
+  const { id } = await createdRefund(service, 'stripe');
+  await advanceRefund(patient, id);
+  const before = await timelineOf(service, id);
+  await service.sandbox.fault({ processor: 'stripe', operation: 'refund.get', kind: 'error-503' });
+  await recheckRefund(patient, await rowOf(service, id), 'cli:ada');
+  await advanceRefund(patient, id);
+  expect(await rowOf(service, id)).toMatchObject({ flaggedAt: null, retryingSince: expect.any(Date) });
+  expect(await timelineOf(service, id)).toEqual(before);
+});
+
+test('flags a cancellation that the processor does not answer for too long', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await advanceRefund(service.deps, id);
+  await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: 2 });
+  await askToCancel(service, await rowOf(service, id));
+  await advanceRefund(service.deps, id);
+  expect((await rowOf(service, id)).flagReason).toBe('no_answer');
+});
+
+test('lists an amount that differs, and a refund that is missing at the processor', async () => {
+  const [other, gone] = [await createdRefund(service, 'stripe'), await createdRefund(service, 'stripe')];
+  for (const { id } of [other, gone]) await advanceRefund(service.deps, id);
+  const known = (await rowOf(service, gone.id)).externalRefundId;
+  await service.deps.db.$executeRaw`UPDATE refund SET amount = 2499 WHERE id = ${other.id}`;
+  await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${gone.id}`;
+  for (const { id } of [other, gone]) await reviewed(service, id);
+  expect(await listedAs(other)).toMatchObject({ why: expect.stringContaining('24.99 USD was requested') });
+  expect(await listedAs(gone)).toMatchObject({
+    why: expect.stringContaining('Stripe does not have re_gone'),
+  });
+  await service.deps.db.$executeRaw`UPDATE refund SET amount = 2500 WHERE id = ${other.id}`;
+  await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = ${known} WHERE id = ${gone.id}`;
+});
+
+test('lists a discrepancy of an ended refund until the processor agrees again', async () => {
+  const refund = await completedRefund(service, 'stripe');
+  await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${refund.id}`;
+  await reviewed(service, refund.id);
+  expect(await listedAs(refund)).toMatchObject({
+    why: expect.stringContaining('Stripe does not have re_gone'),
+    next: `refund resolve ${refund.id} --dismiss --reason '...'`,
+  });
+  const { externalRefundId } = refund;
+  await service.deps.db
+    .$executeRaw`UPDATE refund SET external_refund_id = ${externalRefundId} WHERE id = ${refund.id}`;
+  expect((await reviewed(service, refund.id)).flaggedAt).toBeNull();
+  expect((await timelineOf(service, refund.id)).at(-1)).toBe('review.agreed');
+});
+
+test('resolves a refund on the command line, or says why not', async () => {
+  const flagged = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
+  const command = ['refund', 'resolve', flagged.id, '--reason', 'They never had it'];
+  const undecided = await admin(command);
+  expect(undecided.code).toBe(2);
+  expect(undecided.stderr).toContain('--as <status> or --dismiss');
+  const refused = await admin([...command, '--as', 'failed']);
+  expect(refused.code).toBe(1);
+  expect(onlyLine(refused.stderr)).toMatch(/as pending, .*--force.* refunded twice\. Nothing was changed\.$/);
+  const [moved] = await service.sandbox.refunds({ transactionId: flagged.transactionId });
+  await service.sandbox.driveRefund(moved?.id ?? '', { status: 'failed' });
+  const resolved = await admin([...command, '--as', 'failed']);
+  expect(resolved).toMatchObject({ code: 0, stderr: `${flagged.id} is failed.\n` });
+});
+
+test('dismisses a flag on the command line, for good', async () => {
+  const refund = await completedRefund(service, 'stripe');
+  await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${refund.id}`;
+  await reviewed(service, refund.id);
+  const kept = await admin(['refund', 'resolve', refund.id, '--dismiss', '--reason', 'They archived it']);
+  expect(kept).toMatchObject({
+    code: 0,
+    stderr: `Dismissed the flag of ${refund.id}, which stays completed.\n`,
+  });
+  expect((await reviewed(service, refund.id)).flaggedAt).toBeNull();
+});
+
+test('rechecks a refund on request, with an entry in the audit log', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await advanceRefund(service.deps, id);
+  const { externalRefundId } = await rowOf(service, id);
+  await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'succeeded' });
+  await advanceRefund(service.deps, id);
+  expect((await rowOf(service, id)).status).toBe('processing');
+  expect((await admin(['refund', 'recheck', id])).code).toBe(0);
+  await advanceRefund(service.deps, id);
+  expect((await rowOf(service, id)).status).toBe('completed');
+  expect(await auditOf(service, id)).toMatchObject([
+    { action: 'refund.rechecked', actor: expect.stringMatching(/^cli:/) },
+  ]);
+});
+
+describe.each([
+  {
+    kind: 'unavailable',
+    failure: { code: '429', message: 'Slower' },
+    retryAfterMs: 60_000,
+    rateLimited: true,
+  },
+  { kind: 'misconfigured', failure: { code: '401', message: 'Who?' } },
+] as const)('a second reading that is $kind', (answer) => {
+  const noted = [answer.kind === 'unavailable', answer.kind === 'misconfigured'];
+  const isThrottled = async () => {
+    const { throttledUntil } = await loadAccount(service.deps.db, stripeAccount());
+    return throttledUntil !== null && throttledUntil > new Date();
+  };
+  const unthrottle = () => service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
+
+  /** The processor answers this to reads of refunds, and everything else as usual. */
+  async function answerReadings(): Promise<void> {
+    const kind = processorKind('stripe');
+    const connect = kind.connect.bind(kind);
+    const reading = async () => answer;
+    vi.spyOn(kind, 'connect').mockImplementation((credentials) =>
+      Object.assign(connect(credentials), { findRefund: reading, getRefund: reading }),
+    );
+    // Connected anew.
+    await setStripeKey('sk_test_sandbox');
+  }
+
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await unthrottle();
+  });
+
+  test('after a rejection is recorded on the account', async () => {
+    await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
+    const { id, transactionId } = await createdRefund(service, 'stripe');
+    await advanceRefund(service.deps, id);
+    await unthrottle();
+    await makeDue(service, id);
+    const all = await refundDirectly(service, { processor: 'stripe', transactionId, amount: 10_000 });
+    await answerReadings();
+    await advanceRefund(service.deps, id);
+    expect(await timelineOf(service, id)).toContain('attempt.unknown');
+    expect([await isThrottled(), await isMarked()]).toEqual(noted);
+    await service.sandbox.driveRefund(all, { status: 'failed' });
+  });
+
+  test('after a refused cancellation is recorded on the account', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    await advanceRefund(service.deps, id);
+    await askToCancel(service, await rowOf(service, id));
+    await answerReadings();
+    await advanceRefund(service.deps, id);
+    expect(await timelineOf(service, id)).toContain('cancel.refused');
+    expect([await isThrottled(), await isMarked()]).toEqual(noted);
+  });
+});
+
+test('does not take the void of another refund for one that was cancelled before', async () => {
+  const transactionId = await newPayment(service, {
+    processor: 'braintree',
+    status: 'submitted_for_settlement',
+  });
+  const whole = { transactionId, amount: 10_000 };
+  const cancelled = await createdRefund(service, 'braintree', whole);
+  await askToCancel(service, cancelled);
+  const voiding = await createdRefund(service, 'braintree', whole);
+  await advanceRefund(service.deps, voiding.id);
+  expect(await rowOf(service, voiding.id)).toMatchObject({
+    status: 'completed',
+    externalRefundId: transactionId,
+  });
+  expect(await reviewed(service, cancelled.id)).toMatchObject({ status: 'cancelled', flaggedAt: null });
+});
+
+test('does not take a void that may be of a refund of unknown outcome for one that was cancelled before', async () => {
+  const transactionId = await newPayment(service, {
+    processor: 'braintree',
+    status: 'submitted_for_settlement',
+  });
+  const whole = { transactionId, amount: 10_000 };
+  const cancelled = await createdRefund(service, 'braintree', whole);
+  await askToCancel(service, cancelled);
+  await service.sandbox.fault({
+    processor: 'braintree',
+    operation: 'refund.create',
+    kind: 'reset-after-apply',
+  });
+  const voiding = await createdRefund(service, 'braintree', whole);
+  await advanceRefund(service.deps, voiding.id);
+  expect((await rowOf(service, voiding.id)).unknownSince).not.toBeNull();
+  expect(await reviewed(service, cancelled.id)).toMatchObject({ status: 'cancelled', flaggedAt: null });
+  expect(await reviewed(service, voiding.id)).toMatchObject({ status: 'completed' });
+});

@@ -1,0 +1,330 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ResolvedStatus } from '../../../../shared/refunds/decisions/evidence.ts';
+import { dismissFlag, type Resolution, resolveRefund } from '../../../../shared/refunds/decisions/resolve.ts';
+import { flagOf } from '../../../../shared/refunds/model/flags.ts';
+import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
+import { stripeClient } from '../../../sandbox/clients.ts';
+import { auditOf } from '../../../support/audit-log.ts';
+import {
+  completedRefund,
+  createdRefund,
+  flagAtOnce,
+  flaggedUnknown,
+  reviewed,
+} from '../../../support/refunds/flagged-refunds.ts';
+import { expectInvariants } from '../../../support/refunds/invariants.ts';
+import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
+import {
+  lastEventOf,
+  type RefundRecord,
+  rowOf,
+  timelineOf,
+} from '../../../support/refunds/refund-records.ts';
+import { flagByHand, leaseByHand } from '../../../support/refunds/refund-work.ts';
+import { useService } from '../../../support/use-service.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+// No worker runs but where a test is one.
+const service = useService({ workers: 0, settings: flagAtOnce });
+
+beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
+afterEach(() => service.sandbox.clearFaults());
+
+const asked: Omit<Resolution, 'status'> = { reason: 'Seen there', externalRefundId: null, force: false };
+
+async function resolve(refund: RefundRecord, status: ResolvedStatus, more: Partial<Resolution> = {}) {
+  return await resolveRefund(service.deps, refund, 'cli:ada', { ...asked, status, ...more });
+}
+
+async function remainingFor(refund: RefundRecord): Promise<number> {
+  const { transactionId } = refund;
+  const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
+  return body.data.maxAmount;
+}
+
+async function reservedFor({ transactionId }: RefundRecord): Promise<bigint> {
+  const { reserved } = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+  return reserved;
+}
+
+/** What a refused decision leaves unchanged. */
+function lasting({ leaseToken: _, work: __, ...rest }: RefundRecord) {
+  return rest;
+}
+
+const flag = (id: string) => flagByHand(service, id);
+
+describe.each(['stripe', 'braintree'])('a flagged refund of unknown outcome at %s', (processor) => {
+  afterEach(() => expectInvariants(service));
+
+  test.each(['failed', 'cancelled'] as const)('is resolved as %s when it never arrived', async (status) => {
+    const flagged = await flaggedUnknown(service, processor, 'reset');
+    expect(await reservedFor(flagged)).toBe(2_500n);
+    const outcome = await resolve(flagged, status);
+    expect(outcome.kind).toBe('done');
+    expect(await rowOf(service, flagged.id)).toMatchObject({
+      status,
+      flaggedAt: null,
+      work: null,
+    });
+    expect(await reservedFor(flagged)).toBe(0n);
+    expect(await remainingFor(flagged)).toBe(10_000);
+    const detail = { reason: 'Seen there', settled: flagOf(flagged), forced: false };
+    expect(await lastEventOf(service, flagged)).toMatchObject({
+      type: `refund.${status}`,
+      actor: 'cli:ada',
+      detail,
+    });
+    expect(await auditOf(service, flagged.id)).toMatchObject([
+      { action: 'refund.resolved', actor: 'cli:ada', detail: { ...detail, as: status } },
+    ]);
+    expect((await reviewed(service, flagged.id)).flaggedAt).toBeNull();
+  });
+
+  test('is resolved as completed only under the id of a refund that the payment has', async () => {
+    const flagged = await flaggedUnknown(service, processor, 'reset-after-apply');
+    const [moved] = await service.sandbox.refunds({ transactionId: flagged.transactionId });
+    const externalRefundId = moved?.id ?? '';
+    await expect(resolve(flagged, 'completed')).rejects.toThrow('enter the ID of the completed refund');
+    const status = processor === 'stripe' ? 'succeeded' : 'settled';
+    const wrong = await resolve(flagged, 'completed', { externalRefundId: 'something_else' });
+    expect(wrong).toMatchObject({ kind: 'contradicted', evidence: expect.stringContaining('has no refund') });
+    const early = await resolve(await rowOf(service, flagged.id), 'completed', { externalRefundId });
+    expect(early).toMatchObject({
+      kind: 'contradicted',
+      evidence: expect.stringContaining(externalRefundId),
+    });
+    await service.sandbox.driveRefund(externalRefundId, { status });
+    const outcome = await resolve(await rowOf(service, flagged.id), 'completed', { externalRefundId });
+    expect(outcome.kind).toBe('done');
+    expect(await rowOf(service, flagged.id)).toMatchObject({ status: 'completed', externalRefundId });
+    expect(await remainingFor(flagged)).toBe(7_500);
+  });
+
+  test.each(['failed', 'cancelled'] as const)(
+    'is not resolved as %s while the processor has it',
+    async (status) => {
+      const flagged = await flaggedUnknown(service, processor, 'reset-after-apply');
+      const outcome = await resolve(flagged, status);
+      expect(outcome).toMatchObject({ kind: 'contradicted', forceable: true });
+      expect(lasting(await rowOf(service, flagged.id))).toEqual(lasting(flagged));
+      expect(await auditOf(service, flagged.id)).toEqual([]);
+      expect((await lastEventOf(service, flagged)).type).toBe('attempt.unknown');
+    },
+  );
+
+  test('is not resolved as failed while the processor cannot be read', async () => {
+    const flagged = await flaggedUnknown(service, processor, 'reset');
+    await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
+    expect(await resolve(flagged, 'failed')).toMatchObject({
+      kind: 'contradicted',
+      evidence: expect.stringContaining('could not be read'),
+    });
+    expect(lasting(await rowOf(service, flagged.id))).toEqual(lasting(flagged));
+  });
+
+  test('is not resolved as failed before a lookup is proof', async () => {
+    const flagged = await flaggedUnknown(service, processor, 'reset');
+    const patient = { ...service.deps, settings: { ...service.settings, LOOKUP_SETTLE_DELAY_MS: 60_000 } };
+    const outcome = await resolveRefund(patient, flagged, 'cli:ada', { ...asked, status: 'failed' });
+    expect(outcome).toMatchObject({
+      kind: 'contradicted',
+      evidence: expect.stringContaining('is conclusive from'),
+    });
+  });
+});
+
+describe('a decision', () => {
+  afterEach(() => expectInvariants(service));
+
+  test('is refused for a refund that is not flagged', async () => {
+    const refund = await createdRefund(service, 'stripe');
+    expect((await resolve(refund, 'failed')).kind).toBe('not-flagged');
+    expect((await dismissFlag(service.deps, refund, 'cli:ada', 'no')).kind).toBe('not-flagged');
+    expect(lasting(await rowOf(service, refund.id))).toEqual(lasting(refund));
+  });
+
+  test('needs no answer of the processor about a refund that was never sent', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    await service.sandbox.fault({
+      processor: 'stripe',
+      operation: 'refund.create',
+      kind: 'rate-limit',
+      times: null,
+    });
+    await advanceRefund(service.deps, id);
+    await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+    const outcome = await resolve(await flag(id), 'failed');
+    expect(outcome).toMatchObject({ kind: 'done', refund: { failureCode: 'resolved_by_person' } });
+    await service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
+  });
+
+  test('requires a printable reason', async () => {
+    const flagged = await flaggedUnknown(service, 'stripe', 'reset');
+    await expect(resolve(flagged, 'failed', { reason: ' \t ' })).rejects.toThrow('reason: must be');
+    await expect(dismissFlag(service.deps, flagged, 'cli:ada', 'a\u0007b')).rejects.toThrow('reason');
+    expect(lasting(await rowOf(service, flagged.id))).toEqual(lasting(flagged));
+  });
+
+  test('of several people at once is made once, and the others are refused', async () => {
+    const flagged = await flaggedUnknown(service, 'stripe', 'reset');
+    const outcomes = await Promise.all([
+      resolve(flagged, 'failed'),
+      resolve(flagged, 'cancelled'),
+      resolve(flagged, 'failed'),
+    ]);
+    const kinds = outcomes.map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === 'done')).toHaveLength(1);
+    expect(kinds.filter((kind) => kind === 'leased' || kind === 'not-flagged')).toHaveLength(2);
+    expect(await auditOf(service, flagged.id)).toHaveLength(1);
+    expect(await reservedFor(flagged)).toBe(0n);
+  });
+
+  test('is refused while a worker holds the refund, and says until when', async () => {
+    const flagged = await flaggedUnknown(service, 'stripe', 'reset');
+    await leaseByHand(service, flagged.id, 60_000);
+    const held = await rowOf(service, flagged.id);
+    const outcome = await resolve(held, 'failed');
+    expect(outcome).toMatchObject({ kind: 'leased', until: held.leasedUntil });
+    expect(await rowOf(service, flagged.id)).toEqual(held);
+  });
+
+  test('keeps workers away while the processor is read', async () => {
+    const flagged = await flaggedUnknown(service, 'stripe', 'reset');
+    await service.sandbox.settings({ latencyMs: 200 });
+    const deciding = resolve(flagged, 'failed');
+    await waitFor(
+      'the decision to hold the refund',
+      async () => (await rowOf(service, flagged.id)).leaseToken !== flagged.leaseToken,
+    );
+    await reviewed(service, flagged.id);
+    expect((await deciding).kind).toBe('done');
+    expect(await timelineOf(service, flagged.id)).toEqual([
+      'refund.created',
+      'attempt.started',
+      'attempt.unknown',
+      'refund.failed',
+    ]);
+  });
+
+  test('cannot name a processor refund that stands for another refund', async () => {
+    const other = await completedRefund(service, 'stripe');
+    const { id } = await createdRefund(service, 'stripe', { transactionId: other.transactionId });
+    await expect(
+      resolve(await flag(id), 'completed', { externalRefundId: other.externalRefundId, force: true }),
+    ).rejects.toThrow(`already belongs to ${other.id}`);
+    expect((await rowOf(service, id)).leasedUntil).toBeNull();
+  });
+
+  test('cannot name a refund made outside of this service while ours is at the processor as well', async () => {
+    const refund = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
+    const { transactionId } = refund;
+    const named = await refundDirectly(service, { processor: 'stripe', transactionId, amount: 2_500 });
+    await service.sandbox.driveRefund(named, { status: 'succeeded' });
+    const outcome = await resolve(refund, 'completed', { externalRefundId: named });
+    expect(outcome).toMatchObject({ kind: 'contradicted', evidence: expect.stringContaining('besides') });
+    expect((await rowOf(service, refund.id)).status).toBe('processing');
+  });
+
+  test('can name a refund of the same payment that was made outside of this service', async () => {
+    const flagged = await flaggedUnknown(service, 'stripe', 'reset');
+    const { refunds } = stripeClient(service.sandboxUrl);
+    const made = await refunds.create({ charge: flagged.transactionId, amount: 2_500 });
+    await service.sandbox.driveRefund(made.id, { status: 'succeeded' });
+    const outcome = await resolve(flagged, 'completed', { externalRefundId: made.id });
+    expect(outcome.kind).toBe('done');
+    expect(await remainingFor(flagged)).toBe(7_500);
+  });
+
+  test('makes a completed refund failed on evidence alone, also with force', async () => {
+    const refund = await completedRefund(service, 'stripe');
+    const refused = await resolve(await flag(refund.id), 'failed', { force: true });
+    expect(refused).toMatchObject({ kind: 'contradicted', forceable: false });
+    expect((await resolve(await rowOf(service, refund.id), 'cancelled')).kind).toBe('not-allowed');
+    await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: 'failed' });
+    expect((await resolve(await rowOf(service, refund.id), 'failed')).kind).toBe('done');
+    expect(await reservedFor(refund)).toBe(0n);
+  });
+});
+
+describe('a forced decision', () => {
+  test('is recorded as forced, counts what moved as refunded outside, and is flagged by the next read until dismissed', async () => {
+    const flagged = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
+    const forced = await resolve(flagged, 'failed', { force: true });
+    expect(forced.kind).toBe('done');
+    expect(await lastEventOf(service, flagged)).toMatchObject({
+      detail: { forced: true, against: { kind: 'found', facts: { processorStatus: 'pending' } } },
+    });
+    const { transactionId } = flagged;
+    const payment = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    expect(payment).toMatchObject({ reserved: 0n, refundedOutside: 2_500n });
+    expect(await remainingFor(flagged)).toBe(7_500);
+
+    const flaggedAgain = await reviewed(service, flagged.id);
+    expect(flaggedAgain).toMatchObject({ status: 'failed', flagReason: 'moved_after_end' });
+    expect((await dismissFlag(service.deps, flaggedAgain, 'cli:ada', 'He may keep it')).kind).toBe('done');
+    const [moved] = await service.sandbox.refunds({ transactionId });
+    expect(await lastEventOf(service, flagged)).toMatchObject({
+      type: 'flag.dismissed',
+      detail: {
+        reason: 'He may keep it',
+        settled: { reason: 'moved_after_end', facts: { externalRefundId: moved?.id } },
+      },
+    });
+    expect((await auditOf(service, flagged.id)).map(({ action }) => action)).toEqual([
+      'refund.resolved',
+      'refund.flag_dismissed',
+    ]);
+    expect((await reviewed(service, flagged.id)).flaggedAt).toBeNull();
+    expect(await remainingFor(flagged)).toBe(7_500);
+
+    // Nor is it flagged again in another state: what was pending has moved now.
+    await service.sandbox.driveRefund(moved?.id ?? '', { status: 'succeeded' });
+    expect((await reviewed(service, flagged.id)).flaggedAt).toBeNull();
+  });
+
+  test('is not undone by the evidence that it went against', async () => {
+    const flagged = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
+    const [moved] = await service.sandbox.refunds({ transactionId: flagged.transactionId });
+    const externalRefundId = moved?.id ?? '';
+    await service.sandbox.driveRefund(externalRefundId, { status: 'failed' });
+    const forced = await resolve(flagged, 'completed', { externalRefundId, force: true });
+    expect(forced.kind).toBe('done');
+    const flaggedAgain = await reviewed(service, flagged.id);
+    expect(flaggedAgain).toMatchObject({
+      status: 'completed',
+      flagReason: 'reversed_there',
+    });
+  });
+
+  test('stands against a worker that returns late from the processor', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    const delayed = { operation: 'refund.create', kind: 'delay', delayMs: 600 };
+    await service.sandbox.fault({ processor: 'stripe', ...delayed });
+    const late = advanceRefund(service.deps, id);
+    await waitFor('the worker to be sending', async () => (await rowOf(service, id)).attemptCount === 1);
+    await flag(id);
+    await leaseByHand(service, id, 0);
+    const outcome = await resolve(await rowOf(service, id), 'failed', { force: true });
+    expect(outcome.kind).toBe('done');
+    const { work: _, ...decided } = await rowOf(service, id);
+    await late;
+    // The worker's result does not count any more, and it is not lost: the refund is read again.
+    expect(await rowOf(service, id)).toMatchObject({ ...decided, resyncRequestedAt: expect.any(Date) });
+    expect(await timelineOf(service, id)).toEqual(['refund.created', 'attempt.started', 'refund.failed']);
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'failed', flaggedAt: expect.any(Date) });
+  });
+
+  test('is compared with the processor again when it went against the evidence', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    await advanceRefund(service.deps, id);
+    await flag(id);
+    const outcome = await resolve(await rowOf(service, id), 'failed', { force: true });
+    expect(outcome.kind).toBe('done');
+    await advanceRefund(service.deps, id);
+    const { flagReason, resyncRequestedAt, dueAt } = await rowOf(service, id);
+    expect(flagReason).toBe('moved_after_end');
+    expect([resyncRequestedAt, dueAt]).toEqual([null, null]);
+  });
+});

@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { beforeAll, expect, test } from 'vitest';
+import { setPolicies } from '../../../../shared/policies/stored-policies.ts';
+import { isTerminal } from '../../../../shared/refunds/model/states.ts';
+import { HeldTime } from '../../../support/clocks.ts';
+import {
+  type LifecycleCommand,
+  type LifecycleRun,
+  lateFailureOf,
+  lifecycleCommands,
+  sweepEverything,
+} from '../../../support/lifecycle/commands.ts';
+import { approvalAbove, type LifecycleModel, newModel } from '../../../support/lifecycle/model.ts';
+import { LifecycleWorld } from '../../../support/lifecycle/world.ts';
+import { useWebhooks } from '../../../support/processors/webhooks.ts';
+import { useService } from '../../../support/use-service.ts';
+
+// `MODEL_RUNS=500` for more sequences; a failure prints the MODEL_SEED and MODEL_PATH that reproduce it.
+const { MODEL_RUNS = '8', MODEL_SEED, MODEL_PATH } = process.env;
+const numRuns = Number(MODEL_RUNS);
+/** Includes the shrinking of a failing sequence. */
+const limitMs = 120_000 + 4_000 * numRuns;
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+// Only commands run jobs and let time pass: at least two hours, longer than any pause or lease.
+const time = new HeldTime();
+const settings = {
+  RETRY_BASE_MS: hourMs,
+  RETRY_CAP_MS: hourMs,
+  SETTLEMENT_BASE_MS: hourMs,
+  SETTLEMENT_CAP_MS: hourMs,
+  LOOKUP_SETTLE_DELAY_MS: 10 * minuteMs,
+  PROCESSOR_TIMEOUT_MS: 10 * minuteMs,
+  CANCEL_WAIT_MS: 0,
+};
+const service = useService({ workers: 0, settings, overrides: { clock: time } });
+const webhooks = useWebhooks(service);
+
+beforeAll(async () => {
+  await time.hold(service.deps.db);
+  await service.sandbox.settings({ autoSettleMs: null });
+  const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: approvalAbove } }] };
+  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+});
+
+/**
+ * Without further faults, the sweep alone ends every approved refund, and a refund that the processor reverses afterwards
+ * does not stay completed.
+ */
+async function becomeQuiet(model: LifecycleModel, run: LifecycleRun): Promise<void> {
+  run.done.push('then without further faults:');
+  for (let round = 0; round < 4; round += 1) {
+    for (const [index, refund] of model.refunds.entries()) {
+      if (refund.there !== 'open') continue;
+      refund.there = 'succeeded';
+      await run.world.drive(index, 'succeeded');
+    }
+    await sweepEverything.run(model, run);
+  }
+  for (const [index, { status }] of model.refunds.entries()) {
+    const hasEnded = status === 'pending' || isTerminal(status);
+    expect(hasEnded, `refund ${index} has ended, and is ${status}`).toBe(true);
+  }
+  await inTurn([lateFailureOf(0), sweepEverything], model, run);
+  await run.world.expectInvariants();
+}
+
+async function inTurn(commands: LifecycleCommand[], model: LifecycleModel, run: LifecycleRun): Promise<void> {
+  for (const command of commands) if (command.applies(model)) await command.run(model, run);
+}
+
+let latest: string[] = [];
+
+async function runCommands(commands: LifecycleCommand[]): Promise<void> {
+  const model = newModel();
+  const world = await LifecycleWorld.open({ service, webhooks, time }, model);
+  const run: LifecycleRun = { world, done: [] };
+  latest = run.done;
+  try {
+    await inTurn(commands, model, run);
+    await becomeQuiet(model, run);
+  } catch (error) {
+    throw new Error(inOrder(run.done), { cause: error });
+  }
+}
+
+function inOrder(done: string[]): string {
+  return done.map((words, index) => `${String(index + 1).padStart(4)}. ${words}`).join('\n');
+}
+
+test('whatever clients, people, processors, workers and time do, refunds are what the model says', {
+  timeout: limitMs + 60_000,
+}, async () => {
+  const details = await fc.check(fc.asyncProperty(lifecycleCommands(40), runCommands), {
+    numRuns,
+    ...(MODEL_SEED === undefined ? {} : { seed: Number(MODEL_SEED) }),
+    ...(MODEL_PATH === undefined ? {} : { path: MODEL_PATH }),
+    plugins: [fc.interruptAfterTimeLimit(limitMs)],
+  });
+  if (details.failed || details.interrupted) throw new Error(report(details));
+});
+
+function report(details: fc.RunDetails<unknown>): string {
+  const { counterexamplePath, errorInstance, numRuns: runs, numShrinks, seed } = details;
+  if (!(errorInstance instanceof Error)) {
+    return `After ${limitMs} ms ${runs} of ${numRuns} sequences are through. The latest, so far:\n${inOrder(latest)}`;
+  }
+  return [
+    `Sequence ${runs} fails, and so does this one, to which it was shortened in ${numShrinks} steps:`,
+    errorInstance.message,
+    String(errorInstance.cause),
+    `To repeat it: MODEL_SEED=${seed} MODEL_PATH=${counterexamplePath}`,
+  ].join('\n\n');
+}

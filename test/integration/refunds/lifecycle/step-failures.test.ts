@@ -1,0 +1,39 @@
+import { afterEach, expect, test } from 'vitest';
+import type { Dependencies } from '../../../../shared/dependencies.ts';
+import type { Processor } from '../../../../shared/processors/contract/processor.ts';
+import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
+import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
+import { expectInvariants } from '../../../support/refunds/invariants.ts';
+import { makeDue, rowOf, timelineOf } from '../../../support/refunds/refund-records.ts';
+import { useService } from '../../../support/use-service.ts';
+
+const service = useService({ workers: 0, settings: { FLAG_UNKNOWN_AFTER_MS: 0 } });
+
+afterEach(() => expectInvariants(service));
+
+/** A worker whose calls of the processor fail on this side, as a bug in an adapter would make them. */
+function brokenWorker(): Dependencies {
+  const fail = async () => {
+    throw new TypeError('A bug');
+  };
+  const processor = new Proxy({} as Processor, { get: (_, name) => (name === 'then' ? undefined : fail) });
+  const connections = { connect: async () => processor } as unknown as Dependencies['connections'];
+  return { ...service.deps, connections };
+}
+
+test('counts, retries and flags a step that fails on our side, and keeps its outcome unknown', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await advanceRefund(brokenWorker(), id);
+  const { work } = await rowOf(service, id);
+  expect(work).toMatchObject({ consecutiveFailures: 1, leasedUntil: null, flagReason: expect.any(String) });
+  expect(work?.unknownSince).not.toBeNull();
+  expect(work?.dueAt?.getTime()).toBeGreaterThan(Date.now() - 1_000);
+  await makeDue(service, id);
+  await advanceRefund(brokenWorker(), id);
+  expect(await timelineOf(service, id)).toEqual([
+    'refund.created',
+    'attempt.started',
+    'attempt.unknown',
+    'lookup.unanswered',
+  ]);
+});

@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { Prisma } from '../../../../shared/platform/database.ts';
+import { requestResync } from '../../../../shared/refunds/lifecycle/resync.ts';
+import { startSchedule } from '../../../../worker/schedule/schedule.ts';
+import { sweep } from '../../../../worker/schedule/sweep.ts';
+import { scheduledTasks } from '../../../../worker/start-workers.ts';
+import { accept } from '../../../support/faults/refunds.ts';
+import { expectInvariants } from '../../../support/refunds/invariants.ts';
+import { useService } from '../../../support/use-service.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+const service = useService({ workers: 0, settings: { SWEEP_INTERVAL_MS: 20 } });
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  // Keeps them out of the next test.
+  await service.deps.db.refundWork.updateMany({ data: { dueAt: new Date('2100-01-01') } });
+});
+
+/** Creates refunds that are due and not enqueued; returns their ids. */
+async function dueRefunds(processor: string, count: number): Promise<string[]> {
+  vi.spyOn(service.deps.queues, 'enqueue').mockImplementation(() => {});
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) ids.push(await accept(service, processor));
+  await service.deps.db.refundWork.updateMany({
+    where: { refundId: { in: ids } },
+    data: { enqueuedAt: null },
+  });
+  return ids;
+}
+
+/** Replaces the queues; the list that is returned grows with what is enqueued. */
+function watchEnqueued(hold: (processor: string) => Promise<void> = async () => {}): string[] {
+  const enqueued: string[] = [];
+  vi.spyOn(service.deps.queues, 'enqueueAll').mockImplementation(async (processor, ids) => {
+    enqueued.push(...ids);
+    await hold(processor);
+  });
+  return enqueued;
+}
+
+describe('the sweep', () => {
+  afterEach(() => expectInvariants(service));
+
+  test('enqueues every refund that is due once, however many workers sweep at the same time', async () => {
+    const due = [...(await dueRefunds('stripe', 12)), ...(await dueRefunds('braintree', 12))];
+    const enqueued = watchEnqueued();
+    const workers = Array.from({ length: 5 }, () =>
+      startSchedule(service.deps, scheduledTasks(service.deps)),
+    );
+    await waitFor('all of them to be enqueued', () => enqueued.length >= due.length);
+    await Promise.all(workers.map((worker) => worker.close()));
+    expect(enqueued.toSorted()).toEqual(due.toSorted());
+  });
+
+  test('enqueues the refunds of one processor while the queue of another hangs', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const enqueued = watchEnqueued(async (processor) => {
+      if (processor === 'stripe') await held;
+    });
+    await dueRefunds('stripe', 1);
+    const worker = startSchedule(service.deps, scheduledTasks(service.deps));
+    await waitFor('the sweep to hang', () => enqueued.length === 1);
+    await dueRefunds('stripe', 1);
+    for (const id of await dueRefunds('braintree', 2)) {
+      await waitFor('the other processor to be swept', () => enqueued.includes(id));
+    }
+    expect(enqueued).toHaveLength(3);
+    release();
+    await worker.close();
+  });
+
+  test('goes on after one that failed', async () => {
+    const enqueued = watchEnqueued();
+    const [id = ''] = await dueRefunds('stripe', 1);
+    vi.spyOn(service.deps.db, '$queryRaw')
+      .mockRejectedValueOnce(new Error('gone'))
+      .mockRejectedValueOnce(new Error('gone'));
+    const worker = startSchedule(service.deps, scheduledTasks(service.deps));
+    await waitFor('it to be enqueued', () => enqueued.includes(id));
+    await worker.close();
+  });
+});
+
+test('a backlog that is longer than one sweep does not delay a resync that is due earlier', async () => {
+  const enqueued = watchEnqueued();
+  const { db } = service.deps;
+  const ago = (ms: number) => new Date(Date.now() - ms);
+  const [id = ''] = await dueRefunds('stripe', 1);
+  const { work, ...refund } = await db.refund.findUniqueOrThrow({ where: { id }, include: { work: true } });
+  if (work === null) throw new Error('The refund has no work.');
+  const backlog = Array.from({ length: 600 }, (_, index) => `ref_backlog${index}`);
+  await db.refund.createMany({
+    data: backlog.map((each) => ({ ...refund, id: each, apiKeyId: null, metadata: Prisma.DbNull })),
+  });
+  await db.refundWork.createMany({
+    data: backlog.map((refundId) => ({
+      ...work,
+      refundId,
+      dueAt: ago(60_000),
+      enqueuedAt: null,
+      flagFacts: {},
+    })),
+  });
+  await db.refund.update({ where: { id }, data: { status: 'cancelled' } });
+  await requestResync(db, { id });
+  await db.refundWork.update({ where: { refundId: id }, data: { dueAt: ago(120_000) } });
+  await sweep(service.deps, 'stripe');
+  expect(enqueued).toContain(id);
+});

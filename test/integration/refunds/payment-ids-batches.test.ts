@@ -1,0 +1,74 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../../shared/platform/ids.ts';
+import { useService } from '../../support/use-service.ts';
+
+// Past the service, which repeats the items of a batch that fails.
+const service = useService({ workers: 0 });
+const sessions: pg.Client[] = [];
+
+beforeAll(async () => {
+  for (let index = 0; index < 2; index += 1) {
+    const session = new pg.Client({ connectionString: service.settings.DATABASE_URL });
+    await session.connect();
+    sessions.push(session);
+  }
+});
+afterAll(() => Promise.all(sessions.map((session) => session.end())));
+
+/**
+ * A refund of a quarter of a new payment.
+ * @param isRead whether its processor has told the amount and the ids.
+ */
+function quarter(suffix: string, named: 'ch' | 'pi', isRead: boolean) {
+  const now = new Date();
+  const facts = { amount: 100, currency: 'usd', charged_at: now, fetched_at: now };
+  const payment = isRead ? { transaction_ids: [`pi_${suffix}`, `ch_${suffix}`], ...facts } : {};
+  return {
+    ...{
+      id: newId('ref'),
+      organization_id: service.organization.id,
+      environment: 'test',
+      processor: 'stripe',
+    },
+    ...{
+      transaction_id: `${named}_${suffix}`,
+      amount: 25,
+      currency: 'usd',
+      reason: 'other',
+      initiated_by: 'api',
+    },
+    ...{ actor: 'test', status: 'processing', event_id: newId('evt'), payment },
+  };
+}
+
+/** Lets both sessions create refunds at the same time, each in one statement; what one holds is left out by the other. */
+async function createAtOnce(batches: readonly object[][]): Promise<void> {
+  const results = await Promise.all(
+    batches.map(async (items, index) => {
+      const text = 'select outcome from create_refunds($1::jsonb)';
+      const { rows } = (await sessions[index]?.query(text, [JSON.stringify(items)])) ?? { rows: [] };
+      return rows.map(({ outcome }) => outcome);
+    }),
+  );
+  for (const outcome of results.flat()) expect(['created', 'locked', 'unread']).toContain(outcome);
+}
+
+test('two sessions create refunds of the same new payments by both ids in opposite orders, without a deadlock', async () => {
+  for (let round = 0; round < 40; round += 1) {
+    const suffixes = Array.from({ length: 20 }, (_, index) => `${round}x${index}x`);
+    const all = suffixes.flatMap((suffix, index) => [
+      quarter(suffix, 'ch', index % 5 > 0),
+      quarter(suffix, 'pi', index % 3 > 0),
+    ]);
+    const others = all.map((item) => ({ ...item, id: newId('ref'), event_id: newId('evt') }));
+    await createAtOnce([all, others.toReversed()]);
+  }
+  const { db } = service.deps;
+  const payments = await db.payment.findMany();
+  const holders = new Map(payments.map((payment) => [payment.transactionId, payment]));
+  expect(payments.some(({ aliasOf }) => aliasOf !== null)).toBe(true);
+  for (const { aliasOf } of payments) {
+    if (aliasOf !== null) expect(holders.get(aliasOf)).toMatchObject({ aliasOf: null });
+  }
+});

@@ -1,0 +1,368 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { closeDependencies, type Dependencies, openDependencies } from '../../../shared/dependencies.ts';
+import type { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
+import { openLog } from '../../../shared/platform/log.ts';
+import { type PolicyInput, policySchema } from '../../../shared/policies/policy.ts';
+import { previewPolicies } from '../../../shared/policies/preview.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
+import { searchRefunds } from '../../../shared/refunds/queries/search-refunds.ts';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { refundDirectly } from '../../support/refunds/refund-directly.ts';
+import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
+import { agentKey, holdDecisions, refundRequest } from '../../support/refunds/refund-requests.ts';
+import { useService } from '../../support/use-service.ts';
+
+// Stripe knows a payment by the id of its charge and by that of its payment intent. Two processes create refunds here.
+const service = useService({ workers: 0 });
+let other: Dependencies;
+
+beforeAll(() => {
+  const { settings } = service;
+  other = openDependencies(settings, openLog(settings.LOG_LEVEL, 'other'));
+});
+beforeEach(() => usePolicies({}));
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await service.sandbox.clearFaults();
+  await expectInvariants(service);
+});
+afterAll(() => closeDependencies(other));
+
+async function usePolicies(...policies: Partial<PolicyInput>[]): Promise<void> {
+  const file = {
+    policies: policies.map((policy, index) => ({ name: `Policy ${index}`, priority: index, ...policy })),
+  };
+  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+}
+
+/** A new payment of 100.00 USD, by the id of its charge and by that of its payment intent. */
+async function payment(): Promise<[charge: string, intent: string]> {
+  const charge = await newPayment(service);
+  return [charge, `pi_${charge.slice(3)}`];
+}
+
+/** The status of a new refund, or the code of its error. */
+async function outcomeOf(asked: RefundRequest, deps: Dependencies = service.deps): Promise<string> {
+  try {
+    return (await createRefund(deps, asked)).refund.status;
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+async function createdId(transactionId: string, more: Partial<RefundRequest> = {}): Promise<string> {
+  return (await createRefund(service.deps, refundRequest(service, transactionId, more))).refund.id;
+}
+
+const check = async (transactionId: string, amount?: number) =>
+  (await service.call('POST', '/v1/policies/check', { body: { transactionId, amount } })).body.data;
+
+const dryRun = async (transactionId: string, amount: number) =>
+  (
+    await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount, reason: 'other', dryRun: true },
+    })
+  ).body.data;
+
+/** The rows of a payment: the one that holds it, and its aliases. */
+async function rowsOf(ids: readonly string[]) {
+  const rows = await service.deps.db.payment.findMany({ where: { transactionId: { in: [...ids] } } });
+  const holders = rows.filter(({ aliasOf }) => aliasOf === null);
+  expect(holders.map(({ transactionId }) => transactionId)).toHaveLength(1);
+  return { rows, holder: holders[0] };
+}
+
+const cannotRead = async () =>
+  await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+
+/** Makes the ids two payments, as a version before aliases stored them. */
+async function separate(ids: readonly string[]): Promise<void> {
+  const { count } = await service.deps.db.payment.updateMany({
+    where: { transactionId: { in: [...ids] }, aliasOf: { not: null } },
+    data: { aliasOf: null, amount: 10_000n, currency: 'usd', chargedAt: new Date(), fetchedAt: new Date() },
+  });
+  expect(count).toBe(1);
+}
+
+const haveToBeRead = async (ids: readonly string[]) =>
+  await service.deps.db.payment.updateMany({
+    where: { transactionId: { in: [...ids] } },
+    data: { fetchedAt: null },
+  });
+
+/** How a test begins: which of the ids was used before. */
+const beginnings: [what: string, before: (ids: readonly [string, string]) => Promise<unknown>][] = [
+  ['that is not known', async () => {}],
+  ['that is known by its charge', ([charge]) => check(charge)],
+  ['that is known by its intent', ([, intent]) => check(intent)],
+];
+
+describe.each(beginnings)('of a payment %s', (_what, begin) => {
+  test.each([
+    ['its charge first', [0, 1]],
+    ['its intent first', [1, 0]],
+  ] as const)(
+    'one of two refunds of the whole by both ids at once is accepted, %s',
+    async (_first, order) => {
+      const ids = await payment();
+      await begin(ids);
+      holdDecisions([service.deps, other], 2);
+      const asked = order.map((index) => refundRequest(service, ids[index], { amount: 10_000n }));
+      const outcomes = await Promise.all(
+        asked.map((each, index) => outcomeOf(each, index === 0 ? service.deps : other)),
+      );
+      expect(outcomes.toSorted()).toEqual(['processing', 'refund_already_processed']);
+      expect((await rowsOf(ids)).holder).toMatchObject({ amount: 10_000n, reserved: 10_000n });
+      const { id } = await service.deps.db.refund.findFirstOrThrow({ where: { transactionId: { in: ids } } });
+      await advanceRefund(service.deps, id);
+      expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([{ key: id }]);
+    },
+  );
+});
+
+describe('twenty refunds of 10.00 at once, by both ids in turns', () => {
+  const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
+
+  test.each<
+    [
+      string,
+      Partial<PolicyInput>,
+      Partial<Parameters<typeof agentLimitsSchema.parse>[0] & object> | null,
+      string,
+    ]
+  >([
+    ['threshold', { approvalAbove: { api: 5_000 } }, null, 'pending'],
+    [
+      'limit per payment',
+      { maxAmount: { amount: 5_000, currency: 'usd' }, enforce: { api: true } },
+      null,
+      'policy_denied',
+    ],
+    ['limit of refunds', { velocity: { perTransaction: 5 }, enforce: { api: true } }, null, 'policy_denied'],
+    ['limit per payment of an agent key', {}, { maxPerPayment: 5_000 }, 'policy_denied'],
+    ['threshold of an agent key', {}, { approvalAbove: 5_000 }, 'pending'],
+  ])('pass a %s five times', async (_what, policy, limits, otherwise) => {
+    await usePolicies(policy);
+    const apiKey = limits === null ? null : await agentKey(service, limits);
+    const charge = await newPayment(service, { amount: 100_000 });
+    const ids = [charge, `pi_${charge.slice(3)}`];
+    holdDecisions([service.deps, other], 20);
+    const outcomes = await Promise.all(
+      times(20, null).map((_each, index) => {
+        const asked = refundRequest(service, ids[index % 2] ?? '', apiKey === null ? {} : { apiKey });
+        return outcomeOf(asked, index % 4 < 2 ? service.deps : other);
+      }),
+    );
+    expect(outcomes.toSorted()).toEqual([...times(5, 'processing'), ...times(15, otherwise)].toSorted());
+  });
+});
+
+describe.each([
+  ['charge', 0],
+  ['intent', 1],
+] as const)('a refund by the %s', (_named, index) => {
+  const otherIndex = index === 0 ? 1 : 0;
+
+  test('that awaits approval counts for the other id, and rejecting it gives its amount back', async () => {
+    await usePolicies({ approvalAbove: { api: 0 } });
+    const ids = await payment();
+    const [named, unnamed] = [ids[index], ids[otherIndex]];
+    const id = await createdId(named, { amount: 7_000n });
+    expect((await rowOf(service, id)).status).toBe('pending');
+    for (const each of ids) {
+      expect(await check(each)).toMatchObject({ maxAmount: 3_000 });
+      expect(await dryRun(each, 3_001)).toMatchObject({ wouldCreate: false, maxAmount: 3_000 });
+      expect(await dryRun(each, 3_000)).toMatchObject({ wouldCreate: true });
+    }
+    expect(await outcomeOf(refundRequest(service, unnamed, { amount: 3_001n }))).toBe('validation_error');
+    expect((await service.call('POST', `/v1/refunds/${id}/cancel`)).status).toBe(200);
+    expect((await rowsOf(ids)).holder).toMatchObject({ reserved: 0n });
+    expect(await check(unnamed)).toMatchObject({ maxAmount: 10_000 });
+  });
+
+  test('counts in a dry run by an id that is not stored yet, which stores nothing', async () => {
+    const ids = await payment();
+    await createdId(ids[index], { amount: 7_000n });
+    // A payment that a version before aliases stored.
+    await service.deps.db.payment.deleteMany({ where: { transactionId: ids[otherIndex] } });
+    expect(await dryRun(ids[otherIndex], 3_001)).toMatchObject({ wouldCreate: false, maxAmount: 3_000 });
+    expect(await service.deps.db.payment.count({ where: { transactionId: { in: ids } } })).toBe(1);
+    expect(await check(ids[otherIndex], 3_001)).toMatchObject({ eligible: false, maxAmount: 3_000 });
+  });
+
+  test('is not counted again as refunded outside when the payment is read by the other id', async () => {
+    const ids = await payment();
+    const id = await createdId(ids[index], { amount: 4_000n });
+    await advanceRefund(service.deps, id);
+    await refundDirectly(service, { processor: 'stripe', transactionId: ids[0], amount: 1_000 });
+    for (const each of [ids[otherIndex], ids[index]]) {
+      await haveToBeRead(ids);
+      expect(await check(each)).toMatchObject({ maxAmount: 5_000 });
+      const { holder } = await rowsOf(ids);
+      expect(holder).toMatchObject({ transactionId: ids[index], reserved: 4_000n, refundedOutside: 1_000n });
+    }
+  });
+
+  test('that the processor rejects has the payment read again, by either id', async () => {
+    const ids = await payment();
+    expect(await check(ids[otherIndex])).toMatchObject({ maxAmount: 10_000 });
+    const id = await createdId(ids[index]);
+    await refundDirectly(service, { processor: 'stripe', transactionId: ids[0], amount: 10_000 });
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'failed', failureCode: 'already_refunded' });
+    expect((await rowsOf(ids)).holder).toMatchObject({ transactionId: ids[otherIndex], fetchedAt: null });
+    expect(await check(ids[otherIndex])).toMatchObject({ eligible: false, maxAmount: 0 });
+  });
+
+  test('counts in the preview of a policy for a later one by the other id', async () => {
+    const ids = await payment();
+    await createdId(ids[index], { amount: 4_000n });
+    const later = await createdId(ids[otherIndex], { amount: 2_000n });
+    const current = [policySchema.parse({ name: 'Any', priority: 1 })];
+    const edited = [policySchema.parse({ name: 'Half', priority: 1, maxPercent: 50 })];
+    const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+    const { refunds } = await previewPolicies(service.deps.db, owner, { current, edited });
+    expect(refunds.find(({ refund }) => refund.id === later)).toMatchObject({
+      current: { eligible: true },
+      edited: { eligible: false },
+    });
+  });
+
+  test('is shown, filtered by and sent by that id', async () => {
+    const ids = await payment();
+    const [named, unnamed] = [ids[index], ids[otherIndex]];
+    await createdId(unnamed, { amount: 100n });
+    const id = await createdId(named, { amount: 200n });
+    const { body } = await service.call('GET', `/v1/refunds?transactionId=${named}`);
+    expect(body.data).toMatchObject([{ id, transactionId: named }]);
+    const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+    const search = { cursor: null, limit: 10 };
+    const { refunds } = await searchRefunds(service.deps.db, owner, { q: named }, search);
+    expect(refunds.map(({ transactionId }) => transactionId).toSorted()).toEqual(ids.toSorted());
+    const sent: string[] = [];
+    const { connections } = service.deps;
+    const connect = connections.connect.bind(connections);
+    vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
+      const processor = await connect(account);
+      return {
+        ...processor,
+        createRefund: async (submission, options) => {
+          sent.push(submission.transactionId);
+          return await processor.createRefund(submission, options);
+        },
+      };
+    });
+    await advanceRefund(service.deps, id);
+    expect(sent).toEqual([named]);
+    expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([
+      { key: id, amount: 200 },
+    ]);
+  });
+});
+
+test('an idempotency key belongs to the id that its request named', async () => {
+  const [charge, intent] = await payment();
+  const headers = { 'idempotency-key': randomUUID(), prefer: 'respond-async' };
+  const create = async (transactionId: string) =>
+    await service.call('POST', '/v1/refunds', {
+      headers,
+      body: { transactionId, amount: 1_000, reason: 'other' },
+    });
+  const first = await create(charge);
+  const again = await create(charge);
+  expect([again.body.data.id, again.headers['idempotent-replayed']]).toEqual([first.body.data.id, 'true']);
+  expect(await create(intent)).toMatchObject({
+    status: 422,
+    body: { error: { code: 'idempotency_key_reused' } },
+  });
+  expect((await rowsOf([charge, intent])).holder).toMatchObject({ reserved: 1_000n });
+});
+
+describe('refunds that were accepted while the processor was unreachable', () => {
+  const advance = async (id: string) => {
+    await makeDue(service, id);
+    await advanceRefund(service.deps, id);
+  };
+
+  test.each([
+    ['the charge is verified first', [0, 1]],
+    ['the intent is verified first', [1, 0]],
+  ] as const)('by both ids share the payment: %s', async (_what, order) => {
+    const ids = await payment();
+    await cannotRead();
+    const made: string[] = [];
+    for (const transactionId of ids) made.push(await createdId(transactionId, { amount: 6_000n }));
+    await service.sandbox.clearFaults();
+    for (const index of order) await advance(made[index] ?? '');
+    // The older one is kept.
+    expect(await rowOf(service, made[0] ?? '')).toMatchObject({
+      transactionId: ids[0],
+      status: 'processing',
+    });
+    expect(await rowOf(service, made[1] ?? '')).toMatchObject({
+      ...{ transactionId: ids[1], status: 'failed', failureCode: 'amount_too_large', attemptCount: 0 },
+    });
+    expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([{ key: made[0] }]);
+    expect((await rowsOf(ids)).holder).toMatchObject({ amount: 10_000n, reserved: 6_000n });
+    expect(await check(ids[1])).toMatchObject({ maxAmount: 4_000 });
+  });
+
+  test.each([
+    ['charge', 0],
+    ['intent', 1],
+  ] as const)('by the %s fail if the other id has been refunded meanwhile', async (_named, index) => {
+    const ids = await payment();
+    await cannotRead();
+    const unread = await createdId(ids[index], { amount: 6_000n });
+    await service.sandbox.clearFaults();
+    const known = await createdId(ids[index === 0 ? 1 : 0], { amount: 3_000n });
+    await advanceRefund(service.deps, known);
+    expect(await outcomeOf(refundRequest(service, ids[index === 0 ? 1 : 0], { amount: 1_001n }))).toBe(
+      'validation_error',
+    );
+    await advance(unread);
+    expect(await rowOf(service, unread)).toMatchObject({ status: 'processing' });
+    const moved = await service.sandbox.refunds({ transactionId: ids[0] });
+    expect(moved.map(({ amount }) => amount).toSorted()).toEqual([3_000, 6_000]);
+    expect((await rowsOf(ids)).holder).toMatchObject({ reserved: 9_000n });
+  });
+});
+
+describe('what was stored as two payments before', () => {
+  test('is joined by the next read: refunds that do not fit are not sent', async () => {
+    const ids = await payment();
+    const [first] = [await createdId(ids[0], { amount: 6_000n })];
+    await separate(ids);
+    const second = await createdId(ids[1], { amount: 6_000n });
+    await haveToBeRead(ids);
+    expect(await check(ids[1])).toMatchObject({ maxAmount: 4_000 });
+    expect((await rowsOf(ids)).holder).toMatchObject({ reserved: 6_000n });
+    for (const id of [first, second]) await advanceRefund(service.deps, id);
+    expect(await rowOf(service, second)).toMatchObject({ status: 'failed', failureCode: 'amount_too_large' });
+    expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([{ key: first }]);
+  });
+
+  test('is joined while its refunds are created, sent and cancelled by several processes', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const ids = await payment();
+      const made = [await createdId(ids[0], { amount: 1_000n })];
+      await separate(ids);
+      made.push(await createdId(ids[1], { amount: 1_000n }), await createdId(ids[1], { amount: 1_000n }));
+      await haveToBeRead(ids);
+      const results = await Promise.all([
+        ...ids.flatMap((id) => [check(id), check(id)]),
+        ...ids.map((id) => outcomeOf(refundRequest(service, id), other)),
+        ...made.slice(0, 2).map((id) => advanceRefund(other, id)),
+        service.call('POST', `/v1/refunds/${made[2]}/cancel`),
+      ]);
+      expect(results.slice(4, 6)).toEqual(['processing', 'processing']);
+      await rowsOf(ids);
+      await expectInvariants(service);
+    }
+  });
+});

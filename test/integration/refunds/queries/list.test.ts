@@ -1,0 +1,348 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createApiKey } from '../../../../shared/organizations/api-keys.ts';
+import type { Environment } from '../../../../shared/platform/environment.ts';
+import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
+import { type PublicRefund, toPublicRefund } from '../../../../shared/refunds/model/refund.ts';
+import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
+import { Random } from '../../../support/random.ts';
+import { fillRefunds } from '../../../support/refunds/many-refunds.ts';
+import { newPayment } from '../../../support/refunds/payments.ts';
+import { unknownRefundId } from '../../../support/refunds/refund-records.ts';
+import { withClient } from '../../../support/stores/database-client.ts';
+import { useService } from '../../../support/use-service.ts';
+
+const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
+const now = new Date('2026-11-21T12:00:00Z');
+
+/** Values that read the same and are not, and some that no filter finds. */
+const metadata = [
+  '{"order": 5, "tier": "gold"}',
+  '{"order": "5", "tier": "GOLD", "": "x"}',
+  '{"order": "05"}',
+  '{"order": true, "a b": "c=d"}',
+  '{"order": "true", "tier": ""}',
+  '{"order": 5.25, "rder": "o"}',
+  '{"order": {"order": 5}}',
+  '{"order": [5]}',
+  '{"order": null}',
+  '{"orde": "r5", "caf\u00e9": "\u20ac\u{1f600}"}',
+  '{}',
+];
+
+const owners: [organizationId: string, environment: Environment][] = [
+  ['org_list', 'test'],
+  ['org_list', 'live'],
+  ['org_else', 'test'],
+];
+const keys: string[] = [];
+/** The refunds of the first owner, newest first. */
+let ours: PublicRefund[];
+
+beforeAll(async () => {
+  await withClient(service.settings.DATABASE_URL, async (client) => {
+    for (const [organizationId, environment] of owners) {
+      await fillRefunds(client, { organizationId, environment, count: 160, now, days: 20 });
+      const actor = 'test';
+      keys.push((await createApiKey(service.deps, { organizationId, environment, actor })).plaintext);
+    }
+    await client.query(
+      `UPDATE refund SET metadata = ($1::jsonb[])[1 + (hashtextextended(id, 3) & 1023) % $2] WHERE metadata IS NULL
+       OR hashtextextended(id, 4) % 2 = 0`,
+      [metadata, metadata.length],
+    );
+  });
+  const rows = await service.deps.db.refund.findMany({
+    where: { organizationId: 'org_list', environment: 'test' },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+  });
+  ours = rows.map(toPublicRefund);
+});
+
+const get = async (query: string, key = keys[0]) =>
+  await service.call('GET', `/v1/refunds?${query}`, key === undefined ? {} : { key });
+const list = async (query: URLSearchParams): Promise<PublicRefund[]> => {
+  const { status, body } = await get(query.toString());
+  expect([status, body.error], query.toString()).toEqual([200, undefined]);
+  return body.data;
+};
+
+/** One filter: its parameters for a refund that passes it, and what it means. */
+interface Filter {
+  parameters(refund: PublicRefund, random: Random): [name: string, value: string];
+  passes(refund: PublicRefund, value: string, name: string): boolean;
+}
+
+const equal = (field: 'status' | 'processor' | 'transactionId' | 'reason' | 'initiatedBy'): Filter => ({
+  parameters: (refund) => [field, refund[field]],
+  passes: (refund, value) => refund[field] === value,
+});
+
+const textOf = (value: unknown) =>
+  ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : null;
+
+const filters: Filter[] = [
+  ...(['status', 'processor', 'transactionId', 'reason', 'initiatedBy'] as const).map(equal),
+  {
+    parameters: ({ currency }, random) => [
+      'currency',
+      random.chance(0.5) ? currency : currency.toUpperCase(),
+    ],
+    passes: ({ currency }, value) => currency === value.toLowerCase(),
+  },
+  {
+    parameters: ({ createdAt }) => ['createdAfter', createdAt],
+    passes: ({ createdAt }, value) => createdAt >= value,
+  },
+  {
+    parameters: ({ createdAt }, random) => [
+      'createdBefore',
+      new Date(Date.parse(createdAt) + random.between(0, 2) * 86_400_000).toISOString(),
+    ],
+    passes: ({ createdAt }, value) => createdAt < value,
+  },
+  {
+    parameters: ({ amount }, random) => ['amountMin', String(Math.max(0, amount - random.between(0, 3_000)))],
+    passes: ({ amount }, value) => amount >= Number(value),
+  },
+  {
+    parameters: ({ amount }, random) => ['amountMax', String(amount + random.between(0, 3_000))],
+    passes: ({ amount }, value) => amount <= Number(value),
+  },
+  {
+    parameters({ metadata: given }, random) {
+      const pairs = Object.entries(given ?? {}).filter(
+        ([key, value]) => key !== '' && textOf(value) !== null,
+      );
+      const [key, value] = pairs.length === 0 ? ['order', '5'] : random.pick(pairs);
+      return [`metadata[${key}]`, textOf(value) ?? ''];
+    },
+    passes: ({ metadata: given }, value, name) =>
+      textOf(given?.[name.slice('metadata['.length, -1)]) === value,
+  },
+];
+
+test('returns what a plain filter finds, for every combination of filters', async () => {
+  const random = new Random(7);
+  let found = 0;
+  for (let combination = 0; combination < 2 ** filters.length; combination += 1) {
+    const target = random.pick(ours);
+    const chosen = filters.filter((_, index) => (combination >> index) % 2 === 1);
+    const parameters = chosen.map((filter) => [filter, ...filter.parameters(target, random)] as const);
+    const expected = ours.filter((refund) =>
+      parameters.every(([filter, name, value]) => filter.passes(refund, value, name)),
+    );
+    const query = new URLSearchParams(parameters.map(([, name, value]) => [name, value]));
+    query.set('limit', '100');
+    expect(await list(query), query.toString()).toEqual(expected.slice(0, 100));
+    found += expected.length;
+  }
+  // Nearly every combination has its target.
+  expect(found).toBeGreaterThan(2 ** filters.length);
+});
+
+test.each([
+  ...['5', '05', 'true', '5.25', 'gold', 'GOLD', '', '[5]', 'null', '{"order": 5}'].flatMap((value) => [
+    ['order', value],
+    ['tier', value],
+  ]),
+  ['a b', 'c=d'],
+  ['caf\u00e9', '\u20ac\u{1f600}'],
+  ['orde', 'r5'],
+  ['missing', '5'],
+  ['constructor', 'x'],
+])('metadata[%s]=%s matches text, numbers and booleans with this text', async (key, value) => {
+  const expected = ours.filter(({ metadata: given }) => textOf(given?.[key ?? '']) === value);
+  const query = new URLSearchParams({ [`metadata[${key}]`]: value ?? '', limit: '100' });
+  expect(await list(query)).toEqual(expected);
+});
+
+test('several metadata filters all have to match', async () => {
+  const both = await list(new URLSearchParams({ 'metadata[order]': '5', 'metadata[tier]': 'gold' }));
+  expect(both.length).toBeGreaterThan(0);
+  for (const refund of both) expect(refund.metadata).toEqual({ order: 5, tier: 'gold' });
+});
+
+test('times are exact, in any notation of ISO 8601', async () => {
+  const [refund] = ours.slice(50);
+  const createdAt = new Date(refund?.createdAt ?? '');
+  const local = `${new Date(createdAt.getTime() + 5.5 * 3_600_000).toISOString().slice(0, -1)}+05:30`;
+  const same = ours.filter((each) => each.createdAt === refund?.createdAt);
+  const between = async (from: string, to: string) =>
+    await list(new URLSearchParams({ createdAfter: from, createdBefore: to, limit: '100' }));
+  const next = new Date(createdAt.getTime() + 1).toISOString();
+  const finer = `${createdAt.toISOString().slice(0, -1)}001Z`;
+  expect(await between(createdAt.toISOString(), next)).toEqual(same);
+  expect(await between(local, next)).toEqual(same);
+  expect(await between(createdAt.toISOString(), finer)).toEqual(same);
+  expect(await between(finer, next)).toEqual([]);
+  expect(await between(createdAt.toISOString(), createdAt.toISOString())).toEqual([]);
+  const nextDay = new Date(createdAt.getTime() + 86_400_000).toISOString();
+  const until = `${nextDay.slice(0, 16)}Z`;
+  const ofDays = ours.filter(
+    (each) =>
+      each.createdAt >= `${createdAt.toISOString().slice(0, 10)}T` &&
+      Date.parse(each.createdAt) < Date.parse(until),
+  );
+  expect(ofDays.length).toBeGreaterThan(1);
+  expect(await between(createdAt.toISOString().slice(0, 10), until)).toEqual(ofDays);
+});
+
+const garbage: Record<string, string[]> = {
+  status: ['', 'done', 'Completed', 'completed,failed'],
+  processor: ['', ' ', 'caf\u00e9', 'x'.repeat(51)],
+  transactionId: ['', 'a b', 'x'.repeat(256)],
+  reason: ['', 'because'],
+  initiatedBy: ['', 'API', 'agent'],
+  currency: ['', 'us', 'usdx', 'zzz'],
+  createdAfter: [
+    '',
+    'yesterday',
+    '1763631002',
+    '2026-13-01',
+    '2026-11-20T09:30:00',
+    '1969-12-31',
+    '+12026-01-01',
+  ],
+  createdBefore: ['2026-02-30', '2026-11-20 09:30:00Z', '2026-11-20T25:00:00Z', 'null'],
+  amountMin: ['', '-1', '1.5', '1e3', '0x10', '9007199254740992', '99999999999999999999'],
+  amountMax: ['ten', ' 5', '5 '],
+  limit: ['', '0', '101', '-1', 'all'],
+  offset: ['', '-1', '1e3'],
+  metadata: ['', '5', '{"a":1}'],
+  'metadata[]': ['5'],
+  [`metadata[${'k'.repeat(41)}]`]: ['5'],
+  'metadata[__proto__]': ['5'],
+  'metadata[a': ['5'],
+  created: ['today'],
+  Status: ['completed'],
+};
+
+test.each(Object.entries(garbage).flatMap(([name, values]) => values.map((value) => [name, value] as const)))(
+  'refuses %s=%s and names the parameter',
+  async (name, value) => {
+    const { status, body } = await get(new URLSearchParams({ [name]: value }).toString());
+    expect([status, body.error?.code]).toEqual([400, 'validation_error']);
+    expect(body.error.message.startsWith(`${name.slice(0, 40)}: `), body.error.message).toBe(true);
+  },
+);
+
+test.each([...Object.keys(garbage).slice(0, 12), 'after', 'metadata[order]'])(
+  'refuses %s when it is repeated',
+  async (name) => {
+    const good: Record<string, string> = {
+      status: refundStatuses[0],
+      reason: refundReasons[0],
+      initiatedBy: initiators[0],
+      createdAfter: '2026-01-01',
+      createdBefore: '2026-01-01',
+      currency: 'usd',
+      after: ours[0]?.id ?? '',
+    };
+    const once = new URLSearchParams({ [name]: good[name] ?? '5' });
+    expect((await get(once.toString())).status).toBe(200);
+    const { status, body } = await get(`${once}&${once}`);
+    expect([status, body.error?.message]).toEqual([400, expect.stringContaining(`${name}: must be`)]);
+  },
+);
+
+describe('a cursor', () => {
+  const walk = async (query: Record<string, string>, limit: number) => {
+    const seen: PublicRefund[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = await list(
+        new URLSearchParams({ ...query, limit: String(limit), ...(after === undefined ? {} : { after }) }),
+      );
+      seen.push(...page);
+      expect(seen.length, 'pages repeat').toBeLessThanOrEqual(ours.length);
+      after = page.at(-1)?.id;
+      if (page.length < limit) return seen;
+    }
+  };
+
+  test.each([1, 7, 100])('leads through all refunds in pages of %d', async (limit) => {
+    expect(await walk({}, limit)).toEqual(ours);
+  });
+
+  test.each<Record<string, string>>([
+    { status: 'completed' },
+    { reason: 'other', createdBefore: '2026-11-15' },
+    { 'metadata[order]': '5' },
+    { transactionId: 'ch_none' },
+  ])('leads through the refunds that match %o', async (query) => {
+    const all = await list(new URLSearchParams({ ...query, limit: '100' }));
+    expect(await walk(query, 3)).toEqual(
+      all.length < 100 ? all : ours.filter(({ status }) => status === query.status),
+    );
+  });
+
+  test('may be a refund that does not match the filters', async () => {
+    const cursor = ours.findIndex(({ status }, index) => index > 20 && status !== 'completed');
+    const expected = ours.slice(cursor + 1).filter(({ status }) => status === 'completed');
+    const after = ours[cursor]?.id ?? '';
+    const query = new URLSearchParams({ status: 'completed', after, limit: '10' });
+    expect(await list(query)).toEqual(expected.slice(0, 10));
+  });
+
+  test('combines with an offset of 0', async () => {
+    const after = ours[3]?.id ?? '';
+    expect(await list(new URLSearchParams({ after, offset: '0', limit: '5' }))).toEqual(ours.slice(4, 9));
+  });
+
+  const refused: [string, () => string | Promise<string>][] = [
+    ['is malformed', () => 'after=nothing'],
+    ['is empty', () => 'after='],
+    ['holds a NUL escape', () => 'after=ref_%2500'],
+    ['is the id of an event', () => 'after=evt_01kahw3xs5fv2rj0c8m4t9p6ye'],
+    ['is unknown', () => `after=${unknownRefundId}`],
+    ['is used with an offset', () => `after=${ours[0]?.id}&offset=1`],
+    ...[1, 2].map((index): [string, () => Promise<string>] => [
+      `belongs to ${owners[index]?.join(' in ')}`,
+      async () => `after=${(await get('limit=1', keys[index])).body.data[0].id}`,
+    ]),
+  ];
+  test.each(refused)('that %s is refused in the same words', async (_what, query) => {
+    const { status, body } = await get(await query());
+    expect([status, body]).toEqual([
+      400,
+      {
+        error: {
+          code: 'validation_error',
+          message:
+            'after: must be the ID of a refund that this key can list, and cannot be combined with offset. Omit it to begin with the newest refund.',
+        },
+      },
+    ]);
+  });
+
+  test('neither repeats nor skips a refund while others are created', async () => {
+    const { keys: own } = await service.addOrganization('Busy');
+    const key = own.test.plaintext;
+    const create = async () => {
+      const body = { transactionId: await newPayment(service), amount: 1, reason: 'other' };
+      const answer = await service.call('POST', '/v1/refunds', { key, body });
+      expect(answer.status).toBe(200);
+      return answer.body.data.id as string;
+    };
+    const existing: string[] = [];
+    for (let count = 0; count < 30; count += 1) existing.push(await create());
+    let isReading = true;
+    const writers = Array.from({ length: 4 }, async () => {
+      const created: string[] = [];
+      while (isReading) created.push(await create());
+      return created;
+    });
+    const seen: string[] = [];
+    for (let after = ''; ; ) {
+      const { body } = await get(`limit=2${after}`, key);
+      if (body.data.length === 0) break;
+      seen.push(...body.data.map(({ id }: PublicRefund) => id));
+      expect(new Set(seen).size, 'pages repeat').toBe(seen.length);
+      after = `&after=${seen.at(-1)}`;
+      await create();
+    }
+    isReading = false;
+    expect((await Promise.all(writers)).flat().length).toBeGreaterThan(0);
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.filter((id) => existing.includes(id))).toEqual(existing.toReversed());
+  });
+});

@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Overview, readOverview } from '../../../../shared/insights/overview.ts';
+import { type Database, openDatabase, type Refund } from '../../../../shared/platform/database.ts';
+import type { RefundOwner } from '../../../../shared/refunds/model/refund.ts';
+import { type RefundStatus, refundStatuses } from '../../../../shared/refunds/model/states.ts';
+import { completedRefund, flagAtOnce, reviewed } from '../../../support/refunds/flagged-refunds.ts';
+import { fillRefunds } from '../../../support/refunds/many-refunds.ts';
+import { useDatabase } from '../../../support/stores/database.ts';
+import { query, withClient } from '../../../support/stores/database-client.ts';
+import { useService } from '../../../support/use-service.ts';
+
+// Not at a whole hour, and in the first hours of a day that is another one elsewhere.
+const now = new Date('2026-11-21T01:23:45.678Z');
+const dayMs = 86_400_000;
+
+describe('the overview', () => {
+  const owner: RefundOwner = { organizationId: 'org_ours', environment: 'live' };
+  const databaseUrl = useDatabase();
+  const databaseName = () => new URL(databaseUrl()).pathname.slice(1);
+  let db: Database;
+  let refunds: Refund[];
+
+  beforeAll(async () => {
+    await withClient(databaseUrl(), async (client) => {
+      await fillRefunds(client, { ...owner, count: 1_500, now, days: 100 });
+      await fillRefunds(client, { ...owner, environment: 'test', count: 50, now, days: 5 });
+      await fillRefunds(client, {
+        organizationId: 'org_theirs',
+        environment: 'live',
+        count: 50,
+        now,
+        days: 5,
+      });
+    });
+    // Days are those of UTC, wherever the database thinks that it is.
+    await query(databaseUrl(), `alter database "${databaseName()}" set timezone = 'Pacific/Auckland'`);
+    db = openDatabase(databaseUrl(), { poolSize: 2 });
+    const [latest, earlier] = await db.refund.findMany({ where: owner, take: 2, orderBy: { id: 'asc' } });
+    const edges = [new Date('2026-11-15T00:00:00Z'), new Date('2026-11-14T23:59:59.999Z')];
+    for (const [index, refund] of [latest, earlier].entries()) {
+      await db.refund.update({ where: { id: refund?.id ?? '' }, data: { createdAt: edges[index] ?? now } });
+    }
+    refunds = await db.refund.findMany({ where: owner });
+  });
+  afterAll(() => db.$disconnect());
+
+  const read = (days: 7 | 30 | 90, currency: string | null = null) =>
+    readOverview(db, owner, { now, days, currency });
+
+  function inWindow(days: number): Refund[] {
+    const from = Date.UTC(2026, 10, 21) - (days - 1) * dayMs;
+    return refunds.filter(({ createdAt }) => createdAt.getTime() >= from && createdAt <= now);
+  }
+
+  const dayOf = ({ createdAt }: Refund) => createdAt.toISOString().slice(0, 10);
+
+  function counts(some: readonly Refund[]): Record<RefundStatus, number> {
+    const entries = refundStatuses.map((status) => [
+      status,
+      some.filter((each) => each.status === status).length,
+    ]);
+    return Object.fromEntries(entries);
+  }
+
+  function amounts(some: readonly Refund[], currency: string): Record<RefundStatus, bigint> {
+    const entries = refundStatuses.map((status) => [
+      status,
+      some
+        .filter((each) => each.status === status && each.currency === currency)
+        .reduce((sum, { amount }) => sum + amount, 0n),
+    ]);
+    return Object.fromEntries(entries);
+  }
+
+  describe.each([7, 30, 90] as const)('of %d days', (days) => {
+    let overview: Overview;
+    let meant: Refund[];
+    beforeAll(async () => {
+      overview = await read(days);
+      meant = inWindow(days);
+    });
+
+    test('has every day of the window once, today last, with zeros for days without refunds', () => {
+      const first = new Date(Date.UTC(2026, 10, 21) - (days - 1) * dayMs).toISOString().slice(0, 10);
+      for (const list of [overview.perDay, overview.moneyPerDay]) {
+        expect(list).toHaveLength(days);
+        expect(list[0]?.day).toBe(first);
+        expect(list.at(-1)?.day).toBe('2026-11-21');
+      }
+    });
+
+    test('counts the refunds of each day in UTC by their status', () => {
+      for (const { day, counts: counted } of overview.perDay) {
+        expect(counted, day).toEqual(counts(meant.filter((refund) => dayOf(refund) === day)));
+      }
+      expect(overview.counts).toEqual(counts(meant));
+      expect(overview.total).toBe(meant.length);
+    });
+
+    test('adds up money by currency and status, and never across currencies', () => {
+      expect(overview.money.map(({ currency }) => currency).toSorted()).toEqual(['eur', 'jpy', 'kwd', 'usd']);
+      for (const { currency, count, amounts: added } of overview.money) {
+        expect(added, currency).toEqual(amounts(meant, currency));
+        expect(count, currency).toBe(meant.filter((refund) => refund.currency === currency).length);
+      }
+    });
+
+    test('has the money of each day in the currency with most refunds', () => {
+      expect(overview.currency).toBe('usd');
+      for (const { day, amounts: added } of overview.moneyPerDay) {
+        expect(added, day).toEqual(
+          amounts(
+            meant.filter((refund) => dayOf(refund) === day),
+            'usd',
+          ),
+        );
+      }
+    });
+
+    test('has the share of each final status', () => {
+      const { completed, failed, cancelled } = counts(meant);
+      expect(overview.outcomes).toEqual(
+        Object.entries({ completed, failed, cancelled }).map(([status, count]) => ({
+          status,
+          count,
+          share: count / (completed + failed + cancelled),
+        })),
+      );
+    });
+
+    test('has the times to completion', () => {
+      const times = meant
+        .flatMap(({ createdAt, completedAt }) =>
+          completedAt === null ? [] : [completedAt.getTime() - createdAt.getTime()],
+        )
+        .sort((a, b) => a - b);
+      const at = (share: number) => times[Math.ceil(share * times.length) - 1];
+      expect(overview.completion).toEqual({
+        medianMs: at(0.5),
+        p90Ms: at(0.9),
+        p99Ms: at(0.99),
+      });
+    });
+
+    test('has the failure codes, the most frequent first', () => {
+      const failed = meant.filter(({ status }) => status === 'failed');
+      const sum = overview.failureCodes.reduce((total, { count }) => total + count, 0);
+      expect(sum).toBe(failed.length);
+      for (const { code, count } of overview.failureCodes) {
+        expect(count, code).toBe(failed.filter(({ failureCode }) => failureCode === code).length);
+      }
+      const ordered = overview.failureCodes.map(({ count }) => count);
+      expect(ordered).toEqual(ordered.toSorted((a, b) => b - a));
+    });
+
+    test('counts by processor and by source', () => {
+      for (const { processor, counts: counted } of overview.byProcessor) {
+        expect(counted, processor).toEqual(counts(meant.filter((refund) => refund.processor === processor)));
+      }
+      for (const { initiatedBy, counts: counted } of overview.byInitiator) {
+        expect(counted, initiatedBy).toEqual(
+          counts(meant.filter((each) => each.initiatedBy === initiatedBy)),
+        );
+      }
+      expect(overview.byProcessor.map(({ processor }) => processor)).toEqual(['braintree', 'stripe']);
+      expect(overview.byInitiator.map(({ initiatedBy }) => initiatedBy).slice(0, 2)).toEqual([
+        'api',
+        'dashboard',
+      ]);
+    });
+  });
+
+  test('has the money of each day in the currency that is requested', async () => {
+    const { currency, moneyPerDay } = await read(7, 'kwd');
+    expect(currency).toBe('kwd');
+    for (const { day, amounts: added } of moneyPerDay) {
+      expect(added, day).toEqual(
+        amounts(
+          inWindow(7).filter((refund) => dayOf(refund) === day),
+          'kwd',
+        ),
+      );
+    }
+  });
+
+  test('adds up more than a number can hold', async () => {
+    const large = { organizationId: 'org_large', environment: 'live' } as const;
+    await withClient(databaseUrl(), (client) => fillRefunds(client, { ...large, count: 4, now, days: 1 }));
+    const amount = BigInt(Number.MAX_SAFE_INTEGER);
+    await db.refund.updateMany({ where: large, data: { amount, currency: 'jpy' } });
+    const { money } = await readOverview(db, large, { now, days: 7, currency: null });
+    const total = Object.values(money[0]?.amounts ?? {}).reduce((sum, each) => sum + each, 0n);
+    expect(total).toBe(4n * amount);
+  });
+
+  test('is all zeros without refunds', async () => {
+    const empty = { organizationId: 'org_empty', environment: 'live' } as const;
+    const overview = await readOverview(db, empty, { now, days: 7, currency: null });
+    expect(overview).toMatchObject({
+      total: 0,
+      money: [],
+      currency: null,
+      completion: null,
+      failureCodes: [],
+    });
+    expect(overview.perDay).toHaveLength(7);
+    expect(overview.moneyPerDay).toHaveLength(7);
+    for (const { share } of overview.outcomes) expect(share).toBe(0);
+  });
+});
+
+describe('the moment of completion', () => {
+  const service = useService({ workers: 0, settings: flagAtOnce });
+  beforeAll(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
+
+  async function completionInTimeline(refundId: string): Promise<Date> {
+    const where = { refundId, status: 'completed', previousStatus: 'processing' } as const;
+    return (await service.deps.db.refundEvent.findFirstOrThrow({ where })).createdAt;
+  }
+
+  test('is that of the event, and stays when the money comes back', async () => {
+    const { id, completedAt, externalRefundId } = await completedRefund(service, 'stripe');
+    expect(completedAt).toEqual(await completionInTimeline(id));
+    await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'failed' });
+    expect(await reviewed(service, id)).toMatchObject({ status: 'failed', completedAt });
+  });
+});

@@ -1,0 +1,240 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, openDatabase, type Refund } from '../../../../shared/platform/database.ts';
+import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
+import type { RefundOwner, RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
+import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
+import { exportRefunds } from '../../../../shared/refunds/queries/export-refunds.ts';
+import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
+import {
+  countRefunds,
+  encodeCursor,
+  type RefundPage,
+  searchRefunds,
+} from '../../../../shared/refunds/queries/search-refunds.ts';
+import { parseCsv, wholeText } from '../../../support/http/csv.ts';
+import { fillRefunds } from '../../../support/refunds/many-refunds.ts';
+import { useDatabase } from '../../../support/stores/database.ts';
+import { withClient } from '../../../support/stores/database-client.ts';
+
+const now = new Date('2026-11-21T12:00:00Z');
+const ours: RefundOwner = { organizationId: 'org_ours', environment: 'live' };
+const oursInTest: RefundOwner = { organizationId: 'org_ours', environment: 'test' };
+const theirs: RefundOwner = { organizationId: 'org_theirs', environment: 'live' };
+
+const databaseUrl = useDatabase();
+let db: Database;
+let everything: RefundWithWork[];
+
+beforeAll(async () => {
+  await withClient(databaseUrl(), async (client) => {
+    for (const owner of [ours, oursInTest, theirs]) {
+      await fillRefunds(client, { ...owner, count: 150, now, days: 30 });
+    }
+  });
+  db = openDatabase(databaseUrl(), { poolSize: 3 });
+  everything = await db.refund.findMany({ include: { work: true } });
+});
+afterAll(() => db.$disconnect());
+
+/** What a filter means, without any database; newest first. */
+function expected(owner: RefundOwner, filter: RefundFilter): Refund[] {
+  const { statuses = [], processor, initiatedBy, reason, currency, createdFrom, createdTo } = filter;
+  const { amountFrom, amountTo, needsAttention = false, q = '' } = filter;
+  return everything
+    .filter(
+      (refund) =>
+        refund.organizationId === owner.organizationId &&
+        refund.environment === owner.environment &&
+        (statuses.length === 0 || statuses.includes(refund.status)) &&
+        (processor === undefined || refund.processor === processor) &&
+        (initiatedBy === undefined || refund.initiatedBy === initiatedBy) &&
+        (reason === undefined || refund.reason === reason) &&
+        (currency === undefined || refund.currency === currency) &&
+        (createdFrom === undefined || refund.createdAt >= createdFrom) &&
+        (createdTo === undefined || refund.createdAt < createdTo) &&
+        (amountFrom === undefined || refund.amount >= amountFrom) &&
+        (amountTo === undefined || refund.amount <= amountTo) &&
+        (!needsAttention || refund.status === 'pending' || refund.work?.flaggedAt != null) &&
+        (q.trim() === '' || [refund.id, refund.transactionId, refund.externalRefundId].includes(q.trim())),
+    )
+    .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1));
+}
+
+const idsOf = (refunds: readonly Refund[]) => refunds.map(({ id }) => id);
+
+async function walk(
+  filter: RefundFilter,
+  limit: number,
+  direction: 'next' | 'previous',
+  from: string | null,
+): Promise<RefundPage[]> {
+  const pages: RefundPage[] = [];
+  let cursor: string | null = from;
+  do {
+    const page: RefundPage = await searchRefunds(db, ours, filter, { cursor, limit });
+    pages.push(page);
+    cursor = page[direction];
+  } while (cursor !== null);
+  return pages;
+}
+
+const amounts = fc.bigInt(0n, 20_001n);
+const rows = () => fc.constantFrom(...everything);
+
+function filters(): fc.Arbitrary<RefundFilter> {
+  const plain = fc.record(
+    {
+      statuses: fc.subarray([...refundStatuses]),
+      processor: fc.constantFrom('stripe', 'braintree'),
+      initiatedBy: fc.constantFrom(...initiators),
+      reason: fc.constantFrom(...refundReasons),
+      createdFrom: rows().map(({ createdAt }) => createdAt),
+      createdTo: rows().map(({ createdAt }) => createdAt),
+      needsAttention: fc.boolean(),
+    },
+    { requiredKeys: [] },
+  );
+  const money = fc.record(
+    { currency: fc.constantFrom('usd', 'eur', 'chf'), amountFrom: amounts, amountTo: amounts },
+    { requiredKeys: ['currency'] },
+  );
+  const named = fc.record({
+    q: rows().chain(({ id, transactionId, externalRefundId }) =>
+      fc.constantFrom(id, ` ${transactionId} `, externalRefundId ?? id, '  ', `${id}x`),
+    ),
+  });
+  // Most filters let many refunds pass, so that there are pages to turn.
+  const few = fc
+    .tuple(plain, fc.constantFrom('statuses', 'processor', 'createdFrom', 'needsAttention'))
+    .map(([filter, key]): RefundFilter => ({ [key]: filter[key as keyof typeof filter] }));
+  const mixed = fc.tuple(plain, money, named).map(([most, some, name]) => ({ ...most, ...some, ...name }));
+  return fc.oneof({ weight: 4, arbitrary: few }, plain, money, named, mixed);
+}
+
+async function exportedIds(filter: RefundFilter): Promise<string[]> {
+  const [, ...lines] = parseCsv(await wholeText(exportRefunds(db, ours, filter)));
+  return lines.map(([id = '']) => id);
+}
+
+test('lists every matching refund on exactly one page, newest first, in both directions', async () => {
+  await fc.assert(
+    fc.asyncProperty(filters(), fc.integer({ min: 2, max: 7 }), async (filter, parts) => {
+      const ids = idsOf(expected(ours, filter));
+      const limit = Math.max(1, Math.ceil(ids.length / parts));
+      const pages = await walk(filter, limit, 'next', null);
+      expect(pages.flatMap(({ refunds }) => idsOf(refunds))).toEqual(ids);
+      expect(pages[0]?.previous).toBeNull();
+      const last = pages.at(-1);
+      const back = last?.previous ?? null;
+      const backwards = back === null ? [] : await walk(filter, limit, 'previous', back);
+      const newer = backwards.toReversed().flatMap(({ refunds }) => idsOf(refunds));
+      expect([...newer, ...idsOf(last?.refunds ?? [])]).toEqual(ids);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('counts and exports the same refunds as the pages show', async () => {
+  await fc.assert(
+    fc.asyncProperty(filters(), fc.integer({ min: 1, max: 60 }), async (filter, cap) => {
+      const ids = idsOf(expected(ours, filter));
+      const counted = { count: Math.min(ids.length, cap), atLeast: ids.length > cap };
+      expect(await countRefunds(db, ours, filter, cap)).toEqual(counted);
+      expect(await exportedIds(filter)).toEqual(ids);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+const anything = { cursor: null, limit: 100 };
+
+test('finds no refund of another organization or environment by any id', async () => {
+  for (const other of [theirs, oursInTest]) {
+    const [refund] = expected(other, { statuses: ['completed'] });
+    const names = [refund?.id, refund?.transactionId, refund?.externalRefundId];
+    for (const name of names) {
+      const q = name ?? '';
+      expect((await searchRefunds(db, other, { q }, anything)).refunds).not.toEqual([]);
+      expect((await searchRefunds(db, ours, { q }, anything)).refunds).toEqual([]);
+      expect(await countRefunds(db, ours, { q }, 10)).toEqual({ count: 0, atLeast: false });
+    }
+  }
+});
+
+test("shows only own refunds for a cursor of another organization's list", async () => {
+  const first = await searchRefunds(db, theirs, {}, { cursor: null, limit: 40 });
+  const { refunds } = await searchRefunds(db, ours, {}, { cursor: first.next, limit: 100 });
+  const last = first.refunds.at(-1);
+  const isOlder = ({ createdAt, id }: Refund) =>
+    last !== undefined &&
+    (createdAt < last.createdAt || (createdAt.getTime() === last.createdAt.getTime() && id < last.id));
+  expect(idsOf(refunds)).toEqual(idsOf(expected(ours, {}).filter(isOlder).slice(0, 100)));
+});
+
+test.each([
+  ['a part of an id', 'ref_0'],
+  ['a wildcard', '%'],
+  ['two words', 'ref_0 ref_1'],
+  ['what no id is made of', 'ch_\u0000'],
+  ['what is too long for an id', 'x'.repeat(256)],
+])('%s finds nothing', async (_name, q) => {
+  expect(await searchRefunds(db, ours, { q }, anything)).toEqual({ refunds: [], next: null, previous: null });
+});
+
+const position = { createdAt: now, id: 'ref_1' };
+const good = encodeCursor({ direction: 'older', position });
+const encoded = (text: string) => Buffer.from(text).toString('base64url');
+
+test.each([
+  ['empty', ''],
+  ['no base64', '%%%'],
+  ['something else', encoded('hello')],
+  ['another direction', encoded('sideways.1.ref_1')],
+  ['another id', encoded('older.1.org_1')],
+  ['a time without end', encoded('older.999999999999999.ref_1')],
+  ['more than a cursor', encoded("older.1.ref_1' or true")],
+  ['a cursor with something behind it', `${good}!`],
+])('a cursor that is %s is refused', async (_name, cursor) => {
+  await expect(searchRefunds(db, ours, {}, { cursor, limit: 10 })).rejects.toMatchObject({
+    code: 'validation_error',
+    message: expect.stringMatching(/^cursor: /),
+  });
+});
+
+describe('rejects an invalid filter and names the field', () => {
+  test.each<[string, RefundFilter]>([
+    ['amountTo', { currency: 'usd', amountTo: 2n ** 64n }],
+    ['amountFrom', { currency: 'usd', amountFrom: -1n }],
+    ['currency', { currency: 'USD' }],
+    ['createdFrom', { createdFrom: new Date(Number.NaN) }],
+    ['createdTo', { createdTo: new Date(8.64e15) }],
+  ])('%s: %o', async (field, filter) => {
+    const refusal = { code: 'validation_error', message: expect.stringMatching(`^${field}: `) };
+    await expect(searchRefunds(db, ours, filter, anything)).rejects.toMatchObject(refusal);
+    await expect(countRefunds(db, ours, filter, 10)).rejects.toMatchObject(refusal);
+    await expect(exportRefunds(db, ours, filter).next()).rejects.toMatchObject(refusal);
+  });
+
+  test.each([0, 101, 1.5, Number.NaN])('limit: %d', async (limit) => {
+    const refusal = { code: 'validation_error', message: expect.stringMatching(/^limit: /) };
+    await expect(searchRefunds(db, ours, {}, { cursor: null, limit })).rejects.toMatchObject(refusal);
+  });
+});
+
+test('keeps refunds that are created between two pages out of the older pages', async () => {
+  const owner: RefundOwner = { organizationId: 'org_busy', environment: 'live' };
+  await withClient(databaseUrl(), (client) => fillRefunds(client, { ...owner, count: 20, now, days: 1 }));
+  const first = await searchRefunds(db, owner, {}, { cursor: null, limit: 10 });
+  const newest = await db.refund.findFirstOrThrow({ where: { id: first.refunds[0]?.id ?? '' } });
+  const createdAt = new Date(now.getTime() + 60_000);
+  await db.refund.create({ data: { ...newest, metadata: {}, id: 'ref_new', createdAt } });
+  const second = await searchRefunds(db, owner, {}, { cursor: first.next, limit: 10 });
+  expect(second.refunds).toHaveLength(10);
+  expect(idsOf(second.refunds)).not.toContain('ref_new');
+  const back = await searchRefunds(db, owner, {}, { cursor: second.previous, limit: 10 });
+  expect(idsOf(back.refunds)).toEqual(idsOf(first.refunds));
+  const top = await searchRefunds(db, owner, {}, { cursor: back.previous, limit: 10 });
+  expect(idsOf(top.refunds)).toEqual(['ref_new']);
+  expect(top.previous).toBeNull();
+});

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { checkEndpointUrl } from '../../../shared/webhooks/endpoint-url.ts';
+
+const check = (url: string) => checkEndpointUrl(url, true);
+
+describe('in production', () => {
+  test.each([
+    'https://example.com/webhooks',
+    'HTTPS://example.com:8443/a?b=c&d=%20',
+    'https://xn--mnchen-3ya.example/',
+    'https://93.184.215.14/hooks',
+    'https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/',
+    'https://localhost.example.com/',
+    'https://10.example.com/',
+  ])('accepts %s', (url) => {
+    expect(check(url)).toBeNull();
+  });
+
+  test.each([
+    ...['https://localhost/', 'https://LOCALHOST./', 'https://api.localhost/', 'https://127.0.0.1/'],
+    ...[
+      'https://127.1/',
+      'https://127.0.0.1./',
+      'https://2130706433/',
+      'https://0x7f000001/',
+      'https://0177.0.0.1/',
+    ],
+    ...[
+      'https://0x7f.1/',
+      'https://0/',
+      'https://0.0.0.0/',
+      'https://%31%32%37.0.0.1/',
+      'https://127.255.255.254/',
+    ],
+    ...[
+      'https://10.0.0.1/',
+      'https://172.16.0.1/',
+      'https://192.168.1.1/',
+      'https://100.64.0.1/',
+      'https://169.254.169.254/',
+    ],
+    ...[
+      'https://192.0.2.1/',
+      'https://198.18.0.1/',
+      'https://224.0.0.1/',
+      'https://255.255.255.255/',
+      'https://240.0.0.1/',
+    ],
+    ...[
+      'https://[::1]/',
+      'https://[::]/',
+      'https://[::ffff:127.0.0.1]/',
+      'https://[::ffff:7f00:1]/',
+      'https://[::127.0.0.1]/',
+    ],
+    ...[
+      'https://[fd00::1]/',
+      'https://[fe80::1]/',
+      'https://[ff02::1]/',
+      'https://[64:ff9b::7f00:1]/',
+      'https://[2002:7f00:1::]/',
+    ],
+    ...['https://[2001:db8::1]/', 'https://[4000::1]/', 'https://[0:0:0:0:0:ffff:0a00:0001]:8443/x'],
+  ])('refuses the host of %s', (url) => {
+    expect(check(url)).toBe('must not be a private, local or reserved address');
+  });
+
+  test.each(['http://example.com/', 'HTTP://93.184.215.14/'])('refuses %s without TLS', (url) => {
+    expect(check(url)).toBe('must begin with https://');
+  });
+});
+
+const incomplete = 'must be a complete URL, such as https://example.com/webhooks';
+const badCharacters = 'must contain visible ASCII characters only, and no \\';
+
+test.each([
+  ['https://', incomplete],
+  ['https://[::1', incomplete],
+  ['https://a:99999/', incomplete],
+  ['https://user@example.com/', 'must not contain a user name or password'],
+  ['https://:secret@example.com/', 'must not contain a user name or password'],
+  [' https://example.com/', badCharacters],
+  ['https://exa\tmple.com/', badCharacters],
+  ['https://example.com/\r\nHost: other', badCharacters],
+  ['https:\\\\example.com', badCharacters],
+  ['https://m\u00fcnchen.example/', badCharacters],
+  ['https://127.0.0\u3002 1/', badCharacters],
+  [`https://example.com/${'a'.repeat(2_029)}`, 'must have at most 2048 characters'],
+])('refuses %j in every environment', (url, problem) => {
+  expect(checkEndpointUrl(url, false)).toBe(problem);
+  expect(checkEndpointUrl(url, true)).toBe(problem);
+});
+
+test.each([
+  '',
+  'example.com',
+  '//example.com/',
+  'https:example.com',
+  'ftp://example.com/',
+  'file:///etc/passwd',
+  'javascript:alert(1)',
+])('says of %j how a URL must begin', (url) => {
+  expect(checkEndpointUrl(url, false)).toBe('must begin with https:// or http://');
+  expect(checkEndpointUrl(url, true)).toBe('must begin with https://');
+});
+
+test.each(['http://127.0.0.1:4000/hooks', 'http://localhost/', 'https://[::1]/', 'http://receiver/'])(
+  'accepts %s outside of production',
+  (url) => {
+    expect(checkEndpointUrl(url, false)).toBeNull();
+  },
+);

@@ -1,0 +1,155 @@
+import type { CancelResult, ProcessorFailure } from '../../shared/processors/contract/processor.ts';
+import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
+import type { Flag } from '../../shared/refunds/model/flags.ts';
+import { lookupConclusiveAt } from '../../shared/refunds/model/lookup-proof.ts';
+import { failed } from './outcomes.ts';
+import { isPastDeadline, type OutcomeContext, retryPause, settlementPause } from './pauses.ts';
+
+// What follows for a refund while the processor has not done or not said what was asked: when to ask again, and when to stop. Pure
+// functions.
+
+/** A call without effect that may be repeated later. */
+export interface Unavailable {
+  failure: ProcessorFailure;
+  retryAfterMs: number | null;
+}
+
+/** Not at the processor: retried until the retry deadline. */
+export function unavailable(
+  context: OutcomeContext,
+  { failure, retryAfterMs }: Unavailable,
+  attempt?: StepOutcome['attempt'],
+): StepOutcome {
+  const ended = attempt === undefined ? {} : { attempt };
+  if (isPastDeadline(context)) return { ...givenUp(failure.message), ...ended };
+  const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
+  return {
+    moves: [{ to: 'processing', type: 'attempt.unavailable', detail: { ...failure } }],
+    ...ended,
+    dueInMs: retryPause(context, consecutiveFailures, retryAfterMs),
+    consecutiveFailures,
+    retrying: true,
+    isKnown: true,
+  };
+}
+
+/** An attempt of unknown outcome: the lookup comes first. */
+export function unknown(context: OutcomeContext, failure: ProcessorFailure, replied: boolean): StepOutcome {
+  const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
+  return {
+    moves: [{ to: 'processing', type: 'attempt.unknown', detail: { ...failure } }],
+    attempt: { outcome: 'unknown', keySpent: replied },
+    dueInMs: retryPause(context, consecutiveFailures),
+    consecutiveFailures,
+    ...stillUnknown(context, failure),
+  };
+}
+
+/** A lookup that found nothing: proof only once the attempt has ended and the processor would show it. */
+export function absent(context: OutcomeContext): StepOutcome {
+  const { claim, settings } = context;
+  const conclusiveAt = lookupConclusiveAt(settings, claim.refund, claim.work, claim.attempt);
+  const missingMs = conclusiveAt.getTime() - claim.now.getTime();
+  if (missingMs > 0) {
+    const detail = { conclusiveAt: conclusiveAt.toISOString() };
+    return { moves: [{ to: 'processing', type: 'lookup.inconclusive', detail }], dueInMs: missingMs };
+  }
+  // The attempt of the killed worker was not applied.
+  const attempt = { outcome: 'unavailable' } as const;
+  if (isPastDeadline(context)) return { ...givenUp('refund not found'), attempt };
+  return {
+    moves: [{ to: 'processing', type: 'lookup.absent' }],
+    attempt,
+    dueInMs: 0,
+    isKnown: true,
+    flag: null,
+  };
+}
+
+/** A lookup or a cancellation without an answer. */
+export function unanswered(
+  context: OutcomeContext,
+  type: 'lookup.unanswered' | 'cancel.unanswered',
+  failure: ProcessorFailure,
+  retryAfterMs: number | null,
+): StepOutcome {
+  const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
+  return {
+    moves: [{ to: 'processing', type, detail: { ...failure } }],
+    dueInMs: retryPause(context, consecutiveFailures, retryAfterMs),
+    consecutiveFailures,
+    ...stillUnknown(context, failure),
+  };
+}
+
+/** A step that failed on our side: what was sent may have arrived. */
+export function stepFailed(context: OutcomeContext): StepOutcome {
+  const failure = {
+    code: 'step_failed',
+    message: "The processor's answer could not be recorded. See the worker log.",
+  };
+  switch (context.claim.step) {
+    case 'send':
+      return unknown(context, failure, false);
+    case 'look_up':
+      return unanswered(context, 'lookup.unanswered', failure, null);
+    case 'cancel_at_processor':
+      return unanswered(context, 'cancel.unanswered', failure, null);
+    default:
+      return stateUnread(context, { failure, retryAfterMs: null });
+  }
+}
+
+/** A refund at the processor whose state could not be read. Only the flag, in time, adds a timeline entry. */
+export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: Unavailable): StepOutcome {
+  const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
+  const unread = stillUnknown(context, failure);
+  return {
+    moves:
+      unread.flag === undefined
+        ? []
+        : [{ to: 'processing', type: 'settlement.flagged', detail: { flag: unread.flag } }],
+    dueInMs: retryPause(context, consecutiveFailures, retryAfterMs),
+    consecutiveFailures,
+    ...unread,
+  };
+}
+
+/**
+ * The processor did not confirm a cancellation, and the refund is open. A refusal ends the cancellation, also one of a key
+ * without the permission. Without an answer it is repeated, which is harmless.
+ */
+export function cancelUnconfirmed(
+  context: OutcomeContext,
+  answer: Exclude<CancelResult, { kind: 'cancelled' }>,
+): StepOutcome {
+  if (answer.kind === 'refused' || answer.kind === 'misconfigured') {
+    return {
+      moves: [{ to: 'processing', type: 'cancel.refused', detail: { ...answer.failure } }],
+      dueInMs: settlementPause(context, 1),
+      endsCancel: true,
+      consecutiveFailures: 0,
+      retrying: false,
+    };
+  }
+  const retryAfterMs = answer.kind === 'unavailable' ? answer.retryAfterMs : null;
+  return unanswered(context, 'cancel.unanswered', answer.failure, retryAfterMs);
+}
+
+/** The refund could not be sent before the retry deadline. */
+function givenUp(lastMessage: string): StepOutcome {
+  const message = `The processor could not be reached before the retry deadline. Last error: ${lastMessage}`;
+  return failed({ code: 'processor_unavailable', message });
+}
+
+/** An attempt without an answer: once this has lasted for too long, the refund is flagged. */
+function stillUnknown(
+  { claim, settings }: OutcomeContext,
+  failure: ProcessorFailure,
+): { retrying: true; flag?: Flag } {
+  const { retryingSince, flaggedAt } = claim.work;
+  const troubledMs = claim.now.getTime() - (retryingSince ?? claim.now).getTime();
+  if (troubledMs < settings.FLAG_UNKNOWN_AFTER_MS || flaggedAt !== null) return { retrying: true };
+  const reason = claim.refund.externalRefundId === null ? 'outcome_unknown' : 'no_answer';
+  return { retrying: true, flag: { reason, facts: { message: failure.message } } };
+}
