@@ -1,4 +1,5 @@
 import { type DatabaseTransaction, Prisma } from '../platform/database.ts';
+import type { InitiatedBy } from '../refunds/model/reasons.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import type { RefundStatus } from '../refunds/model/states.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';
@@ -31,21 +32,21 @@ export function windowOf(now: Date, days: OverviewDays): OverviewWindow {
 
 // Every query reads the refunds created in the window from a covering index, once for all days, currencies and processors.
 
-/** Refunds of one status that have something in common: a day and a currency, a processor, or an initiator; else null. */
+/** Refunds that have something in common: a day, a currency and a status; a processor; or an initiator. The others are null. */
 export interface GroupRow {
   day: string | null;
   currency: string | null;
   processor: string | null;
-  initiatedBy: string | null;
-  status: RefundStatus;
+  initiatedBy: InitiatedBy | null;
+  status: RefundStatus | null;
   count: number;
   /** Minor units as text. Means something by currency only. */
   amount: string;
 }
 
 /**
- * Counts in one pass: by day and currency, by processor, and by initiator, each with the status. Equal rows are added up
- * first, because every grouping set costs once per row.
+ * Counts in one pass: by day, currency and status, by processor, and by initiator. Equal rows are added up first, because
+ * every grouping set costs once per row.
  */
 export async function readGroups(
   tx: DatabaseTransaction,
@@ -61,7 +62,7 @@ export async function readGroups(
         SELECT (created_at AT TIME ZONE 'UTC')::date AS day, currency, processor, initiated_by, status, amount
         FROM refund WHERE ${windowSql(owner, window)} ${inOrderSql}) AS each
       GROUP BY day, currency, processor, initiated_by, status) AS alike
-    GROUP BY GROUPING SETS ((day, currency, status), (processor, status), (initiated_by, status))`;
+    GROUP BY GROUPING SETS ((day, currency, status), (processor), (initiated_by))`;
 }
 
 /** How long it took from the creation to the completion. */

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Overview, StatusCounts } from '../../../../shared/insights/overview.ts';
-import type { InitiatedBy } from '../../../../shared/refunds/model/reasons.ts';
+import type { Overview } from '../../../../shared/insights/overview.ts';
 import type { Context } from '../../http/access.ts';
 import { StatusBadge } from '../../layout/badge.tsx';
 import { Card } from '../../layout/card.tsx';
@@ -46,18 +45,12 @@ export function Breakdowns({ context, overview }: BreakdownsProps) {
       <Breakdown
         id="sources"
         title="Sources"
-        rows={byInitiator.map(({ initiatedBy, counts }) => [
-          initiatorWords[initiatedBy as InitiatedBy],
-          inWhole(totalOf(counts)),
-        ])}
+        rows={byInitiator.map(({ name, count }) => [initiatorWords[name], inWhole(count)])}
       />
       <Breakdown
         id="processors"
         title="Processors"
-        rows={byProcessor.map(({ processor, counts }) => [
-          processorWord(processor),
-          inWhole(totalOf(counts)),
-        ])}
+        rows={byProcessor.map(({ name, count }) => [processorWord(name), inWhole(count)])}
       />
       <Breakdown
         id="failures"
@@ -97,8 +90,4 @@ function Breakdown({ id, title, rows, empty, children }: BreakdownProps) {
       {children}
     </Card>
   );
-}
-
-function totalOf(counts: StatusCounts): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
