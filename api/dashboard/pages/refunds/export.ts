@@ -53,11 +53,12 @@ function abortOnClose(scope: Api, { settings, closing }: ApiDependencies, downlo
   });
 }
 
-type Response = Writable & { setTimeout(ms: number, onTimeout: () => void): unknown };
+/** Where a download goes: a response, as far as it is used here. */
+type Receiver = Writable & { setTimeout(ms: number, onTimeout: () => void): unknown };
 
 interface Download {
   userId: string;
-  response: Response;
+  response: Receiver;
   ended: Promise<unknown>;
 }
 
@@ -82,7 +83,7 @@ export class Downloads {
   }
 
   /** A stream of the lines for this response. It ends with the response, and counts against the limits until then. */
-  start(userId: string, response: Response, lines: AsyncIterable<string>): Readable {
+  start(userId: string, response: Receiver, lines: AsyncIterable<string>): Readable {
     const stream = Readable.from(lines, { highWaterMark: 1 });
     response.setTimeout(this.#stallMs, () => response.destroy());
     const responseClosed = closed(response).then(() => stream.destroy());
