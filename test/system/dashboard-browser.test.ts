@@ -64,7 +64,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await press(page, 'Sign in');
     await page.waitForURL(`**${base}/refunds`);
     await page.getByRole('link', { name: 'Test organization' }).waitFor();
-    await page.getByLabel(`Signed in as ${operator.email}`).click();
+    await page.getByRole('link', { name: operator.email }).click();
     await press(page, 'Sign out');
     await page.getByText('You are signed out.').waitFor();
     await page.goBack();

@@ -60,17 +60,6 @@ for (const dialog of document.querySelectorAll('dialog[open]')) {
   dialog.showModal();
 }
 
-// Menus close on an outside click or Escape.
-function closeMenus(except) {
-  for (const menu of document.querySelectorAll('details.menu[open]')) {
-    if (!menu.contains(except)) menu.open = false;
-  }
-}
-document.addEventListener('click', ({ target }) => closeMenus(target));
-document.addEventListener('keydown', ({ key }) => {
-  if (key === 'Escape') closeMenus(null);
-});
-
 // Ignore a second click on a submit button; the server would refuse the form as a duplicate.
 document.addEventListener('submit', ({ target, submitter }) => {
   if (target.method !== 'post' || target.hasAttribute('hx-post')) return;

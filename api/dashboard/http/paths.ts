@@ -5,6 +5,9 @@ import { type IdPrefix, isId } from '../../../shared/platform/ids.ts';
 /** The prefix of all pages; the session cookie is limited to it. */
 export const dashboardPath = '/dashboard';
 
+/** The user's own password and sessions, and signing out. */
+export const accountPath = `${dashboardPath}/you`;
+
 export const queueBoardPath = `${dashboardPath}/queues`;
 
 /** The scheme and host of a request, for links and examples. */

@@ -2,11 +2,10 @@ import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../shared/people/roles.ts';
 import { environments } from '../../../shared/platform/environment.ts';
 import type { Context } from '../http/access.ts';
-import { dashboardPath, queueBoardPath } from '../http/paths.ts';
+import { accountPath, dashboardPath, queueBoardPath } from '../http/paths.ts';
 import { Switch } from './button.tsx';
 import { Document } from './document.tsx';
 import { Done } from './done.tsx';
-import { CsrfField } from './form.tsx';
 
 /** The sections of the dashboard, in navigation order. */
 export type Section = 'overview' | 'refunds' | 'policies' | 'settings';
@@ -41,7 +40,9 @@ export function Frame({ context, title, section, actions, children }: FrameProps
             {organization.name}
           </a>
           <EnvironmentSwitch context={context} section={section} />
-          <PersonMenu context={context} />
+          <a class="account" href={accountPath} title={`Your account. Role: ${context.role}`}>
+            {context.user.email}
+          </a>
         </header>
         <nav class="nav" aria-label="Main">
           <ul>
@@ -83,34 +84,4 @@ function EnvironmentSwitch({ context, section }: { context: Context; section: Se
     isCurrent: environment === context.environment,
   }));
   return <Switch label="Environment" links={links} />;
-}
-
-function PersonMenu({ context }: { context: Context }) {
-  return (
-    <details class="menu">
-      <summary aria-label={`Signed in as ${context.user.email}`}>{context.user.email}</summary>
-      <ul>
-        <li class="small muted">
-          {context.user.email} ({context.role})
-        </li>
-        <li>
-          <a href="/dashboard">Switch organization</a>
-        </li>
-        <li>
-          <a href="/dashboard/you">Password and sessions</a>
-        </li>
-        {mayAct(context.role, 'admin') ? (
-          <li>
-            <a href={`${context.base}/settings/members`}>Members</a>
-          </li>
-        ) : null}
-        <li>
-          <form method="post" action="/dashboard/sign-out">
-            <CsrfField token={context.csrfToken} />
-            <button type="submit">Sign out</button>
-          </form>
-        </li>
-      </ul>
-    </details>
-  );
 }

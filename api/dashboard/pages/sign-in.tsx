@@ -13,7 +13,7 @@ import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
 import { Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
 import { Done, doneAt } from '../layout/done.tsx';
-import { emptyForm, FormNotice, type FormState, TextField } from '../layout/form.tsx';
+import { CsrfField, emptyForm, FormNotice, type FormState, TextField } from '../layout/form.tsx';
 
 const path = `${dashboardPath}/sign-in`;
 /** Longer than any email address or password. */
@@ -73,6 +73,16 @@ export function signOutRoute(scope: Api, deps: ApiDependencies): void {
     await request.session.destroy();
     return reply.redirect(doneAt(path, 'signed-out'), 303);
   });
+}
+
+/** Ends the session. */
+export function SignOut({ csrfToken }: { csrfToken: string }) {
+  return (
+    <form method="post" action={`${dashboardPath}/sign-out`}>
+      <CsrfField token={csrfToken} />
+      <Submit>Sign out</Submit>
+    </form>
+  );
 }
 
 function formatWait(seconds: number): string {

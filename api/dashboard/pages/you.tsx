@@ -13,7 +13,7 @@ import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { visitorOf } from '../http/access.ts';
 import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
-import { dashboardPath, idInPath } from '../http/paths.ts';
+import { accountPath, dashboardPath, idInPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, type Visitor } from '../http/session.ts';
@@ -25,8 +25,9 @@ import { Done, doneAt } from '../layout/done.tsx';
 import { CsrfField, FormNotice, NewPasswordField, TextField } from '../layout/form.tsx';
 import { Moment } from '../layout/values.tsx';
 import { browserWord } from '../layout/words.ts';
+import { SignOut } from './sign-in.tsx';
 
-const path = `${dashboardPath}/you`;
+const path = accountPath;
 const passwordSchema = z.object({
   current: z.string().max(400, 'The current password is incorrect.'),
   next: z.string(),
@@ -90,7 +91,7 @@ interface YouProps {
 
 function You({ visitor, sessions, current, query, problems }: YouProps) {
   return (
-    <Gate title="Password and sessions">
+    <Gate title="Your account">
       <p class="muted">
         Signed in as {visitor.user.email}. <a href={dashboardPath}>Back to dashboard</a>
       </p>
@@ -143,7 +144,10 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
               </p>
             </div>
             {id === current ? (
-              <Badge tone="good">This session</Badge>
+              <div class="row">
+                <Badge tone="good">This session</Badge>
+                <SignOut csrfToken={visitor.csrfToken} />
+              </div>
             ) : (
               <form method="post" action={`${path}/sessions/${id}/end`}>
                 <CsrfField token={visitor.csrfToken} />
