@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../shared/people/roles.ts';
-import { environments } from '../../../shared/platform/environment.ts';
 import type { Context } from '../http/access.ts';
 import { accountPath, dashboardPath, queueBoardPath } from '../http/paths.ts';
 import { Switch } from './button.tsx';
@@ -78,7 +77,7 @@ export function Frame({ context, title, section, actions, children }: FrameProps
 /** Switches between test data, which never moves money, and live data. */
 function EnvironmentSwitch({ context, section }: { context: Context; section: Section }) {
   const path = sections.find(({ section: each }) => each === section)?.path ?? '';
-  const links = environments.map((environment) => ({
+  const links = (['test', 'live'] as const).map((environment) => ({
     to: `${dashboardPath}/${context.organization.id}/${environment}${path}`,
     text: environment === 'test' ? 'Test' : 'Live',
     isCurrent: environment === context.environment,

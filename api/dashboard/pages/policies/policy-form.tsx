@@ -26,11 +26,11 @@ const words: Record<PolicyField, { label: string; hint?: string; answers?: [no: 
   },
   'match.amount.min': {
     label: 'Minimum refunded amount',
-    hint: 'All refunds of the payment together, with the new one. Inclusive.',
+    hint: "The total of the payment's refunds, including the new one.",
   },
   'match.amount.max': {
     label: 'Maximum refunded amount',
-    hint: 'All refunds of the payment together, with the new one. Inclusive.',
+    hint: "The total of the payment's refunds, including the new one.",
   },
   'match.metadata': {
     label: 'Metadata (JSON)',
@@ -129,7 +129,7 @@ export function PolicyForm(props: PolicyFormProps) {
       </Group>
       <Group
         legend="Approval"
-        note="A refund requires approval when all refunds of its payment exceed this amount with it. Enter 0 for all refunds, or leave empty for none."
+        note="A refund requires approval when the payment's refunds, including this one, exceed the amount. Enter 0 for all refunds, or leave empty for none."
       >
         <Fields form={form} names={['approvalAbove.api', 'approvalAbove.dashboard', 'approvalAbove.mcp']} />
       </Group>
