@@ -30,7 +30,11 @@ const releaseProjects = [
     test: {
       name: 'release',
       globalSetup,
-      include: ['test/system/**/*.test.ts'],
+      include: [
+        'test/system/**/*.test.ts',
+        // On both queue backends.
+        'test/integration/refunds/lifecycle/{lifecycle,concurrency}.test.ts',
+      ],
       env: {
         MATRIX: process.env.MATRIX ?? 'full',
         STORM_REQUESTS: process.env.STORM_REQUESTS ?? '1500',

@@ -98,8 +98,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
   const dashboardDb =
     options.overrides?.db ?? openDatabase(databaseUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });
-  const { app, browserApp } = await buildApp({ ...deps, dashboardDb });
-  await browserApp.load();
+  // The first request to a page loads the browser part, which takes longer than all else here.
+  const { app } = await buildApp({ ...deps, dashboardDb });
   const workers: QueueWorker[] = [];
   const startWorker = () => {
     const worker = startWorkers(deps);

@@ -101,6 +101,8 @@ beforeAll(async () => {
   const late = await createApiKey(service.deps, request);
   await service.deps.db.apiKey.update({ where: { id: late.id }, data: { expiresAt: new Date() } });
   expired = late.plaintext;
+  // Loads the pages with their routes.
+  await service.app.inject('/');
 });
 
 interface Row {

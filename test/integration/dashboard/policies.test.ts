@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { lockOrganization } from '../../../shared/platform/organization.ts';
 import { type PolicyInput, policySchema } from '../../../shared/policies/policy.ts';
 import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
@@ -46,11 +46,11 @@ const storedNames = async () => (await stored()).map(({ name }) => name);
 const auditEntries = () =>
   service.deps.db.auditLog.findMany({ where: { action: 'policies.set' }, orderBy: { createdAt: 'desc' } });
 
-beforeEach(async () => {
+beforeAll(async () => {
   base = `/dashboard/${service.organization.id}/test`;
   ({ visitor: admin } = await signInMember(service, 'admin'));
-  await store(full, empty);
 });
+beforeEach(() => store(full, empty));
 
 /** The form as a browser sends it from the page of a policy, or of a new one, with other values in some fields. */
 async function opened(name: string | null, values: Record<string, string> = {}): Promise<SentField[]> {

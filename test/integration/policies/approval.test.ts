@@ -93,8 +93,8 @@ describe('approving with a key', () => {
 
   test.each([
     ['an unknown field', { reasons: 'x' }, 'reasons: unknown field'],
-    ['an empty reason', { reason: ' ' }, 'reason: must be 1 to 500 printable characters.'],
-    ['a long reason', { reason: 'x'.repeat(501) }, 'reason: must be 1 to 500 printable characters.'],
+    ['an empty reason', { reason: ' ' }, 'reason: must be 1 to 500 printable characters'],
+    ['a long reason', { reason: 'x'.repeat(501) }, 'reason: must be 1 to 500 printable characters'],
     ['a number', { reason: 1 }, 'reason: must be a string'],
     ['a list', [], 'must be a JSON object'],
   ])('rejecting with %s is refused and changes nothing', async (_what, body, message) => {

@@ -9,7 +9,7 @@ import { requestsTo, type StormRequest, type StormSources } from './storm-reques
 /** The same requests each time, so that a change is held against what was good before it; `STORM_SEED=7` sends others. */
 const seed = Number(process.env.STORM_SEED || 1);
 /** For each operation. */
-const requestCount = Number(process.env.STORM_REQUESTS || 150);
+const requestCount = Number(process.env.STORM_REQUESTS || 75);
 /** Requests that are under way at once, so that they also meet each other. */
 const concurrency = 16;
 /** Longer than any answer may take here. */

@@ -11,8 +11,6 @@ import { type StormReport, storm } from './storm.ts';
 export interface Storm {
   exposed: ExposedService;
   served: ServedDocument;
-  /** The ids of the operations without those that create or cancel refunds. */
-  operations: { reading: readonly string[]; others: readonly string[] };
   /** Sends the requests to one operation of the document. */
   strike(operationId: string): Promise<StormReport>;
   close(): Promise<void>;
@@ -93,19 +91,9 @@ async function prepare(exposed: ExposedService): Promise<Storm> {
       },
     });
   };
-  const ids = served.operations.map(({ method, operation }) => [method, operation.operationId] as const);
-  const isReading = ([method, id]: (typeof ids)[number]) => method === 'get' || id === 'checkPolicy';
-  const operations = {
-    reading: ids.filter(isReading).map(([, id]) => id),
-    others: ids
-      .filter((each) => !isReading(each))
-      .map(([, id]) => id)
-      .filter((id) => id !== 'createRefund' && id !== 'cancelRefund'),
-  };
   return {
     exposed,
     served,
-    operations,
     strike,
     close: async () => exposed.service.app.server.closeAllConnections(),
   };
