@@ -43,8 +43,8 @@ export async function nameActors(
 }
 
 /**
- * Finds who is behind actors with at most one query: for a key, whoever created it, through keys that were created with keys.
- * @returns an entry for every actor; one that is not a key stands for itself.
+ * Finds the person behind each actor with at most one query: for a key, the person who created it, also through other keys.
+ * @returns an entry for every actor; an actor that is not a key maps to itself.
  */
 export async function peopleBehind(db: Database, actors: readonly string[]): Promise<Map<string, string>> {
   const people = new Map(actors.map((actor) => [actor, actor]));

@@ -104,7 +104,7 @@ export type TotalBounds = Pick<PolicyLimits, 'minTaken' | 'maxTaken'>;
 
 /**
  * @param steps the totals above which another decision may apply.
- * @param total what the refunds come to with the one decided about.
+ * @param total of the refunds, including the one decided about.
  */
 export function boundsAround(steps: readonly bigint[], total: bigint): TotalBounds {
   const below = steps.filter((step) => step < total).map((step) => step + 1n);

@@ -38,7 +38,7 @@ interface Evaluation {
   balance: Balance;
   window: RefundWindow | null;
   cap: Cap;
-  /** What the payment's refunds come to with this one; without an amount, with the smallest refund. */
+  /** The total of the payment's refunds, including this one; without an amount, including the smallest refund. */
   total: bigint;
   /** A refund requires approval when the total is more than this; null when none does. */
   approvalAbove: bigint | null;

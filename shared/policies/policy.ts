@@ -52,7 +52,7 @@ const matchSchema = z.strictObject({
     'must be ISO 4217 currencies, for example "usd"',
   ).optional(),
   reasons: nonEmptySet(isReason, `must be one of: ${refundReasons.join(', ')}`).optional(),
-  /** Compared with what all refunds of the payment come to with the requested one; a request without an amount passes. */
+  /** Compared with the total of the payment's refunds, including the requested one; a request without an amount passes. */
   amount: amountRangeSchema.optional(),
   /** Every key must be in the request's metadata with exactly this value. */
   metadata: z
@@ -199,7 +199,7 @@ export function summaryOf(
  * applies. Absent means unlimited. Amounts are minor units of the payment's currency.
  */
 export interface PolicyLimits {
-  /** What all refunds of the payment come to with this one, for the verdict to hold. */
+  /** The total of the payment's refunds, including this one, for which the verdict holds. */
   minTaken?: bigint;
   maxTaken?: bigint;
   /** Refunds of the payment. */
