@@ -52,7 +52,8 @@ export default defineConfig({
     // take longer than most files. A test must therefore undo whatever it changes globally: spies, clocks, listeners.
     pool: 'forks',
     isolate: false,
-    maxWorkers: isRelease ? 1 : 3,
+    // More than two processors, because many tests wait: for retries, deadlines and processes that start.
+    maxWorkers: isRelease ? 1 : 4,
     // For tests that hang. No test asserts how fast something is: tests run on machines of any speed.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -43,7 +43,7 @@ BEGIN
     outcome := 'refused'; RETURN;
   END IF;
 
-  -- A row that was joined to another payment at this moment counts as locked.
+  -- A row that just became an alias counts as locked: the next call finds the row that holds the payment.
   PERFORM FROM payment AS p
   WHERE p.organization_id = held.organization_id AND p.environment = held.environment
     AND p.processor = held.processor AND p.transaction_id = held.payment_id AND p.alias_of IS NULL

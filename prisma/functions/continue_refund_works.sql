@@ -4,7 +4,7 @@
 -- items: a JSON array of objects with the columns named in the SELECT below; record_refunds.sql says what they mean.
 CREATE OR REPLACE FUNCTION continue_refund_works(items jsonb, moment timestamptz) RETURNS void
 LANGUAGE plpgsql
--- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+-- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$

@@ -19,12 +19,12 @@
 --   reused            the key created or cancelled another refund
 --   refused           the payment does not allow it; payment holds its current row
 --   limited           a concurrent refund used up a limit, or the decision no longer holds: decide again
---   unread            a concurrent request stored the payment without its facts: read it again
+--   unread            the stored payment has to be read before this refund can be decided: decide again
 --   locked            nothing was done; call again
 CREATE OR REPLACE FUNCTION create_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text, refund json, payment json)
 LANGUAGE plpgsql
--- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+-- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
@@ -36,9 +36,14 @@ DECLARE
   made refund;
 BEGIN
   PERFORM announce_events();
-  -- Before anything is locked: the only rows that are waited for are those that other sessions insert.
+  -- Before any row is locked, because a payment that another session inserts is waited for. An item whose key is in use does
+  -- not insert, and so does not wait.
   IF items @? '$[*].payment' THEN
-    PERFORM insert_payments(items, moment);
+    PERFORM insert_payments((
+      SELECT jsonb_agg(each.value) FROM jsonb_array_elements(items) AS each(value)
+      WHERE each.value->>'idempotency_key' IS NULL OR pg_try_advisory_xact_lock(hashtextextended(concat_ws(
+        '/', 'key', each.value->>'organization_id', each.value->>'environment', each.value->>'idempotency_key'), 0))
+    ), moment);
   END IF;
   FOR asked IN
     SELECT each.ordinality::int - 1 AS item, a.*
@@ -88,12 +93,14 @@ BEGIN
         WHERE named.organization_id = asked.organization_id AND named.environment = asked.environment
           AND named.processor = asked.processor AND named.transaction_id = asked.transaction_id), asked.transaction_id)
     FOR UPDATE SKIP LOCKED;
-    -- A row that was joined to another payment at this moment counts as locked.
+    -- A row that just became an alias counts as locked: the next call finds the row that holds the payment.
     IF NOT FOUND OR paid.alias_of IS NOT NULL THEN
       outcome := 'locked'; RETURN NEXT; CONTINUE;
     END IF;
 
-    IF paid.amount IS NULL AND asked.payment->>'amount' IS NOT NULL THEN
+    -- The request was decided with facts that the row does not have, as when another request stored it, or joined it, meanwhile.
+    IF (paid.amount IS NULL OR paid.fetched_at IS NULL) AND asked.payment->>'amount' IS NOT NULL
+      OR paid.amount IS NULL AND asked.limits IS NOT NULL THEN
       outcome := 'unread'; RETURN NEXT; CONTINUE;
     END IF;
     -- An unknown amount does not limit yet: the payment is read before anything is sent.

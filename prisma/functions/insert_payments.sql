@@ -6,7 +6,7 @@
 --   payment    {transaction_ids, amount, currency, charged_at, refunded_outside, fetched_at}, as far as they are known
 CREATE OR REPLACE FUNCTION insert_payments(items jsonb, moment timestamptz) RETURNS void
 LANGUAGE plpgsql
--- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+-- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
@@ -29,8 +29,8 @@ BEGIN
     amount bigint, currency text, charged_at timestamptz, refunded_outside bigint, fetched_at timestamptz)
     ON each.id = holder.id
   WHERE i.payment IS NOT NULL
-  -- All sessions insert in the same order, so that two that insert the same payments cannot deadlock. Of two items that name
-  -- one payment differently, the same one decides about every id.
+  -- All sessions insert in the same order, so that two that insert the same payments cannot deadlock. If two items name one
+  -- payment by different ids, the lower one of the holders' ids wins in every row.
   ORDER BY 1, 2, 3, 4, holder.id
   ON CONFLICT DO NOTHING;
 END

@@ -1,5 +1,5 @@
--- Has one row hold a payment, whatever ids its processor has for it: inserts what is missing (insert_payments.sql), and joins
--- rows that were stored before it was known that they are the same payment, as when the processor was unreachable.
+-- Merges the rows of one payment: inserts its missing ids as aliases (insert_payments.sql), and turns a second row that holds the
+-- payment into an alias of the first. There are two when both were stored while the processor was unreachable.
 --
 -- The refunds and reservations of the joined row move to the one that stays. What it holds then counts as not read, so
 -- refunds that do not fit any more are found before they are sent.
@@ -8,7 +8,7 @@
 -- Returns the transaction id of the row that holds the payment.
 CREATE OR REPLACE FUNCTION join_payments(asked jsonb) RETURNS text
 LANGUAGE plpgsql
--- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+-- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
@@ -33,7 +33,7 @@ BEGIN
       RETURN holders[1];
     END IF;
     IF NOT is_alone THEN
-      -- Rows become aliases under this lock alone, and none is waited for that has become one.
+      -- Only one session at a time turns rows into aliases, so what is read next stays true.
       PERFORM pg_advisory_xact_lock(hashtextextended(
         concat_ws('/', 'join payments', owner.organization_id, owner.environment, owner.processor), 0));
       is_alone := true;
@@ -55,12 +55,17 @@ BEGIN
     SELECT * INTO joined FROM payment AS p
     WHERE p.organization_id = owner.organization_id AND p.environment = owner.environment
       AND p.processor = owner.processor AND p.transaction_id = holders[2];
+    IF joined.transaction_id IS NULL OR joined.alias_of IS NOT NULL THEN
+      RAISE EXCEPTION 'No row holds the payment %', holders[2];
+    END IF;
     UPDATE payment AS p SET alias_of = holders[1], amount = NULL, currency = NULL, charged_at = NULL, reserved = 0,
       refunded_outside = 0, fetched_at = NULL
     WHERE p.organization_id = owner.organization_id AND p.environment = owner.environment
       AND p.processor = owner.processor AND p.transaction_id = holders[2];
     UPDATE payment AS p SET amount = NULL, currency = NULL, charged_at = NULL, reserved = p.reserved + joined.reserved,
-      refunded_outside = 0, fetched_at = NULL, stale_since = GREATEST(p.stale_since, joined.stale_since)
+      refunded_outside = 0, fetched_at = NULL,
+      -- A read that began before either row was read, or became stale, does not count as fresh.
+      stale_since = GREATEST(p.stale_since, joined.stale_since, p.fetched_at, joined.fetched_at)
     WHERE p.organization_id = owner.organization_id AND p.environment = owner.environment
       AND p.processor = owner.processor AND p.transaction_id = holders[1];
   END LOOP;

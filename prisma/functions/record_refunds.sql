@@ -19,7 +19,7 @@
 CREATE OR REPLACE FUNCTION record_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text)
 LANGUAGE plpgsql
--- Plan once, and read rows by key, whatever the planner knew of the tables at that moment.
+-- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$
@@ -39,7 +39,7 @@ BEGIN
     JOIN refund AS r ON r.id = i.refund_id
     JOIN payment AS p ON p.organization_id = r.organization_id AND p.environment = r.environment
       AND p.processor = r.processor AND p.transaction_id = r.payment_id
-    -- A row that was joined to another payment at this moment counts as locked.
+    -- A row that just became an alias counts as locked: the next call finds the row that holds the payment.
     WHERE i.entries->-1->>'to' IN ('failed', 'cancelled') AND p.alias_of IS NULL
     ORDER BY p.organization_id, p.environment, p.processor, p.transaction_id FOR UPDATE OF p SKIP LOCKED
   ) AS locked;

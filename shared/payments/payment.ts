@@ -53,7 +53,7 @@ export function remainingOf(
 /**
  * Inserts a payment that is not stored yet, and joins what was stored of it under several ids; see
  * prisma/functions/join_payments.sql. Not in a database transaction of the caller, whose locks would come in another order.
- * @param transactionIds every id of the payment, as its processor tells them.
+ * @param transactionIds every id of the payment, as its processor reports them.
  * @returns the key of the row that holds the payment.
  */
 export async function joinPayments(
@@ -75,7 +75,7 @@ export async function joinPayments(
 
 /**
  * Locks a payment's row, which every change of its reservations needs.
- * @returns the key of the row that holds the payment; another one than the given if that was joined to another meanwhile.
+ * @returns the key of the row that holds the payment: the given one, or the one that it is an alias of.
  */
 export async function lockPayment(tx: DatabaseTransaction, key: PaymentKey): Promise<PaymentKey> {
   const [row] = await tx.$queryRaw<Pick<Payment, 'aliasOf'>[]>`

@@ -4,11 +4,11 @@ import { type Logger, warnSparingly } from './log.ts';
 const pollIntervalMs = 25;
 
 /** The pause after a query that failed. */
-const failurePauseMs = 1_000;
+const failurePauseMs = 250;
 
 export interface SharedWaitOptions<Waiter> {
   /**
-   * Looks what is new for the waiters of a round, and may note it on them.
+   * Checks the waiters of a round, and may update them.
    * @returns those that have waited long enough.
    */
   look(round: readonly Waiter[]): Promise<readonly Waiter[]>;

@@ -1,6 +1,6 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { markPaymentsStale } from '../../shared/payments/payment.ts';
-import { isDatabaseUnavailable } from '../../shared/platform/database.ts';
+import { lockPayment, markPaymentsStale, paymentOf } from '../../shared/payments/payment.ts';
+import { isDatabaseUnavailable, type Refund } from '../../shared/platform/database.ts';
 import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
 import type { Processor } from '../../shared/processors/contract/processor.ts';
 import { type Claim, claimRefund } from '../../shared/refunds/lifecycle/claim.ts';
@@ -53,9 +53,17 @@ async function advance(deps: Dependencies, claim: Claim, since: number): Promise
 async function record(deps: Dependencies, claim: Claim, outcome: StepOutcome): Promise<boolean> {
   const { refund } = claim;
   // First, so that the payment is read again even if this process dies before the outcome is recorded.
-  if (outcome.isPaymentStale) await markPaymentsStale(deps.db, refund, [refund.transactionId]);
+  if (outcome.isPaymentStale) await markPaymentStale(deps, refund);
   const result = await recordOutcome(deps, claim, outcome);
   return result === 'resync' || (result === 'recorded' && outcome.dueInMs === 0);
+}
+
+/** Under the payment's lock, because the row that holds it may become an alias at this moment. */
+async function markPaymentStale({ db }: Dependencies, refund: Refund): Promise<void> {
+  await db.$transaction(async (tx) => {
+    const payment = await lockPayment(tx, paymentOf(refund));
+    await markPaymentsStale(tx, payment, [payment.transactionId]);
+  });
 }
 
 /** @returns what follows; null when the lease was lost and there is nothing to record. */

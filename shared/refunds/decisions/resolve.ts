@@ -1,4 +1,4 @@
-import { countRefundedOutside, lockPayment, markPaymentsStale } from '../../payments/payment.ts';
+import { countRefundedOutside, lockPayment, markPaymentsStale, paymentOf } from '../../payments/payment.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import {
   type DatabaseTransaction,
@@ -176,7 +176,7 @@ async function record(
 ): Promise<Refund | null> {
   const { status, actor, evidence, forced } = decision;
   const detail = detailOf(work, decision);
-  const payment = await lockPayment(tx, refund);
+  const payment = await lockPayment(tx, paymentOf(refund));
   if (status === 'completed') await refuseTaken(tx, refund, decision);
   // Reconciliation may have replaced the flag, and another person may have dismissed it, in spite of the lease.
   const [ended] = await tx.$queryRaw<{ isResyncRequested: boolean }[]>`

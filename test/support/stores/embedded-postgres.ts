@@ -130,7 +130,7 @@ function serverFlags(port: number, further: Record<string, string> = {}): string
     port,
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
-    max_connections: 200,
+    max_connections: 300,
     shared_buffers: '64MB',
     log_checkpoints: 'off',
     ...further,

@@ -7,7 +7,7 @@ import { planOrder } from '../chaos/orders.ts';
 import { runChaos } from '../chaos/run-chaos.ts';
 import { problemLines, verdictLine } from '../chaos/verdict.ts';
 
-const refunds = 2_000;
+const refunds = Number(process.env.CHAOS_REFUNDS || 2_000);
 
 // Redis where there is one, because it can lose its data. `npm run chaos -- --queues postgres` tests the other backend.
 describe.each(queueBackends.slice(-1))('chaos, queues on $name', ({ name }) => {
