@@ -1,7 +1,7 @@
 import formbody from '@fastify/formbody';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import type { Api } from '../http/route.ts';
-import { confirmRights, requireMember, requireVisitor } from './http/access.ts';
+import { confirmRights, requireMember, requireVisitor, visitorOf } from './http/access.ts';
 import { assetRoutes } from './http/assets.ts';
 import { enableCsrfTokens, refuseOtherSites, requireCsrfToken } from './http/csrf.ts';
 import { dashboardPath } from './http/paths.ts';
@@ -13,12 +13,19 @@ import { invitationPages } from './pages/invitation.tsx';
 import { organizationPages } from './pages/organizations.tsx';
 import { overviewPages } from './pages/overview/overview.tsx';
 import { policyPages } from './pages/policies/policies.tsx';
-import { refundPages } from './pages/refunds/refunds.ts';
+import { createRefundPages } from './pages/refunds/create.tsx';
+import { decisionRoutes } from './pages/refunds/decisions.tsx';
+import { refundPages } from './pages/refunds/detail.tsx';
+import { refundExport } from './pages/refunds/export.ts';
+import { refundListPages } from './pages/refunds/list.tsx';
 import { setUpPages } from './pages/set-up.tsx';
-import { settingsPages } from './pages/settings/settings.tsx';
+import { accountPages } from './pages/settings/accounts.tsx';
+import { apiKeyPages } from './pages/settings/api-keys.tsx';
+import { auditLogPages } from './pages/settings/audit-log.tsx';
+import { memberPages } from './pages/settings/members.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
 import { youPages } from './pages/you.tsx';
-import { auditBoardAction, boardAccess } from './queues/board-access.ts';
+import { auditBoardAction, mayUseBoard } from './queues/board-access.ts';
 import { registerQueueBoard } from './queues/queue-board.ts';
 import { refuseDisguisedAddresses } from './unknown-addresses.ts';
 
@@ -45,7 +52,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       await inside.register(async (board: Api) => {
         // The library's pages send no CSRF token; the board checks the origin instead.
         await registerQueueBoard(board, deps, {
-          allow: (request) => boardAccess(deps.db, request),
+          allow: (request) => mayUseBoard(deps.db, visitorOf(request).user.id),
           audit: (request, action) => auditBoardAction(deps, request, action),
         });
       });
@@ -66,8 +73,15 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       confirmRights(scope, deps);
       overviewPages(scope, deps);
       policyPages(scope, deps);
-      settingsPages(scope, deps);
+      apiKeyPages(scope, deps);
+      accountPages(scope, deps);
+      memberPages(scope, deps);
+      auditLogPages(scope, deps);
+      refundListPages(scope, deps);
+      refundExport(scope, deps);
+      createRefundPages(scope, deps);
       refundPages(scope, deps);
+      decisionRoutes(scope, deps);
     },
     { prefix: `${dashboardPath}/:organizationId/:environment` },
   );

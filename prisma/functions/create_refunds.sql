@@ -36,9 +36,14 @@ DECLARE
   made refund;
 BEGIN
   PERFORM announce_events();
-  -- Before anything is locked: the only rows that are waited for are those that other sessions insert.
+  -- Before any row is locked, because a payment that another session inserts is waited for. An item whose key is in use does
+  -- not insert, and so does not wait.
   IF items @? '$[*].payment' THEN
-    PERFORM insert_payments(items, moment);
+    PERFORM insert_payments((
+      SELECT jsonb_agg(each.value) FROM jsonb_array_elements(items) AS each(value)
+      WHERE each.value->>'idempotency_key' IS NULL OR pg_try_advisory_xact_lock(hashtextextended(concat_ws(
+        '/', 'key', each.value->>'organization_id', each.value->>'environment', each.value->>'idempotency_key'), 0))
+    ), moment);
   END IF;
   FOR asked IN
     SELECT each.ordinality::int - 1 AS item, a.*

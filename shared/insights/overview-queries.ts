@@ -1,4 +1,5 @@
 import { type DatabaseTransaction, Prisma } from '../platform/database.ts';
+import type { InitiatedBy } from '../refunds/model/reasons.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import type { RefundStatus } from '../refunds/model/states.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';
@@ -31,21 +32,21 @@ export function windowOf(now: Date, days: OverviewDays): OverviewWindow {
 
 // Every query reads the refunds created in the window from a covering index, once for all days, currencies and processors.
 
-/** Refunds of one status that have something in common: a day and a currency, a processor, or an initiator; else null. */
+/** Refunds that have something in common: a day, a currency and a status; a processor; or an initiator. The others are null. */
 export interface GroupRow {
   day: string | null;
   currency: string | null;
   processor: string | null;
-  initiatedBy: string | null;
-  status: RefundStatus;
+  initiatedBy: InitiatedBy | null;
+  status: RefundStatus | null;
   count: number;
   /** Minor units as text. Means something by currency only. */
   amount: string;
 }
 
 /**
- * Counts in one pass: by day and currency, by processor, and by initiator, each with the status. Equal rows are added up
- * first, because every grouping set costs once per row.
+ * Counts in one pass: by day, currency and status, by processor, and by initiator. Equal rows are added up first, because
+ * every grouping set costs once per row.
  */
 export async function readGroups(
   tx: DatabaseTransaction,
@@ -61,23 +62,15 @@ export async function readGroups(
         SELECT (created_at AT TIME ZONE 'UTC')::date AS day, currency, processor, initiated_by, status, amount
         FROM refund WHERE ${windowSql(owner, window)} ${inOrderSql}) AS each
       GROUP BY day, currency, processor, initiated_by, status) AS alike
-    GROUP BY GROUPING SETS ((day, currency, status), (processor, status), (initiated_by, status))`;
+    GROUP BY GROUPING SETS ((day, currency, status), (processor), (initiated_by))`;
 }
 
-/** How long it took from the creation to the completion, for those that have completed. */
+/** How long it took from the creation to the completion. */
 export interface CompletionTimes {
-  count: number;
   medianMs: number;
   p90Ms: number;
   p99Ms: number;
-  /** How many took less than each of `completionBoundsMs`, those below the bound before it left out, and how many longer. */
-  spread: number[];
 }
-
-/** The bounds between which completion times are counted: 10 seconds, 1 minute, 10 minutes, 1 hour, 6 hours, 1 and 3 days. */
-export const completionBoundsMs = [
-  10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 259_200_000,
-] as const;
 
 /** @returns null when none has completed. */
 export async function readCompletionTimes(
@@ -85,19 +78,15 @@ export async function readCompletionTimes(
   owner: RefundOwner,
   window: OverviewWindow,
 ): Promise<CompletionTimes | null> {
-  const below = completionBoundsMs.map((ms) => Prisma.sql`count(*) FILTER (WHERE took < ${ms})::int`);
-  const [row] = await tx.$queryRaw<(Omit<CompletionTimes, 'spread'> & { below: number[] })[]>`
-    SELECT count, below, ms[1] AS "medianMs", ms[2] AS "p90Ms", ms[3] AS "p99Ms" FROM (
-      SELECT count(*)::int AS count, ARRAY[${Prisma.join(below)}] AS below,
-        percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY took) AS ms
+  const [row] = await tx.$queryRaw<CompletionTimes[]>`
+    SELECT ms[1] AS "medianMs", ms[2] AS "p90Ms", ms[3] AS "p99Ms" FROM (
+      SELECT percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY took) AS ms
       FROM (
         SELECT (extract(epoch FROM completed_at - created_at) * 1000)::float8 AS took
         FROM refund WHERE ${windowSql(owner, window)} AND completed_at IS NOT NULL ${inOrderSql}) AS completed
       ) AS measured
-    WHERE count > 0`;
-  if (row === undefined) return null;
-  const { below: upTo, ...times } = row;
-  return { ...times, spread: [...upTo, times.count].map((count, index) => count - (upTo[index - 1] ?? 0)) };
+    WHERE ms IS NOT NULL`;
+  return row ?? null;
 }
 
 /** The failure codes, the most frequent first. */

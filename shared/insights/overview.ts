@@ -1,4 +1,5 @@
 import type { Database } from '../platform/database.ts';
+import type { InitiatedBy } from '../refunds/model/reasons.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { isTerminal, type RefundStatus, refundStatuses } from '../refunds/model/states.ts';
 import {
@@ -17,6 +18,12 @@ export type StatusCounts = Record<RefundStatus, number>;
 
 /** Minor units of one currency by refund status; every status is present. */
 export type StatusAmounts = Record<RefundStatus, bigint>;
+
+/** How many refunds have something in common. */
+export interface Count<Name> {
+  name: Name;
+  count: number;
+}
 
 /** The refunds that were created in a window. */
 export interface Overview {
@@ -37,8 +44,8 @@ export interface Overview {
   completion: CompletionTimes | null;
   /** The commonest codes, ten at most. */
   failureCodes: { code: string; count: number }[];
-  byProcessor: { processor: string; counts: StatusCounts }[];
-  byInitiator: { initiatedBy: string; counts: StatusCounts }[];
+  byProcessor: Count<string>[];
+  byInitiator: Count<InitiatedBy>[];
 }
 
 const failureCodesShown = 10;
@@ -77,14 +84,8 @@ function countsOf(groups: readonly GroupRow[], window: OverviewWindow) {
     counts,
     outcomes: outcomesOf(counts),
     perDay: perDay(window, groups, countByStatus).map(([day, counts]) => ({ day, counts })),
-    byProcessor: countBy(groups, ({ processor }) => processor).map(([processor, counts]) => ({
-      processor,
-      counts,
-    })),
-    byInitiator: countBy(groups, ({ initiatedBy }) => initiatedBy).map(([initiatedBy, counts]) => ({
-      initiatedBy,
-      counts,
-    })),
+    byProcessor: countBy(groups, ({ processor }) => processor),
+    byInitiator: countBy(groups, ({ initiatedBy }) => initiatedBy),
   };
 }
 
@@ -112,13 +113,17 @@ function moneyOf(groups: readonly GroupRow[], window: OverviewWindow, chosen: st
   return { money, currency, moneyPerDay };
 }
 
-function countBy(
+/** Rows of other groupings have no name. */
+function countBy<Name extends string>(
   groups: readonly GroupRow[],
-  keyOf: (row: GroupRow) => string | null,
-): [string, StatusCounts][] {
-  return [...groupBy(groups, keyOf)]
-    .map(([key, rows]): [string, StatusCounts] => [key, countByStatus(rows)])
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+  nameOf: (row: GroupRow) => Name | null,
+): Count<Name>[] {
+  return groups
+    .flatMap((row) => {
+      const name = nameOf(row);
+      return name === null ? [] : [{ name, count: row.count }];
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function perDay<Sum>(
@@ -132,13 +137,13 @@ function perDay<Sum>(
 
 function countByStatus(rows: readonly GroupRow[]): StatusCounts {
   const counts: StatusCounts = { pending: 0, processing: 0, completed: 0, failed: 0, cancelled: 0 };
-  for (const { status, count } of rows) counts[status] += count;
+  for (const { status, count } of rows) if (status !== null) counts[status] += count;
   return counts;
 }
 
 function amountsOf(rows: readonly GroupRow[]): StatusAmounts {
   const amounts: StatusAmounts = { pending: 0n, processing: 0n, completed: 0n, failed: 0n, cancelled: 0n };
-  for (const { status, amount } of rows) amounts[status] += BigInt(amount);
+  for (const { status, amount } of rows) if (status !== null) amounts[status] += BigInt(amount);
   return amounts;
 }
 

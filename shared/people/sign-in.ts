@@ -17,7 +17,7 @@ export type SignInDependencies = Pick<PasswordDependencies, 'db' | 'clock' | 'ha
 /**
  * Checks an email address and a password. Five consecutive failures lock the address for 30 s, and each further failure
  * doubles that, up to an hour. While locked, the correct password is refused too. Known browsers are counted separately.
- * @param request.browser the known-browser cookie.
+ * @param request.browser the token of the browser.
  * @throws ServiceError service_unavailable when too many people sign in at once; the attempt is not counted.
  */
 export async function signIn(
@@ -45,45 +45,24 @@ export const knownBrowserMs = 90 * 24 * 60 * 60 * 1000;
 
 type SigningDependencies = Pick<PasswordDependencies, 'clock'> & { settings: { ENCRYPTION_KEY: string } };
 
-/** A shared browser remembers the last three users, which keeps the cookie short. */
-const maxUsers = 3;
-const separator = '~';
-
 /**
- * Adds a user to a known-browser cookie. Each user has a token `tag.name.expiry.signature`: a hash of the user id, a
- * random name, and a signature that binds both to the user and the current password. It grants no access; it only keeps
- * other people's wrong passwords from locking this browser out.
- * @param cookie the current cookie, which may contain anything.
+ * A token for the cookie of a browser in which a user has signed in: a random name, an expiry, and a signature that binds both
+ * to the user and the current password. It grants no access; it only keeps other people's wrong passwords from locking this
+ * browser out.
  */
-export function addKnownBrowser(deps: SigningDependencies, cookie: string, proof: Proof): string {
-  const tag = tagOf(deps, proof.userId);
+export function knownBrowserToken(deps: SigningDependencies, proof: Proof): string {
   const name = randomBytes(16).toString('base64url');
   const expiry = (deps.clock.now().getTime() + knownBrowserMs).toString();
-  const token = [tag, name, expiry, signatureOf(deps, proof, name, expiry)].join('.');
-  const others = tokensIn(cookie).filter((each) => !each.startsWith(`${tag}.`));
-  return [token, ...others].slice(0, maxUsers).join(separator);
+  return [name, expiry, signatureOf(deps, proof, name, expiry)].join('.');
 }
 
-/** The name of a browser that this user has signed in with under the current password; null for any other. */
-function findKnownBrowser(deps: SigningDependencies, cookie: string, proof: Proof): string | null {
-  const tag = tagOf(deps, proof.userId);
-  const token = tokensIn(cookie).find((each) => each.startsWith(`${tag}.`)) ?? '';
-  const [, name = '', expiry = '', signature = ''] = token.split('.');
+/** The name of the browser that last signed this user in, under the current password; null for any other. */
+function findKnownBrowser(deps: SigningDependencies, token: string, proof: Proof): string | null {
+  const [name = '', expiry = '', signature = ''] = token.split('.', 3);
   const given = Buffer.from(signature);
   const expected = Buffer.from(signatureOf(deps, proof, name, expiry));
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
   return Number(expiry) > deps.clock.now().getTime() ? name : null;
-}
-
-/** The well-formed tokens of a cookie, which may contain anything. */
-function tokensIn(cookie: string): string[] {
-  const tokens = cookie.split(separator, maxUsers);
-  return tokens.filter((token) => /^[\w-]{16}\.[\w-]{22}\.\d{1,16}\.[\w-]{43}$/.test(token));
-}
-
-/** Identifies a user's token without revealing the user, and does not change with the password. */
-function tagOf(deps: SigningDependencies, userId: string): string {
-  return createHmac('sha256', keyOf(deps)).update(userId).digest('base64url').slice(0, 16);
 }
 
 function signatureOf(

@@ -165,6 +165,12 @@ function totalOf({ transaction, refunds, request }: PolicyFacts): bigint {
   return transaction.refundedOutside + refunds.amount + (request.amount ?? 1n);
 }
 
+/** True when the policy can block a refund of this requester or require approval for it. */
+export function bindsRequester(policy: Policy, requester: Requester): boolean {
+  return isEnforced(policy, requester) || thresholdOf(policy, requester) !== null;
+}
+
+/** Agents are always bound: a denial never only advises them. */
 function isEnforced(policy: Policy | null, { initiatedBy, hasAgentKey }: Requester): boolean {
   if (initiatedBy === 'mcp' || hasAgentKey === true) return true;
   return policy?.enforce[initiatedBy] ?? false;
@@ -205,7 +211,7 @@ interface Rule {
   check: (evaluation: Evaluation) => Denial | null | undefined;
 }
 
-// In the order in which they are checked: denials that stay come before those that time may lift.
+// In the order in which they are checked: permanent denials come before those that time may lift.
 const rules: readonly Rule[] = [
   { name: 'not fully refunded', check: checkBalance },
   { name: 'final sale', check: checkFinalSale },

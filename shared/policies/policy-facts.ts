@@ -35,12 +35,6 @@ export async function readPolicyFacts(
 
 const noVelocity: PolicyFacts['velocity'] = { refundsInLastDay: 0, amountInLastDay: 0n };
 
-/** True when the policy can block a refund of this requester or require approval for it. */
-export function bindsRequester(policy: Policy, { initiatedBy, hasAgentKey }: PolicyRequest): boolean {
-  if (initiatedBy === 'mcp' || hasAgentKey === true || policy.enforce[initiatedBy]) return true;
-  return (policy.approvalAbove[initiatedBy] ?? null) !== null;
-}
-
 async function earlierRefunds(db: Database, payment: KnownPayment): Promise<PolicyFacts['refunds']> {
   const { _count, _max } = await db.refund.aggregate({
     where: {

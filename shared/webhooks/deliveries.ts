@@ -171,14 +171,17 @@ export async function replayDeliveries(
   return count;
 }
 
-/** Ends the pending deliveries of a disabled endpoint. A worker never sends one that is left. */
+/**
+ * Ends the pending deliveries of a disabled endpoint. A worker never sends one that is left. Rows are locked in the order of their ids,
+ * as in record_deliveries, so that neither waits for the other in a circle.
+ */
 export async function endPendingDeliveries(db: Database, endpointId: string): Promise<void> {
   for (;;) {
     const ended = await db.$executeRaw`
       WITH endpoint AS (SELECT id FROM webhook_endpoint WHERE id = ${endpointId} AND status = 'disabled' FOR SHARE),
       batch AS (
         SELECT delivery.id FROM endpoint JOIN webhook_delivery AS delivery ON delivery.endpoint_id = endpoint.id
-        WHERE delivery.status = 'pending' ORDER BY delivery.created_at, delivery.id LIMIT ${batchSize} FOR UPDATE OF delivery)
+        WHERE delivery.status = 'pending' ORDER BY delivery.id LIMIT ${batchSize} FOR UPDATE OF delivery)
       UPDATE webhook_delivery AS delivery SET status = 'failed', next_attempt_at = NULL
       FROM batch WHERE delivery.id = batch.id`;
     if (ended === 0) return;

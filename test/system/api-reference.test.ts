@@ -37,12 +37,14 @@ describe.skipIf(inject('chromiumPath') === null)('the API reference in a browser
     },
   );
 
-  test('an operation and a webhook fit a phone when they are open', async () => {
+  test('an operation, a webhook and the table of errors fit a phone when they are open', async () => {
     const { page, complaints } = await open('/docs');
     for (const id of ['createRefund', 'listRefunds', 'onRefundCompleted']) {
       await page.locator(`[id$="-${id}"] .opblock-summary-control`).click();
       await page.locator(`[id$="-${id}"] .opblock-body .responses-wrapper`).waitFor();
     }
+    await page.locator('.models .json-schema-2020-12-accordion', { hasText: /^Error$/ }).click();
+    await page.getByText('The body of every error response.').waitFor();
     expect(await overflowOf(page)).toBe(0);
     await takeScreenshot(page, 'api-reference-phone');
     expect(complaints).toEqual([]);

@@ -64,7 +64,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await press(page, 'Sign in');
     await page.waitForURL(`**${base}/refunds`);
     await page.getByRole('link', { name: 'Test organization' }).waitFor();
-    await page.getByLabel(`Signed in as ${operator.email}`).click();
+    await page.getByRole('link', { name: operator.email }).click();
     await press(page, 'Sign out');
     await page.getByText('You are signed out.').waitFor();
     await page.goBack();
@@ -282,7 +282,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(await kept.locator('tbody tr').count()).toBe(words.length);
   });
 
-  releaseTest('exports a list to a file, and sees when it is complete', async () => {
+  releaseTest('exports a list to a file', async () => {
     const { transactionId, id } = await createdRefund(service, 'stripe');
     const page = await pageOf(operator, `/refunds?q=${transactionId}`);
     const [download] = await Promise.all([
@@ -293,7 +293,6 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const [head = [], row = [], ...more] = parseCsv(await text(await download.createReadStream()));
     expect(row[head.indexOf('id')]).toBe(id);
     expect(more).toEqual([]);
-    await page.getByText('Exported 1 refund.').waitFor();
     await page.getByText('1 refund', { exact: true }).waitFor();
   });
 
@@ -331,13 +330,6 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await keyboard.type(operator.password);
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    await keyboard.press('g');
-    await keyboard.press('r');
-    await page.getByRole('heading', { name: 'Refunds' }).waitFor();
-    await keyboard.press('/');
-    await keyboard.type(refund.id);
-    await keyboard.press('Enter');
-    await page.getByText('1 refund', { exact: true }).waitFor();
     const goTo = async (role: 'link' | 'button', name: string) => {
       const wanted = page.getByRole(role, { name, exact: true }).first();
       for (let step = 0; step < 40; step += 1) {
@@ -346,6 +338,13 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
       }
       throw new Error(`40 steps did not lead to ${name}`);
     };
+    await goTo('link', 'Refunds');
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Refunds' }).waitFor();
+    await keyboard.press('/');
+    await keyboard.type(refund.id);
+    await keyboard.press('Enter');
+    await page.getByText('1 refund', { exact: true }).waitFor();
     await goTo('link', refund.id);
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Timeline' }).waitFor();

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import dns from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { Agent, buildConnector, request } from 'undici';
+import { buildConnector, Pool, request } from 'undici';
 import type { AttemptError } from '../../shared/webhooks/attempt-error.ts';
 import { isPublicAddress } from '../../shared/webhooks/public-address.ts';
 
@@ -39,7 +39,8 @@ export const attemptTimeoutMs = 15_000;
 const connectTimeoutMs = 5_000;
 
 const longestIdleMs = 1_000;
-const mostRequestsPerConnection = 100;
+
+const longestConnectionMs = 30_000;
 
 /** Bytes of a response that are read; the rest is never received. */
 const mostBodyBytes = 4 * 1024;
@@ -53,30 +54,65 @@ export function openTransport(options: TransportOptions): Transport {
   const { isPublicOnly, timeoutMs = attemptTimeoutMs } = options;
   const { resolve = isPublicOnly ? resolveWithDns : resolveWithSystem } = options;
   const { isAllowed = isPublicOnly ? isPublicAddress : () => true } = options;
-  const agent = new Agent({
-    // A connection is used again while it is busy, and not for ever, so that a name is resolved again. It idles for less time than
-    // receivers wait before they close it, because one that is closed while a request is being sent fails the attempt.
-    keepAliveTimeout: longestIdleMs,
-    keepAliveMaxTimeout: longestIdleMs,
-    maxRequestsPerClient: mostRequestsPerConnection,
+  const hosts = openHosts({
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     connect: guardedConnector(resolve, isAllowed),
   });
   return {
     async post(url, headers, body) {
-      if (isPublicOnly && new URL(url).protocol !== 'https:') return failed('https_required');
+      const { origin, protocol } = new URL(url);
+      if (isPublicOnly && protocol !== 'https:') return failed('https_required');
+      const dispatcher = hosts.connectionsTo(origin);
       const signal = AbortSignal.timeout(timeoutMs);
       let status: number | null = null;
       try {
-        const response = await request(url, { dispatcher: agent, method: 'POST', headers, body, signal });
+        const response = await request(url, { dispatcher, method: 'POST', headers, body, signal });
         status = response.statusCode;
         return { status, body: await readBeginning(response.body), error: null };
       } catch (error) {
         return { ...failed(signal.aborted ? 'timeout' : errorOf(error)), status };
       }
     },
-    close: () => agent.destroy(),
+    close: () => hosts.close(),
+  };
+}
+
+interface Hosts {
+  connectionsTo(origin: string): Pool;
+  close(): Promise<void>;
+}
+
+/** The connections to each host, while there are some. undici's Agent closes those in use when another one to their host ends. */
+function openHosts(options: Pool.Options): Hosts {
+  const pools = new Map<string, Pool>();
+  return {
+    connectionsTo(origin) {
+      const known = pools.get(origin);
+      if (known !== undefined) return known;
+      const pool = new Pool(origin, {
+        ...options,
+        // Idles for less time than receivers wait before they close a connection, because one that is closed while a request is
+        // being sent fails the attempt. A busy one is replaced as well, so that its host is resolved again.
+        keepAliveTimeout: longestIdleMs,
+        keepAliveMaxTimeout: longestIdleMs,
+        clientTtl: longestConnectionMs,
+      });
+      pools.set(origin, pool);
+      const forgetUnused = () => {
+        const { connected, size } = pool.stats;
+        if (connected > 0 || size > 0 || pools.get(origin) !== pool) return;
+        pools.delete(origin);
+        void pool.close();
+      };
+      pool.on('disconnect', forgetUnused).on('connectionError', forgetUnused);
+      return pool;
+    },
+    async close() {
+      const open = [...pools.values()];
+      pools.clear();
+      await Promise.all(open.map((pool) => pool.destroy()));
+    },
   };
 }
 

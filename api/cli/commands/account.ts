@@ -8,16 +8,14 @@ import {
   environmentOption,
   examples,
   jsonOption,
+  type Owner,
   organizationOption,
   processorOption,
+  type Shown,
 } from '../console/options.ts';
-import { explain, printData, printJson, printTable } from '../console/output.ts';
+import { explain, printData, printList } from '../console/output.ts';
 import { readJson } from '../console/read-json.ts';
 import { withDependencies } from '../console/session.ts';
-
-interface Owner {
-  organization: string;
-}
 
 const setHelp = `
 Credentials are JSON, from --credentials-file or stdin. They are never an argument: every user of the machine can read
@@ -82,21 +80,19 @@ async function setAccount(options: SetOptions): Promise<void> {
   });
 }
 
-async function listAccounts({ organization, json }: Owner & { json?: true }): Promise<void> {
+async function listAccounts({ organization, json }: Owner & Shown): Promise<void> {
   await withDependencies(async ({ db }) => {
-    const accounts = await listProcessorAccounts(db, organization);
-    if (json) return printJson(accounts);
-    if (accounts.length === 0) return explain('The organization has no processor accounts.');
-    printTable(
-      ['ID', 'ENVIRONMENT', 'PROCESSOR', 'CREDENTIALS UPDATED', 'REJECTED SINCE', 'RATE LIMITED UNTIL'],
-      accounts.map((account) => [
-        account.id,
-        account.environment,
-        account.processor,
-        account.updatedAt,
-        account.misconfiguredAt,
-        account.throttledUntil,
-      ]),
-    );
+    printList(await listProcessorAccounts(db, organization), {
+      json,
+      empty: 'The organization has no processor accounts.',
+      columns: {
+        ID: ({ id }) => id,
+        ENVIRONMENT: ({ environment }) => environment,
+        PROCESSOR: ({ processor }) => processor,
+        'CREDENTIALS UPDATED': ({ updatedAt }) => updatedAt,
+        'REJECTED SINCE': ({ misconfiguredAt }) => misconfiguredAt,
+        'RATE LIMITED UNTIL': ({ throttledUntil }) => throttledUntil,
+      },
+    });
   });
 }

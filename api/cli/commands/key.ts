@@ -17,13 +17,16 @@ import {
   addAgentLimitOptions,
   agentLimitsFrom,
 } from '../console/agent-limit-options.ts';
-import { environmentOption, examples, jsonOption, organizationOption } from '../console/options.ts';
-import { explain, printData, printJson, printTable } from '../console/output.ts';
+import {
+  environmentOption,
+  examples,
+  jsonOption,
+  type Owner,
+  organizationOption,
+  type Shown,
+} from '../console/options.ts';
+import { explain, printData, printList } from '../console/output.ts';
 import { CommandError, withDependencies } from '../console/session.ts';
-
-interface Owner {
-  organization: string;
-}
 
 /** `key`: the API keys of backends and agents. */
 export function addKeyCommands(program: Command): void {
@@ -37,7 +40,8 @@ export function addKeyCommands(program: Command): void {
     .addHelpText('after', examples('key list --organization org_...'))
     .action(listKeys);
   addLimitCommand(key);
-  addSwitchCommands(key);
+  addSwitchCommand(key, 'stop', 'refuse an API key, effective immediately, until it is resumed');
+  addSwitchCommand(key, 'resume', 'accept a stopped API key again');
   key
     .command('revoke')
     .description('revoke an API key permanently, effective immediately')
@@ -86,27 +90,17 @@ function addLimitCommand(key: Command): void {
     .action(limitKey);
 }
 
-function addSwitchCommands(key: Command): void {
+function addSwitchCommand(key: Command, name: 'stop' | 'resume', description: string): void {
+  const isStopped = name === 'stop';
   key
-    .command('stop')
-    .description('refuse an API key, effective immediately, until it is resumed')
+    .command(name)
+    .description(description)
     .argument('<keyId>', 'as shown by `key list`')
-    .addHelpText('after', examples('key stop key_...'))
+    .addHelpText('after', examples(`key ${name} key_...`))
     .action(async (keyId: string) => {
       await withDependencies(async (deps, actor) => {
-        await changeApiKey(deps, { keyId, actor, change: { isStopped: true } });
-        explain(`Stopped ${keyId}.`);
-      });
-    });
-  key
-    .command('resume')
-    .description('accept a stopped API key again')
-    .argument('<keyId>', 'as shown by `key list`')
-    .addHelpText('after', examples('key resume key_...'))
-    .action(async (keyId: string) => {
-      await withDependencies(async (deps, actor) => {
-        await changeApiKey(deps, { keyId, actor, change: { isStopped: false } });
-        explain(`Resumed ${keyId}.`);
+        await changeApiKey(deps, { keyId, actor, change: { isStopped } });
+        explain(`${isStopped ? 'Stopped' : 'Resumed'} ${keyId}.`);
       });
     });
 }
@@ -146,38 +140,25 @@ async function createKey(options: CreateOptions): Promise<void> {
   });
 }
 
-async function listKeys({ organization, json }: Owner & { json?: true }): Promise<void> {
+async function listKeys({ organization, json }: Owner & Shown): Promise<void> {
   await withDependencies(async ({ db, clock }) => {
-    const keys = await listApiKeys(db, organization);
-    if (json) return printJson(keys);
-    if (keys.length === 0) return explain('The organization has no API keys.');
     const now = clock.now();
-    printTable(
-      [
-        'ID',
-        'NAME',
-        'KEY',
-        'STATUS',
-        'SCOPES',
-        'AGENT LIMITS',
-        'CREATED BY',
-        'CREATED',
-        'LAST USED',
-        'EXPIRES',
-      ],
-      keys.map((key) => [
-        key.id,
-        key.name || null,
-        `svc_${key.environment}_...${key.lastFour}`,
-        apiKeyStatus(key, now),
-        key.scopes.join(','),
-        key.agentLimits === null ? null : JSON.stringify(key.agentLimits),
-        key.createdBy,
-        key.createdAt,
-        key.lastUsedAt,
-        key.expiresAt,
-      ]),
-    );
+    printList(await listApiKeys(db, organization), {
+      json,
+      empty: 'The organization has no API keys.',
+      columns: {
+        ID: ({ id }) => id,
+        NAME: ({ name }) => name || null,
+        KEY: ({ environment, lastFour }) => `svc_${environment}_...${lastFour}`,
+        STATUS: (key) => apiKeyStatus(key, now),
+        SCOPES: ({ scopes }) => scopes.join(','),
+        'AGENT LIMITS': ({ agentLimits }) => (agentLimits === null ? null : JSON.stringify(agentLimits)),
+        'CREATED BY': ({ createdBy }) => createdBy,
+        CREATED: ({ createdAt }) => createdAt,
+        'LAST USED': ({ lastUsedAt }) => lastUsedAt,
+        EXPIRES: ({ expiresAt }) => expiresAt,
+      },
+    });
   });
 }
 

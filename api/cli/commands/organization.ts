@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createOrganization } from '../../../shared/organizations/create-organization.ts';
-import { examples, jsonOption } from '../console/options.ts';
-import { explain, printData, printJson, printTable } from '../console/output.ts';
+import { examples, jsonOption, type Shown } from '../console/options.ts';
+import { explain, printData, printList } from '../console/output.ts';
 import { withDependencies } from '../console/session.ts';
 
 /** `organization`: the tenants of the installation. */
@@ -27,14 +27,12 @@ export function addOrganizationCommands(program: Command): void {
     .action(listOrganizations);
 }
 
-async function listOrganizations({ json }: { json?: true }): Promise<void> {
+async function listOrganizations({ json }: Shown): Promise<void> {
   await withDependencies(async ({ db }) => {
-    const organizations = await db.organization.findMany({ orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] });
-    if (json) return printJson(organizations);
-    if (organizations.length === 0) return explain('There are no organizations.');
-    printTable(
-      ['ID', 'NAME', 'CREATED'],
-      organizations.map(({ id, name, createdAt }) => [id, name, createdAt]),
-    );
+    printList(await db.organization.findMany({ orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] }), {
+      json,
+      empty: 'There are no organizations.',
+      columns: { ID: ({ id }) => id, NAME: ({ name }) => name, CREATED: ({ createdAt }) => createdAt },
+    });
   });
 }

@@ -1,14 +1,10 @@
 import type { Command } from 'commander';
 import { policyFileSchema } from '../../../shared/policies/policy-file.ts';
 import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
-import { examples, jsonOption, organizationOption } from '../console/options.ts';
+import { examples, jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
 import { explain, printJson, printTable } from '../console/output.ts';
 import { readJson } from '../console/read-json.ts';
 import { withDependencies } from '../console/session.ts';
-
-interface Owner {
-  organization: string;
-}
 
 /** `policy`: what may be refunded, and when a refund requires approval. */
 export function addPolicyCommands(program: Command): void {
@@ -45,13 +41,14 @@ async function setPolicyFile({ organization, file }: Owner & { file: string }): 
 }
 
 /** Its JSON output is a file for `policy set`. */
-async function showPolicies({ organization, json }: Owner & { json?: true }): Promise<void> {
+async function showPolicies({ organization, json }: Owner & Shown): Promise<void> {
   await withDependencies(async ({ db }) => {
     const file = policyFileSchema.encode({ policies: await listPolicies(db, organization) });
     if (json) return printJson(file);
-    printTable(
-      ['PRIORITY', 'NAME', 'RULES'],
-      file.policies.map(({ priority, name, ...rules }) => [priority, name, JSON.stringify(rules)]),
-    );
+    printTable(file.policies, {
+      PRIORITY: ({ priority }) => priority,
+      NAME: ({ name }) => name,
+      RULES: ({ priority: _, name: __, ...rules }) => JSON.stringify(rules),
+    });
   });
 }

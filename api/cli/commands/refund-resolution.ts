@@ -13,8 +13,8 @@ import { loadRefund } from '../reports/refund-report.ts';
 
 const resolveHelp = `
 --as reads the refund from the processor first, and changes nothing while the processor contradicts it or cannot be read.
---force resolves it all the same, at your risk: as completed, the customer may never get the money; as failed or cancelled,
-the amount can be refunded again and the customer may be paid twice. A completed refund is never forced.
+--force resolves it anyway, at your own risk: as completed, the customer may never get the money; as failed or cancelled, the
+amount can be refunded again and the customer may be paid twice. A completed refund can't be forced.
 
 --dismiss is for a refund that has ended, and for a flag about another refund under its name: nothing moves, and the same
 discrepancy is not flagged again.
@@ -35,7 +35,9 @@ export function addResolutionCommands(refund: Command): void {
     .description('resolve a flagged refund, or dismiss its flag')
     .argument('<refundId>')
     .addOption(new Option('--as <status>', 'its final status').choices(resolvedStatuses).conflicts('dismiss'))
-    .addOption(new Option('--dismiss', 'keep it as it is').conflicts(['processorRefund', 'force']))
+    .addOption(
+      new Option('--dismiss', 'keep its status and dismiss the flag').conflicts(['processorRefund', 'force']),
+    )
     .requiredOption('--reason <text>', 'for its timeline and the audit log')
     .option('--processor-refund <id>', "the processor's id of the refund that completed")
     .option('--force', 'also if the processor contradicts it or cannot be read')
@@ -111,6 +113,6 @@ function whyNot(
 
 function forcing(wanted: string): string {
   return wanted === 'completed'
-    ? '--force completes it all the same, but the customer may never get the money.'
-    : `--force makes it ${wanted} all the same, but the customer may be refunded twice.`;
+    ? '--force completes it anyway, but the customer may never get the money.'
+    : `--force makes it ${wanted} anyway, but the customer may be refunded twice.`;
 }

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { needsFirstOwner, setupCode } from '../../../shared/people/first-owner.ts';
 import { invite } from '../../../shared/people/invitations.ts';
@@ -7,14 +9,9 @@ import { roles } from '../../../shared/people/roles.ts';
 import { createUser, hasUser } from '../../../shared/people/users.ts';
 import type { Role } from '../../../shared/platform/database.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
-import { examples, jsonOption, organizationOption } from '../console/options.ts';
-import { explain, printData, printJson, printTable } from '../console/output.ts';
-import { choosePassword } from '../console/password.ts';
+import { examples, jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
+import { explain, printData, printList } from '../console/output.ts';
 import { withDependencies } from '../console/session.ts';
-
-interface Owner {
-  organization: string;
-}
 
 interface Person extends Owner {
   email: string;
@@ -84,16 +81,20 @@ function passwordOption(): Option {
   return new Option('--password-stdin', 'read the password from stdin instead of generating one');
 }
 
-async function listUsers({ organization, json }: Owner & { json?: true }): Promise<void> {
+async function listUsers({ organization, json }: Owner & Shown): Promise<void> {
   await withDependencies(async ({ db }) => {
     await findOrganization(db, organization);
     const members = await listMembers(db, organization);
-    if (json) return printJson(members);
-    if (members.length === 0) return explain('The organization has no members.');
-    printTable(
-      ['ID', 'EMAIL', 'ROLE', 'SINCE'],
-      members.map(({ userId, email, role, since }) => [userId, email, role, since]),
-    );
+    printList(members, {
+      json,
+      empty: 'The organization has no members.',
+      columns: {
+        ID: ({ userId }) => userId,
+        EMAIL: ({ email }) => email,
+        ROLE: ({ role }) => role,
+        SINCE: ({ since }) => since,
+      },
+    });
   });
 }
 
@@ -104,7 +105,7 @@ async function addUser(options: Person & PasswordSource & { role: Role }): Promi
       const acting = { administration: actor };
       const { token, expiresAt } = await invite(deps, { organizationId, acting, email, role });
       explain(
-        `${email} already has a user; addresses are not verified. Append this path to your dashboard's address and send it to the person, who accepts it when signed in as ${email} and becomes ${role}. It is shown once and expires ${expiresAt.toISOString()}:`,
+        `${email} already has an account and is invited as ${role} instead. Send them your dashboard's address with this path, which they open when signed in. It is shown once and expires ${expiresAt.toISOString()}:`,
       );
       return printData(`/dashboard/invitation/${token}`);
     }
@@ -145,4 +146,18 @@ async function removeUser({ organization: organizationId, email }: Person): Prom
 function printNewPassword(password: string): void {
   explain('Password, shown once:');
   printData(password);
+}
+
+/** 120 random bits, as twenty letters, digits, dashes and underscores. */
+const newPasswordBytes = 15;
+
+/** The password for a command: the first line of stdin with `--password-stdin`, otherwise a new random one. */
+async function choosePassword({
+  passwordStdin,
+}: PasswordSource): Promise<{ password: string; isNew: boolean }> {
+  if (!passwordStdin) return { password: randomBytes(newPasswordBytes).toString('base64url'), isNew: true };
+  if (process.stdin.isTTY)
+    explain('Type the password, then press Enter and Ctrl-D. It is shown as you type.');
+  const [line = ''] = (await text(process.stdin)).split(/\r?\n/, 1);
+  return { password: line, isNew: false };
 }

@@ -14,7 +14,7 @@ const { shape } = agentLimitsSchema;
 
 type AmountField = 'maxPerRefund' | 'maxPerPayment' | 'maxPerDay' | 'approvalAbove';
 
-/** Adds the limits of a key for agents to a command. Amounts are minor units. */
+/** Adds the limits of a key for agents to a command. Amounts are in minor units. */
 export function addAgentLimitOptions(command: Command): Command {
   const amount = (flag: string, field: AmountField, about: string) =>
     new Option(`${flag} <amount>`, about).argParser((text) =>
@@ -22,23 +22,30 @@ export function addAgentLimitOptions(command: Command): Command {
     );
   return command
     .addOption(
-      new Option('--agent-currency <code>', 'for agents: they may refund in this currency').argParser(
-        (text) => checked(shape.currency, text),
+      new Option(
+        '--agent-currency <code>',
+        'for agents: the currency of their refunds and of all limits',
+      ).argParser((text) => checked(shape.currency, text)),
+    )
+    .addOption(amount('--max-per-refund', 'maxPerRefund', 'for agents: maximum amount of one refund'))
+    .addOption(
+      amount(
+        '--max-per-payment',
+        'maxPerPayment',
+        'for agents: maximum amount of all refunds of one payment',
       ),
     )
-    .addOption(amount('--max-per-refund', 'maxPerRefund', 'for agents: the most of one refund'))
     .addOption(
-      amount('--max-per-payment', 'maxPerPayment', 'for agents: the most of all refunds of one payment'),
+      amount('--max-per-day', 'maxPerDay', 'for agents: maximum amount that the key requests in 24 hours'),
     )
-    .addOption(amount('--max-per-day', 'maxPerDay', 'for agents: the most that the key requests in 24 hours'))
     .addOption(
-      new Option('--allow-reason <reason...>', 'for agents: these reasons only').choices(refundReasons),
+      new Option('--allow-reason <reason...>', 'for agents: the allowed reasons').choices(refundReasons),
     )
     .addOption(
       amount(
         '--approval-above',
         'approvalAbove',
-        'for agents: more than this of one payment requires approval',
+        'for agents: amount above which all refunds of one payment require approval',
       ),
     );
 }

@@ -2,11 +2,21 @@ import { Option } from 'commander';
 import { environments } from '../../../shared/platform/environment.ts';
 import { processorNames } from '../../../shared/processors/registry.ts';
 
+/** The value of `--organization`. */
+export interface Owner {
+  organization: string;
+}
+
+/** The value of `--json`. */
+export interface Shown {
+  json?: true;
+}
+
 /** `--organization <id>`, which has to be given. */
 export function organizationOption(): Option {
   return new Option(
     '--organization <id>',
-    'whose it is, as `organization list` shows it',
+    'ID of the organization, as shown by `organization list`',
   ).makeOptionMandatory();
 }
 
@@ -19,7 +29,7 @@ export function environmentOption(): Option {
 
 /** `--processor <name>`, which has to be given. */
 export function processorOption(): Option {
-  return new Option('--processor <name>', 'where the account is')
+  return new Option('--processor <name>', 'the processor of the account')
     .choices(processorNames)
     .makeOptionMandatory();
 }

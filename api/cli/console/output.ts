@@ -16,10 +16,16 @@ export function explain(text: string): void {
 /** The value of a table cell; null is shown as a dash. */
 export type Cell = string | number | Date | null;
 
-/** Writes rows under their headings, aligned, one line each. */
-export function printTable(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
-  const lines = [headings.map(showCell), ...rows.map((row) => row.map(showCell))];
-  const widths = headings.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+/** The columns of a table: a heading, and what is shown of an item. */
+export type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
+
+/** Writes items under their headings, aligned, one line each. */
+export function printTable<Item>(items: readonly Item[], columns: Columns<Item>): void {
+  const rows = items.map((item) => Object.values(columns).map((show) => showCell(show(item))));
+  const lines = [Object.keys(columns), ...rows];
+  const widths = Object.keys(columns).map((_, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  );
   for (const line of lines) {
     printData(
       line
@@ -28,6 +34,16 @@ export function printTable(headings: readonly string[], rows: readonly (readonly
         .trimEnd(),
     );
   }
+}
+
+/** Writes items as JSON or as a table; says so when there are none. */
+export function printList<Item>(
+  items: readonly Item[],
+  options: { json: boolean | undefined; empty: string; columns: Columns<Item> },
+): void {
+  if (options.json) printJson(items);
+  else if (items.length === 0) explain(options.empty);
+  else printTable(items, options.columns);
 }
 
 /** Writes names with their values, one line each. */

@@ -56,21 +56,18 @@ export async function listRuns(
       reports.map(({ findings, ...report }) => ({ ...runToJson(report), findingCount: findings.length })),
     );
   if (reports.length === 0) return explain('No runs yet.');
-  printTable(
-    ['ID', 'ORGANIZATION', 'ENVIRONMENT', 'PROCESSOR', 'FROM', 'TO', 'BY', 'STARTED', 'COMPARED', 'RESULT'],
-    reports.map((report) => [
-      report.run.id,
-      report.account.organizationId,
-      report.account.environment,
-      report.account.processor,
-      report.run.windowStart,
-      report.run.windowEnd,
-      report.run.actor,
-      report.run.startedAt,
-      report.run.comparedCount,
-      resultOf(report),
-    ]),
-  );
+  printTable(reports, {
+    ID: ({ run }) => run.id,
+    ORGANIZATION: ({ account }) => account.organizationId,
+    ENVIRONMENT: ({ account }) => account.environment,
+    PROCESSOR: ({ account }) => account.processor,
+    FROM: ({ run }) => run.windowStart,
+    TO: ({ run }) => run.windowEnd,
+    BY: ({ run }) => run.actor,
+    STARTED: ({ run }) => run.startedAt,
+    COMPARED: ({ run }) => run.comparedCount,
+    RESULT: resultOf,
+  });
 }
 
 /** Prints a run and its findings; those that need attention come first. */
@@ -92,16 +89,13 @@ export function printReport(report: RunReport): void {
   printData('');
   if (findings.length === 0) return;
   const sorted = findings.toSorted((a, b) => Number(needsAttention(b)) - Number(needsAttention(a)));
-  printTable(
-    ['FINDING', 'ACTION', 'REFUND', 'ATTENTION', 'SUMMARY'],
-    sorted.map((finding) => [
-      finding.kind,
-      finding.action,
-      finding.refundId,
-      needsAttention(finding) ? 'yes' : 'no',
-      summaryOfFinding(finding, account),
-    ]),
-  );
+  printTable(sorted, {
+    FINDING: ({ kind }) => kind,
+    ACTION: ({ action }) => action,
+    REFUND: ({ refundId }) => refundId,
+    ATTENTION: (finding) => (needsAttention(finding) ? 'yes' : 'no'),
+    SUMMARY: (finding) => summaryOfFinding(finding, account),
+  });
   printData('');
 }
 
@@ -137,7 +131,7 @@ function runToJson({ run, account, needsAttentionCount }: Omit<RunReport, 'findi
 
 function resultOf({ run, findings, needsAttentionCount }: RunReport): string {
   if (run.failure !== null) return `not finished: ${run.failure}`;
-  if (run.finishedAt === null) return 'under way';
+  if (run.finishedAt === null) return 'in progress';
   if (findings.length === 0) return 'no discrepancies';
   const found = findings.length === 1 ? '1 finding' : `${findings.length} findings`;
   return needsAttentionCount === 0

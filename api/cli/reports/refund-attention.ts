@@ -11,7 +11,7 @@ import { wordsFor } from '../../../shared/refunds/model/flag-wording.ts';
 import { type Flag, flagOf } from '../../../shared/refunds/model/flags.ts';
 import { type RefundWithWork, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { isTerminal } from '../../../shared/refunds/model/states.ts';
-import { explain, printData, printJson, printTable } from '../console/output.ts';
+import { type Columns, explain, printData, printJson, printTable } from '../console/output.ts';
 
 /** What needs attention, the oldest first, each with the command to continue with. */
 export interface Attention {
@@ -69,42 +69,32 @@ export async function listAttention(
     }));
     return printJson({ accounts, refunds: shown });
   }
-  if (accounts.length > 0) printAccounts(accounts);
+  if (accounts.length > 0) printTable(accounts, accountColumns);
   if (accounts.length > 0 && refunds.length > 0) printData('');
-  if (refunds.length > 0) printRefunds(refunds);
+  if (refunds.length > 0) printTable(refunds, refundColumns);
   if (accounts.length + refunds.length === 0) explain('Nothing needs attention.');
 }
 
-function printAccounts(accounts: Attention['accounts']): void {
-  printTable(
-    ['ACCOUNT', 'ORGANIZATION', 'ENVIRONMENT', 'PROCESSOR', 'REFUSED SINCE', 'NEXT'],
-    accounts.map(({ account, next }) => [
-      account.id,
-      account.organizationId,
-      account.environment,
-      account.processor,
-      account.misconfiguredAt,
-      next,
-    ]),
-  );
-}
+const accountColumns: Columns<Attention['accounts'][number]> = {
+  ACCOUNT: ({ account }) => account.id,
+  ORGANIZATION: ({ account }) => account.organizationId,
+  ENVIRONMENT: ({ account }) => account.environment,
+  PROCESSOR: ({ account }) => account.processor,
+  'REJECTED SINCE': ({ account }) => account.misconfiguredAt,
+  NEXT: ({ next }) => next,
+};
 
-function printRefunds(refunds: readonly AttentionItem[]): void {
-  printTable(
-    ['ID', 'ORGANIZATION', 'ENVIRONMENT', 'STATUS', 'AMOUNT', 'PROCESSOR', 'SINCE', 'WHY', 'NEXT'],
-    refunds.map(({ refund, since, why, next }) => [
-      refund.id,
-      refund.organizationId,
-      refund.environment,
-      refund.status,
-      formatAmount(refund.amount, refund.currency),
-      refund.processor,
-      since,
-      why,
-      next,
-    ]),
-  );
-}
+const refundColumns: Columns<AttentionItem> = {
+  ID: ({ refund }) => refund.id,
+  ORGANIZATION: ({ refund }) => refund.organizationId,
+  ENVIRONMENT: ({ refund }) => refund.environment,
+  STATUS: ({ refund }) => refund.status,
+  AMOUNT: ({ refund }) => formatAmount(refund.amount, refund.currency),
+  PROCESSOR: ({ refund }) => refund.processor,
+  SINCE: ({ since }) => since,
+  WHY: ({ why }) => why,
+  NEXT: ({ next }) => next,
+};
 
 type Place = Pick<AccountSummary, 'organizationId' | 'environment' | 'processor'>;
 

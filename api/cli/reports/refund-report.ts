@@ -35,7 +35,17 @@ export async function showRefund(db: Database, id: string, json: boolean): Promi
     ...Object.entries(stateOf(refund)),
   ]);
   printData('');
-  printTable(['TIME', 'EVENT', 'STATUS', 'ACTOR', 'DETAIL'], events.map(toRow));
+  printTable(events, {
+    TIME: ({ createdAt }) => createdAt,
+    EVENT: ({ type }) => type,
+    STATUS: ({ status, previousStatus }) =>
+      previousStatus === null ? status : `${previousStatus} -> ${status}`,
+    ACTOR: ({ actor }) => actor,
+    DETAIL: ({ detail }) =>
+      Object.entries(detail as Record<string, unknown>)
+        .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+        .join(' '),
+  });
 }
 
 /** The internal state: why a refund does not move. */
@@ -67,12 +77,4 @@ function stateOf(refund: RefundInFull): Record<string, Cell> {
 
 function toJson({ id, seq, type, actor, previousStatus, status, detail, createdAt }: RefundEvent) {
   return { id, seq, type, actor, previousStatus, status, detail, createdAt };
-}
-
-function toRow({ createdAt, type, status, previousStatus, actor, detail }: RefundEvent): Cell[] {
-  const details = Object.entries(detail as Record<string, unknown>).map(
-    ([name, value]) => `${name}=${JSON.stringify(value)}`,
-  );
-  const move = previousStatus === null ? status : `${previousStatus} -> ${status}`;
-  return [createdAt, type, move, actor, details.join(' ')];
 }

@@ -60,17 +60,6 @@ for (const dialog of document.querySelectorAll('dialog[open]')) {
   dialog.showModal();
 }
 
-// Menus close on an outside click or Escape.
-function closeMenus(except) {
-  for (const menu of document.querySelectorAll('details.menu[open]')) {
-    if (!menu.contains(except)) menu.open = false;
-  }
-}
-document.addEventListener('click', ({ target }) => closeMenus(target));
-document.addEventListener('keydown', ({ key }) => {
-  if (key === 'Escape') closeMenus(null);
-});
-
 // Ignore a second click on a submit button; the server would refuse the form as a duplicate.
 document.addEventListener('submit', ({ target, submitter }) => {
   if (target.method !== 'post' || target.hasAttribute('hx-post')) return;
@@ -84,27 +73,12 @@ addEventListener('pageshow', ({ persisted }) => {
   for (const button of document.querySelectorAll('button[disabled]')) button.disabled = false;
 });
 
-// Keyboard shortcuts: / focuses the search, g and a letter opens a page.
-let isGoing = false;
+// The key / focuses the search.
 document.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target instanceof Element && event.target.matches('input, select, textarea, [contenteditable]'))
-    return;
-  if (isGoing) {
-    isGoing = false;
-    document.querySelector(`.nav a[data-key="${CSS.escape(event.key)}"]`)?.click();
-    return;
-  }
-  if (event.key === 'g') {
-    isGoing = true;
-    setTimeout(() => {
-      isGoing = false;
-    }, 1000);
-  }
-  if (event.key === '/') {
-    const search = document.querySelector('input[type="search"]');
-    if (search === null) return;
-    event.preventDefault();
-    search.focus();
-  }
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target instanceof Element && event.target.matches('input, select, textarea')) return;
+  const search = document.querySelector('input[type="search"]');
+  if (search === null) return;
+  event.preventDefault();
+  search.focus();
 });

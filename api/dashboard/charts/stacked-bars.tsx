@@ -1,5 +1,4 @@
-import { scaleBand, scaleLinear } from 'd3-scale';
-import { stack } from 'd3-shape';
+import { type ScaleBand, type ScaleLinear, scaleBand, scaleLinear } from 'd3-scale';
 import { Table } from '../layout/table.tsx';
 
 /** A bar, such as a day, with a number for each series. */
@@ -21,84 +20,36 @@ export interface StackedBarsProps {
   formatShort?: (value: number) => string;
   /** The column title of the bars in the table: `Day`. */
   unit: string;
-  /** For half of the page width and few bars, each with its label. */
-  isNarrow?: boolean;
 }
 
-const wide = { width: 720, height: 220, left: 52, right: 4, top: 10, bottom: 22 };
-const narrow = { ...wide, width: 400, height: 180 };
+const size = { width: 720, height: 220, left: 52, right: 4, top: 10, bottom: 22 };
 const ticksWanted = 4;
 const labelsWanted = 8;
 
 /** Stacked bars of several series, as SVG with a table of the numbers. */
 export function StackedBars(props: StackedBarsProps) {
-  const { title, bars, series, format, formatShort = format, isNarrow = false } = props;
-  const size = isNarrow ? narrow : wide;
-  const greatest = Math.max(1, ...bars.map(totalOf));
+  const { title, bars, series } = props;
   const x = scaleBand(
     bars.map(({ label }) => label),
     [size.left, size.width - size.right],
   ).padding(0.25);
+  const greatest = Math.max(1, ...bars.map(totalOf));
   const y = scaleLinear([0, greatest], [size.height - size.bottom, size.top]).nice(ticksWanted);
-  const layers = stack<Bar>()
-    .keys(series.map(({ name }) => name))
-    .value((bar, name) => bar.values[name] ?? 0)([...bars]);
-  const every = Math.ceil(bars.length / labelsWanted);
-  const isWhole = bars.every(({ values }) => Object.values(values).every(Number.isInteger));
+  const labelEvery = Math.ceil(bars.length / labelsWanted);
   return (
     <figure class="stack-tight">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone, and keys scroll only what has the focus. */}
-      <section class="chart-scroll" data-narrow={isNarrow} aria-label={title} tabIndex={0}>
+      <section class="chart-scroll" aria-label={title} tabIndex={0}>
         <svg class="chart" viewBox={`0 0 ${size.width} ${size.height}`} aria-hidden="true">
-          {y
-            .ticks(ticksWanted)
-            .filter((tick) => !isWhole || Number.isInteger(tick))
-            .map((tick) => (
-              <g key={tick}>
-                <line
-                  class="grid-line"
-                  x1={size.left}
-                  x2={size.width - size.right}
-                  y1={y(tick)}
-                  y2={y(tick)}
-                />
-                <text x={size.left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
-                  {formatShort(tick)}
-                </text>
-              </g>
-            ))}
-          {layers.map((layer) => (
-            <g key={layer.key} data-series={layer.key}>
-              {layer.map(([from, to], index) =>
-                to === from ? null : (
-                  <rect
-                    key={bars[index]?.label}
-                    x={x(bars[index]?.label ?? '')}
-                    y={y(to)}
-                    width={x.bandwidth()}
-                    height={y(from) - y(to)}
-                  />
-                ),
-              )}
-            </g>
-          ))}
+          <Grid {...props} y={y} />
           {bars.map((bar, index) => (
             <g key={bar.label}>
-              {/* Invisible and as high as the chart, so that the tooltip shows above low bars too. */}
-              <rect
-                x={x(bar.label)}
-                y={size.top}
-                width={x.bandwidth()}
-                height={size.height - size.top - size.bottom}
-                fill="transparent"
-              >
-                <title>{wordsOf(bar, series, format)}</title>
-              </rect>
-              {index % every === 0 ? (
+              <OneBar {...props} {...{ bar, x, y }} />
+              {index % labelEvery === 0 ? (
                 <text
                   x={(x(bar.label) ?? 0) + x.bandwidth() / 2}
                   y={size.height - 6}
-                  text-anchor={index === 0 && !isNarrow ? 'start' : 'middle'}
+                  text-anchor={index === 0 ? 'start' : 'middle'}
                 >
                   {bar.label}
                 </text>
@@ -107,9 +58,53 @@ export function StackedBars(props: StackedBarsProps) {
           ))}
         </svg>
       </section>
-      {series.length > 1 ? <Legend series={series} /> : null}
+      <Legend series={series} />
       <AsTable {...props} />
     </figure>
+  );
+}
+
+type Scale = ScaleLinear<number, number>;
+
+/** Horizontal lines with their values; between whole numbers there are none. */
+function Grid({ bars, format, formatShort = format, y }: StackedBarsProps & { y: Scale }) {
+  const isWhole = bars.every(({ values }) => Object.values(values).every(Number.isInteger));
+  const ticks = y.ticks(ticksWanted).filter((tick) => !isWhole || Number.isInteger(tick));
+  return (
+    <>
+      {ticks.map((tick) => (
+        <g key={tick}>
+          <line class="grid-line" x1={size.left} x2={size.width - size.right} y1={y(tick)} y2={y(tick)} />
+          <text x={size.left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
+            {formatShort(tick)}
+          </text>
+        </g>
+      ))}
+    </>
+  );
+}
+
+interface OneBarProps extends StackedBarsProps {
+  bar: Bar;
+  x: ScaleBand<string>;
+  y: Scale;
+}
+
+function OneBar({ bar, series, format, x, y }: OneBarProps) {
+  const place = { x: x(bar.label), width: x.bandwidth() };
+  let top = 0;
+  return (
+    <>
+      {series.map(({ name }) => {
+        const bottom = top;
+        top += bar.values[name] ?? 0;
+        return <rect key={name} data-series={name} {...place} y={y(top)} height={y(bottom) - y(top)} />;
+      })}
+      {/* Invisible and as high as the chart, so that the tooltip shows above low bars too. */}
+      <rect {...place} y={size.top} height={size.height - size.top - size.bottom} fill="transparent">
+        <title>{wordsOf(bar, series, format)}</title>
+      </rect>
+    </>
   );
 }
 

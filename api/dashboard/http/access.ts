@@ -36,6 +36,8 @@ export interface Context extends Visitor {
   actor: string;
   /** The owner of all refunds that the pages may show. */
   owner: RefundOwner;
+  /** The parameters of the page's address. */
+  query: unknown;
 }
 
 /** Redirects anyone who is not signed in to the sign-in page, on all routes registered afterwards. */
@@ -74,11 +76,12 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
     const visitor = visitorOf(request);
     if (!isId('org', organizationId) || !isEnvironment(environment)) throw pageNotFound();
     const { role, organizationName } = await requireRole(deps, request, visitor, organizationId);
-    const base = `/dashboard/${organizationId}/${environment}`;
+    const base = `${dashboardPath}/${organizationId}/${environment}`;
     const organization = { id: organizationId, name: organizationName };
     const actor = actorOf({ userId: visitor.user.id });
     const owner = { organizationId, environment };
-    request.member = { ...visitor, organization, role, environment, base, actor, owner };
+    const { query } = request;
+    request.member = { ...visitor, organization, role, environment, base, actor, owner, query };
   });
 }
 

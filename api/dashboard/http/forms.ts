@@ -26,6 +26,12 @@ export function entered(body: unknown, field: string): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** The submitted texts of a field that may occur several times. */
+export function enteredList(body: unknown, field: string): string[] {
+  const value = ((body ?? {}) as Record<string, unknown>)[field];
+  return [value ?? []].flat().filter((each): each is string => typeof each === 'string');
+}
+
 /**
  * Converts a client error to a message at its field: `email: must be a valid email address.` belongs to `email`.
  * @param fields the fields that the form shows.
@@ -33,9 +39,14 @@ export function entered(body: unknown, field: string): string {
  */
 export function problemsOf(error: unknown, fields: readonly string[]): FormProblems {
   if (!(error instanceof ServiceError) || error.status >= 500) throw error;
-  const [, name = '', text = ''] = /^([A-Za-z]+): (.*)$/s.exec(error.message) ?? [];
+  const [, name = '', text = ''] = /^([A-Za-z ]+): (.*)$/s.exec(error.message) ?? [];
   if (!fields.includes(name)) return { form: error.message };
-  return { [name]: `${text.charAt(0).toUpperCase()}${text.slice(1)}` };
+  return { [name]: capitalized(text) };
+}
+
+/** A text with a capital letter at the start. */
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 /**

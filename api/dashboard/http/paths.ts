@@ -5,6 +5,9 @@ import { type IdPrefix, isId } from '../../../shared/platform/ids.ts';
 /** The prefix of all pages; the session cookie is limited to it. */
 export const dashboardPath = '/dashboard';
 
+/** The user's own password and sessions, and signing out. */
+export const accountPath = `${dashboardPath}/you`;
+
 export const queueBoardPath = `${dashboardPath}/queues`;
 
 /** The scheme and host of a request, for links and examples. */
@@ -18,11 +21,12 @@ export function pageNotFound(): ServiceError {
 }
 
 /**
- * Checks an id from a path before the database sees it.
- * @throws ServiceError not_found.
+ * Reads an id from a parameter of the path, before the database sees it.
+ * @throws ServiceError not_found for a malformed one.
  */
-export function idInPath(prefix: IdPrefix, text: string): string {
-  if (isId(prefix, text)) return text;
+export function idInPath({ params }: Pick<FastifyRequest, 'params'>, name: string, prefix: IdPrefix): string {
+  const id = (params as Record<string, string>)[name] ?? '';
+  if (isId(prefix, id)) return id;
   throw pageNotFound();
 }
 

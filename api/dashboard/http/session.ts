@@ -4,7 +4,7 @@ import session from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../../../shared/dependencies.ts';
 import { extendSession, type Proof, sessionLifeMs, signOut } from '../../../shared/people/sessions.ts';
-import { addKnownBrowser, knownBrowserMs } from '../../../shared/people/sign-in.ts';
+import { knownBrowserMs, knownBrowserToken } from '../../../shared/people/sign-in.ts';
 import { dashboardPath, queueBoardPath } from './paths.ts';
 import { databaseStore } from './session-store.ts';
 
@@ -91,7 +91,7 @@ export async function beginSession(
     throw error;
   }
   reply.generateCsrf();
-  reply.setCookie(knownBrowserCookie, addKnownBrowser(deps, knownBrowserOf(request) ?? '', proof), {
+  reply.setCookie(knownBrowserCookie, knownBrowserToken(deps, proof), {
     path: dashboardPath,
     httpOnly: true,
     sameSite: 'strict',
@@ -100,7 +100,7 @@ export async function beginSession(
   });
 }
 
-/** Lists the users who signed in with this browser; it stays when they sign out. */
+/** Remembers the last user who signed in with this browser, also after signing out. */
 const knownBrowserCookie = 'refunds_known_browser';
 
 /** The known-browser cookie of a request. */

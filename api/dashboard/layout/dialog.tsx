@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { CsrfField } from './form.tsx';
+import type { Context } from '../http/access.ts';
+import { Submit } from './button.tsx';
+import { CsrfField, FormNotice, type FormState } from './form.tsx';
 
 export interface ConfirmProps {
   id: string;
@@ -7,31 +9,30 @@ export interface ConfirmProps {
   action: string;
   title: string;
   kind: 'primary' | 'danger';
-  /** The address of the form. */
+  context: Context;
+  /** Where the form is posted, below `context.base`. */
   to: string;
-  csrfToken: string;
-  /** Opens it at once, to show an error. */
-  isOpen?: boolean;
+  /** A submitted form with problems; the dialog opens with it. */
+  form?: FormState | undefined;
   /** The explanation, and further fields. */
   children: ComponentChildren;
 }
 
 /** A button with a confirmation dialog, which works without scripts. */
-export function Confirm({ id, action, title, kind, to, csrfToken, isOpen = false, children }: ConfirmProps) {
+export function Confirm({ id, action, title, kind, context, to, form, children }: ConfirmProps) {
   return (
     <>
       <button type="button" class="button" data-kind={kind} {...{ command: 'show-modal', commandfor: id }}>
         {action}
       </button>
-      <dialog id={id} aria-labelledby={`${id}-title`} open={isOpen}>
-        <form method="post" action={to} class="stack">
+      <dialog id={id} aria-labelledby={`${id}-title`} open={form !== undefined}>
+        <form method="post" action={`${context.base}${to}`} class="stack">
           <h2 id={`${id}-title`}>{title}</h2>
+          <FormNotice problems={form?.problems ?? {}} />
           {children}
-          <CsrfField token={csrfToken} />
+          <CsrfField token={context.csrfToken} />
           <div class="row">
-            <button type="submit" class="button" data-kind={kind}>
-              {action}
-            </button>
+            <Submit kind={kind}>{action}</Submit>
             <button type="button" class="button" {...{ command: 'close', commandfor: id }}>
               Cancel
             </button>

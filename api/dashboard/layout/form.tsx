@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { passwordLength } from '../../../shared/people/passwords.ts';
-import type { FormProblems } from '../http/forms.ts';
+import { entered, enteredList, type FormProblems } from '../http/forms.ts';
 
 /** The CSRF token of a form. */
 export function CsrfField({ token }: { token: string }) {
   return <input type="hidden" name="_csrf" value={token} />;
 }
 
-export interface FieldProps {
+interface FieldProps {
   /** The id and the name of the input. */
   name: string;
   label: string;
@@ -18,11 +18,19 @@ export interface FieldProps {
 }
 
 /** A labelled input with its hint and its error. */
-export function Field({ name, label, hint, problem, children }: FieldProps) {
+function Field({ name, label, hint, problem, children }: FieldProps) {
   return (
     <div class="field">
       <label for={name}>{label}</label>
       {children}
+      <HintAndProblem name={name} hint={hint} problem={problem} />
+    </div>
+  );
+}
+
+function HintAndProblem({ name, hint, problem }: Pick<FieldProps, 'name' | 'hint' | 'problem'>) {
+  return (
+    <>
       {hint === undefined ? null : (
         <p class="hint" id={`${name}-hint`}>
           {hint}
@@ -33,7 +41,7 @@ export function Field({ name, label, hint, problem, children }: FieldProps) {
           {problem}
         </p>
       )}
-    </div>
+    </>
   );
 }
 
@@ -58,28 +66,129 @@ export function FormNotice({ problems }: { problems: FormProblems }) {
   );
 }
 
-export interface NewPasswordFieldProps {
-  name: string;
-  label: string;
+/** A form as it was submitted, to be shown again; for a new one, what it starts with. */
+export interface FormState {
+  body: unknown;
+  problems: FormProblems;
+}
+
+/** A form without entries. */
+export const emptyForm: FormState = { body: {}, problems: {} };
+
+interface NamedFieldProps extends Pick<FieldProps, 'name' | 'label' | 'hint'> {
+  /** Empty by default. */
+  form: FormState | undefined;
+}
+
+/** With further attributes of the input. */
+interface TextFieldProps extends NamedFieldProps {
+  type?: 'text' | 'email' | 'password' | 'url' | 'date';
+  required?: boolean;
+  autocomplete?: string;
+  inputMode?: 'decimal' | 'numeric' | undefined;
+  minLength?: number;
+  maxLength?: number;
+  spellcheck?: boolean;
+}
+
+/** A text input. Shows what was entered, except a password. */
+export function TextField({ form = emptyForm, name, label, hint, type = 'text', ...input }: TextFieldProps) {
+  const problem = form.problems[name];
+  const value = type === 'password' ? {} : { value: entered(form.body, name) };
+  // Preact has a union of attributes by type, and these are common to all of them.
+  const typed = { type: type as 'text' };
+  return (
+    <Field name={name} label={label} hint={hint} problem={problem}>
+      <input {...inputProps(name, problem)} {...typed} {...value} autocomplete="off" {...input} />
+    </Field>
+  );
+}
+
+/** An input for a JSON object. */
+export function JsonField({ form: { body, problems } = emptyForm, name, label, hint }: NamedFieldProps) {
+  return (
+    <Field name={name} label={label} hint={hint} problem={problems[name]}>
+      <textarea {...inputProps(name, problems[name])} class="mono" spellcheck={false} rows={3}>
+        {entered(body, name)}
+      </textarea>
+    </Field>
+  );
+}
+
+/** Values with their words, in display order. */
+export type Choices = readonly (readonly [value: string, words: string])[];
+
+interface SelectFieldProps extends NamedFieldProps {
+  choices: Choices;
+  /** Selected when nothing was submitted; the first choice by default. */
+  initial?: string;
+  required?: boolean;
+}
+
+/** A list to select one value from. */
+export function SelectField(props: SelectFieldProps) {
+  const { form = emptyForm, name, label, hint, choices, initial, required } = props;
+  const problem = form.problems[name];
+  return (
+    <Field name={name} label={label} hint={hint} problem={problem}>
+      <select {...inputProps(name, problem)} required={required}>
+        <Options choices={choices} selected={entered(form.body, name) || initial} />
+      </select>
+    </Field>
+  );
+}
+
+/** The options of a select element. */
+export function Options({ choices, selected }: { choices: Choices; selected: string | undefined }) {
+  return (
+    <>
+      {choices.map(([value, words]) => (
+        <option key={value} value={value} selected={value === selected}>
+          {words}
+        </option>
+      ))}
+    </>
+  );
+}
+
+/** Checkboxes of which any number may be selected. */
+export function CheckboxesField(props: NamedFieldProps & { choices: Choices }) {
+  const { form = emptyForm, name, label, hint, choices } = props;
+  const problem = form.problems[name];
+  const selected = enteredList(form.body, name);
+  return (
+    <fieldset class="field" aria-describedby={`${name}-hint ${name}-problem`}>
+      <legend class="label">{label}</legend>
+      <div class="row">
+        {choices.map(([value, words]) => (
+          <label key={value}>
+            <input type="checkbox" name={name} value={value} checked={selected.includes(value)} />
+            {words}
+          </label>
+        ))}
+      </div>
+      <HintAndProblem name={name} hint={hint} problem={problem} />
+    </fieldset>
+  );
+}
+
+interface NewPasswordFieldProps extends Pick<NamedFieldProps, 'form' | 'name' | 'label'> {
   /** Shown after the length rule. */
   consequence?: string;
-  problem: string | undefined;
 }
 
 /** The input for a new password; browsers offer to generate one. */
-export function NewPasswordField({ name, label, consequence, problem }: NewPasswordFieldProps) {
+export function NewPasswordField({ consequence = '', ...field }: NewPasswordFieldProps) {
   const { min, max } = passwordLength;
-  const hint = [`${min} to ${max} characters.`, consequence].filter(Boolean).join(' ');
   return (
-    <Field name={name} label={label} hint={hint} problem={problem}>
-      <input
-        {...inputProps(name, problem)}
-        type="password"
-        required
-        minLength={min}
-        maxLength={max}
-        autocomplete="new-password"
-      />
-    </Field>
+    <TextField
+      {...field}
+      hint={`${min} to ${max} characters. ${consequence}`}
+      type="password"
+      required
+      minLength={min}
+      maxLength={max}
+      autocomplete="new-password"
+    />
   );
 }

@@ -1,18 +1,19 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../shared/people/roles.ts';
 import type { Context } from '../http/access.ts';
-import { dashboardPath } from '../http/paths.ts';
+import { accountPath, dashboardPath, queueBoardPath } from '../http/paths.ts';
+import { Switch } from './button.tsx';
 import { Document } from './document.tsx';
-import { CsrfField } from './form.tsx';
+import { Done } from './done.tsx';
 
 /** The sections of the dashboard, in navigation order. */
 export type Section = 'overview' | 'refunds' | 'policies' | 'settings';
 
-const sections: readonly { section: Section; label: string; path: string; key: string }[] = [
-  { section: 'overview', label: 'Overview', path: '', key: 'o' },
-  { section: 'refunds', label: 'Refunds', path: '/refunds', key: 'r' },
-  { section: 'policies', label: 'Policies', path: '/policies', key: 'p' },
-  { section: 'settings', label: 'Settings', path: '/settings', key: 's' },
+const sections: readonly { section: Section; label: string; path: string }[] = [
+  { section: 'overview', label: 'Overview', path: '' },
+  { section: 'refunds', label: 'Refunds', path: '/refunds' },
+  { section: 'policies', label: 'Policies', path: '/policies' },
+  { section: 'settings', label: 'Settings', path: '/settings' },
 ];
 
 export interface FrameProps {
@@ -38,27 +39,24 @@ export function Frame({ context, title, section, actions, children }: FrameProps
             {organization.name}
           </a>
           <EnvironmentSwitch context={context} section={section} />
-          <PersonMenu context={context} />
+          <a class="account" href={accountPath} title={`Your account. Role: ${context.role}`}>
+            {context.user.email}
+          </a>
         </header>
         <nav class="nav" aria-label="Main">
           <ul>
-            {sections.map(({ section: each, label, path, key }) => (
+            {sections.map(({ section: each, label, path }) => (
               <li key={each}>
-                <a
-                  href={`${base}${path}`}
-                  aria-current={each === section ? 'page' : undefined}
-                  data-key={key}
-                  title={`${label} (g ${key})`}
-                >
+                <a href={`${base}${path}`} aria-current={each === section ? 'page' : undefined}>
                   {label}
                 </a>
               </li>
             ))}
-            <li>
-              <a href={`${dashboardPath}/queues`} data-key="q" title="Queues (g q)">
-                Queues
-              </a>
-            </li>
+            {mayAct(context.role, 'operator') ? (
+              <li>
+                <a href={queueBoardPath}>Queues</a>
+              </li>
+            ) : null}
           </ul>
         </nav>
         <main class="main" id="main">
@@ -66,7 +64,10 @@ export function Frame({ context, title, section, actions, children }: FrameProps
             <h1>{title}</h1>
             {actions === undefined ? null : <div class="row">{actions}</div>}
           </div>
-          {children}
+          <div class="stack">
+            <Done query={context.query} />
+            {children}
+          </div>
         </main>
       </div>
     </Document>
@@ -76,47 +77,10 @@ export function Frame({ context, title, section, actions, children }: FrameProps
 /** Switches between test data, which never moves money, and live data. */
 function EnvironmentSwitch({ context, section }: { context: Context; section: Section }) {
   const path = sections.find(({ section: each }) => each === section)?.path ?? '';
-  return (
-    <nav class="switch" aria-label="Environment">
-      {(['test', 'live'] as const).map((environment) => (
-        <a
-          key={environment}
-          href={`/dashboard/${context.organization.id}/${environment}${path}`}
-          aria-current={environment === context.environment ? 'true' : undefined}
-        >
-          {environment === 'test' ? 'Test' : 'Live'}
-        </a>
-      ))}
-    </nav>
-  );
-}
-
-function PersonMenu({ context }: { context: Context }) {
-  return (
-    <details class="menu">
-      <summary aria-label={`Signed in as ${context.user.email}`}>{context.user.email}</summary>
-      <ul>
-        <li class="small muted">
-          {context.user.email} ({context.role})
-        </li>
-        <li>
-          <a href="/dashboard">Switch organization</a>
-        </li>
-        <li>
-          <a href="/dashboard/you">Password and sessions</a>
-        </li>
-        {mayAct(context.role, 'admin') ? (
-          <li>
-            <a href={`${context.base}/settings/members`}>Members</a>
-          </li>
-        ) : null}
-        <li>
-          <form method="post" action="/dashboard/sign-out">
-            <CsrfField token={context.csrfToken} />
-            <button type="submit">Sign out</button>
-          </form>
-        </li>
-      </ul>
-    </details>
-  );
+  const links = (['test', 'live'] as const).map((environment) => ({
+    to: `${dashboardPath}/${context.organization.id}/${environment}${path}`,
+    text: environment === 'test' ? 'Test' : 'Live',
+    isCurrent: environment === context.environment,
+  }));
+  return <Switch label="Environment" links={links} />;
 }

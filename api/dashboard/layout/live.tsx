@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-export interface LiveProps {
+interface LiveProps {
   id: string;
   /** The address that returns this element in its present state. */
   from: string;
@@ -10,7 +10,7 @@ export interface LiveProps {
 }
 
 /** Keeps the present content when an update fails for the moment. */
-export const keptWhenRefused = { 'hx-status:5xx': 'swap:none', 'hx-status:429': 'swap:none' };
+const keptWhenRefused = { 'hx-status:5xx': 'swap:none', 'hx-status:429': 'swap:none' };
 
 /** A part of a page that updates itself. Unchanged elements and the focus are kept, also when an update fails. */
 export function Live({ id, from, everySeconds, children }: LiveProps) {

@@ -1,6 +1,8 @@
 import { parse } from 'bowser';
-import { processorKinds } from '../../../shared/processors/registry.ts';
+import { currencies } from '../../../shared/money/money.ts';
+import { processorKinds, processorNames } from '../../../shared/processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../../../shared/refunds/model/reasons.ts';
+import type { Choices } from './form.tsx';
 
 /** The labels of refund reasons. */
 export const reasonWords: Record<RefundReason, string> = {
@@ -12,6 +14,9 @@ export const reasonWords: Record<RefundReason, string> = {
   other: 'Other',
 };
 
+/** The reasons to choose from. */
+export const reasonChoices = choicesOf(reasonWords);
+
 /** The labels of refund sources. */
 export const initiatorWords: Record<InitiatedBy, string> = {
   api: 'API',
@@ -19,9 +24,22 @@ export const initiatorWords: Record<InitiatedBy, string> = {
   mcp: 'Agent',
 };
 
+/** The sources to choose from. */
+export const initiatorChoices = choicesOf(initiatorWords);
+
 /** The display name of a processor. */
 export function processorWord(name: string): string {
   return processorKinds[name]?.displayName ?? name;
+}
+
+/** The processors to choose from. */
+export const processorChoices: Choices = processorNames.map((name) => [name, processorWord(name)]);
+
+/** The currencies to choose from. */
+export const currencyChoices: Choices = currencies.map((code) => [code, code.toUpperCase()]);
+
+function choicesOf(words: Readonly<Record<string, string>>): Choices {
+  return Object.entries(words);
 }
 
 /** A browser's display name from its user agent, such as `Safari on iOS`; null for an unknown one. */

@@ -7,6 +7,7 @@ import type { Api } from '../../http/route.ts';
 import { isCsrfRefusal } from '../http/csrf.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { sendPage, sendPart } from '../http/render.ts';
+import { ButtonLink } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
 import { Notice } from '../layout/notice.tsx';
 
@@ -71,9 +72,7 @@ export function sendErrorPage(
         Request ID: <code>{request.id}</code>
       </p>
       <p>
-        <a class="button" href={dashboardPath}>
-          Go to dashboard
-        </a>
+        <ButtonLink to={dashboardPath}>Go to dashboard</ButtonLink>
       </p>
     </Gate>,
   );

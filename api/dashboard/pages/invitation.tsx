@@ -10,6 +10,7 @@ import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, findVisitor } from '../http/session.ts';
+import { ButtonLink, Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
 import { FormNotice, NewPasswordField } from '../layout/form.tsx';
 
@@ -96,12 +97,10 @@ function Invitation({ invitation, problems, signedInAs, hasAccount, address }: I
           {hasAccount ? null : (
             <>
               <input type="hidden" name="email" autocomplete="username" value={email} />
-              <NewPasswordField name="password" label="Password" problem={problems.password} />
+              <NewPasswordField form={{ body: {}, problems }} name="password" label="Password" />
             </>
           )}
-          <button type="submit" class="button" data-kind="primary">
-            Join {organizationName}
-          </button>
+          <Submit kind="primary">Join {organizationName}</Submit>
         </form>
       )}
     </Gate>
@@ -117,17 +116,11 @@ function SignInFirst({ signedInAs, address }: { signedInAs: string | null; addre
           : `You are signed in as ${signedInAs}. Sign out, then open this link again and sign in as the invited address.`}
       </p>
       {signedInAs === null ? (
-        <a
-          class="button"
-          data-kind="primary"
-          href={`${dashboardPath}/sign-in?next=${encodeURIComponent(address)}`}
-        >
+        <ButtonLink kind="primary" to={`${dashboardPath}/sign-in?next=${encodeURIComponent(address)}`}>
           Sign in
-        </a>
+        </ButtonLink>
       ) : (
-        <a class="button" href={dashboardPath}>
-          Go to dashboard
-        </a>
+        <ButtonLink to={dashboardPath}>Go to dashboard</ButtonLink>
       )}
     </div>
   );
@@ -138,9 +131,7 @@ function InvitationClosed() {
     <Gate title="Invitation no longer valid">
       <p>This invitation was already used or revoked, or has expired. Ask for a new one.</p>
       <p>
-        <a class="button" href={dashboardPath}>
-          Go to dashboard
-        </a>
+        <ButtonLink to={dashboardPath}>Go to dashboard</ButtonLink>
       </p>
     </Gate>
   );

@@ -3,12 +3,12 @@ import type { Role } from '../../../shared/platform/database.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { visitorOf } from '../http/access.ts';
-import { dashboardPath } from '../http/paths.ts';
+import { accountPath, dashboardPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
 import type { Visitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
-import { CsrfField } from '../layout/form.tsx';
 import { Empty } from '../layout/notice.tsx';
+import { SignOut } from './sign-in.tsx';
 
 interface Membership {
   /** Of the organization. */
@@ -52,13 +52,10 @@ function Organizations({ visitor, memberships }: { visitor: Visitor; memberships
           ))}
         </ul>
       )}
-      <form method="post" action={`${dashboardPath}/sign-out`} class="spread">
-        <CsrfField token={visitor.csrfToken} />
-        <a href={`${dashboardPath}/you`}>Password and sessions</a>
-        <button type="submit" class="button">
-          Sign out
-        </button>
-      </form>
+      <div class="spread">
+        <a href={accountPath}>Your account</a>
+        <SignOut csrfToken={visitor.csrfToken} />
+      </div>
     </Gate>
   );
 }

@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { createFirstOwner, needsFirstOwner } from '../../../shared/people/first-owner.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { entered, type FormProblems, problemsOf, readForm } from '../http/forms.ts';
+import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession } from '../http/session.ts';
+import { Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
-import { Field, FormNotice, inputProps, NewPasswordField } from '../layout/form.tsx';
+import { FormNotice, type FormState, NewPasswordField, TextField } from '../layout/form.tsx';
 
 const path = `${dashboardPath}/set-up`;
 const fields = ['code', 'organizationName', 'email', 'password'] as const;
@@ -44,48 +45,38 @@ export async function setUpPages(scope: Api, deps: ApiDependencies): Promise<voi
   });
 }
 
-function SetUp({ body, problems }: { body: unknown; problems: FormProblems }) {
+function SetUp(form: FormState) {
   return (
     <Gate title="Set up the refund service">
       <p class="muted">
         Create your organization and its first owner. You can invite other members afterwards.
       </p>
       <form method="post" action={path} class="card stack">
-        <FormNotice problems={problems} />
-        <Field
+        <FormNotice problems={form.problems} />
+        <TextField
+          form={form}
           name="code"
-          label="Set-up code"
+          label="Setup code"
           hint="Proves that you operate this installation. The API prints it to its log at startup."
-          problem={problems.code}
-        >
-          <input
-            {...inputProps('code', problems.code)}
-            required
-            autocomplete="off"
-            value={entered(body, 'code')}
-          />
-        </Field>
-        <Field name="organizationName" label="Organization name" problem={problems.organizationName}>
-          <input
-            {...inputProps('organizationName', problems.organizationName)}
-            required
-            autocomplete="organization"
-            value={entered(body, 'organizationName')}
-          />
-        </Field>
-        <Field name="email" label="Your email address" problem={problems.email}>
-          <input
-            {...inputProps('email', problems.email)}
-            type="email"
-            required
-            autocomplete="username"
-            value={entered(body, 'email')}
-          />
-        </Field>
-        <NewPasswordField name="password" label="Password" problem={problems.password} />
-        <button type="submit" class="button" data-kind="primary">
-          Create organization
-        </button>
+          required
+        />
+        <TextField
+          form={form}
+          name="organizationName"
+          label="Organization name"
+          required
+          autocomplete="organization"
+        />
+        <TextField
+          form={form}
+          name="email"
+          label="Your email address"
+          type="email"
+          required
+          autocomplete="username"
+        />
+        <NewPasswordField form={form} name="password" label="Password" />
+        <Submit kind="primary">Create organization</Submit>
       </form>
     </Gate>
   );

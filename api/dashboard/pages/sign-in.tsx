@@ -5,14 +5,15 @@ import { signIn } from '../../../shared/people/sign-in.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { visitorOf } from '../http/access.ts';
-import { entered, type FormProblems, problemsOf } from '../http/forms.ts';
+import { entered, problemsOf } from '../http/forms.ts';
 import { dashboardPath, safeReturnPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
+import { Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
-import { Field, FormNotice, inputProps } from '../layout/form.tsx';
-import { Notice } from '../layout/notice.tsx';
+import { Done, doneAt } from '../layout/done.tsx';
+import { CsrfField, emptyForm, FormNotice, type FormState, TextField } from '../layout/form.tsx';
 
 const path = `${dashboardPath}/sign-in`;
 /** Longer than any email address or password. */
@@ -21,29 +22,28 @@ const formSchema = z.object({
   email: z.string().max(maxInputLength),
   password: z.string().max(maxInputLength),
 });
-const optional = z.string().optional().catch(undefined);
-const querySchema = z.object({ next: optional, done: optional });
 
 const incorrect = 'Incorrect email address or password.';
 
 /** `/dashboard/sign-in`. */
 export async function signInPages(scope: Api, deps: ApiDependencies): Promise<void> {
   scope.get(path, async (request, reply) => {
-    const { next, done } = querySchema.parse(request.query);
-    if ((await findVisitor(deps, request, reply)) !== null) return reply.redirect(safeReturnPath(next), 303);
+    const { query } = request;
+    const next = safeReturnPath(entered(query, 'next'));
+    if ((await findVisitor(deps, request, reply)) !== null) return reply.redirect(next, 303);
     if (await needsFirstOwner(deps.db)) return reply.redirect(`${dashboardPath}/set-up`, 303);
-    return sendPage(reply, <SignIn next={safeReturnPath(next)} done={done} email="" problems={{}} />);
+    return sendPage(reply, <SignIn query={query} form={emptyForm} next={next} />);
   });
 
   await limitAttempts(scope, (limited) => {
     limited.post(path, async (request, reply) => {
       const next = safeReturnPath(entered(request.body, 'next'));
-      const refuse = (form: string) =>
-        sendPage(
-          reply.code(401),
-          <SignIn next={next} done={undefined} email={entered(request.body, 'email')} problems={{ form }} />,
-        );
-      const form = formSchema.safeParse(request.body);
+      const { body } = request;
+      const refuse = (message: string) => {
+        const form = { body, problems: { form: message } };
+        return sendPage(reply.code(401), <SignIn form={form} next={next} />);
+      };
+      const form = formSchema.safeParse(body);
       if (!form.success) return refuse(incorrect);
       const attempt = { ...form.data, browser: knownBrowserOf(request) };
       const outcome = await signIn({ ...deps, log: request.log }, attempt);
@@ -71,8 +71,18 @@ export function signOutRoute(scope: Api, deps: ApiDependencies): void {
   scope.post(`${dashboardPath}/sign-out`, async (request, reply) => {
     await signOut(deps, { userId: visitorOf(request).user.id, sid: request.session.sessionId });
     await request.session.destroy();
-    return reply.redirect(`${path}?done=signed-out`, 303);
+    return reply.redirect(doneAt(path, 'signed-out'), 303);
   });
+}
+
+/** Ends the session. */
+export function SignOut({ csrfToken }: { csrfToken: string }) {
+  return (
+    <form method="post" action={`${dashboardPath}/sign-out`}>
+      <CsrfField token={csrfToken} />
+      <Submit>Sign out</Submit>
+    </form>
+  );
 }
 
 function formatWait(seconds: number): string {
@@ -80,28 +90,36 @@ function formatWait(seconds: number): string {
 }
 
 interface SignInProps {
+  query?: unknown;
+  form: FormState;
+  /** Where to go afterwards. */
   next: string;
-  done: string | undefined;
-  email: string;
-  problems: FormProblems;
 }
 
-function SignIn({ next, done, email, problems }: SignInProps) {
+function SignIn({ query, form, next }: SignInProps) {
   return (
     <Gate title="Sign in">
-      {done === 'signed-out' ? <Notice tone="good">You are signed out.</Notice> : null}
+      <Done query={query} />
       <form method="post" action={path} class="card stack">
-        <FormNotice problems={problems} />
+        <FormNotice problems={form.problems} />
         <input type="hidden" name="next" value={next} />
-        <Field name="email" label="Email address">
-          <input {...inputProps('email')} type="email" autocomplete="username" required value={email} />
-        </Field>
-        <Field name="password" label="Password">
-          <input {...inputProps('password')} type="password" autocomplete="current-password" required />
-        </Field>
-        <button type="submit" class="button" data-kind="primary">
-          Sign in
-        </button>
+        <TextField
+          form={form}
+          name="email"
+          label="Email address"
+          type="email"
+          autocomplete="username"
+          required
+        />
+        <TextField
+          form={form}
+          name="password"
+          label="Password"
+          type="password"
+          autocomplete="current-password"
+          required
+        />
+        <Submit kind="primary">Sign in</Submit>
       </form>
       <p class="small muted">Forgot your password? Ask your administrator to reset it.</p>
     </Gate>

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { changePassword } from '../../../shared/people/passwords.ts';
 import {
@@ -13,19 +13,21 @@ import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { visitorOf } from '../http/access.ts';
 import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
-import { dashboardPath, idInPath } from '../http/paths.ts';
+import { accountPath, dashboardPath, idInPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, type Visitor } from '../http/session.ts';
 import { Badge } from '../layout/badge.tsx';
+import { Submit } from '../layout/button.tsx';
+import { Card } from '../layout/card.tsx';
 import { Gate } from '../layout/document.tsx';
-import { CsrfField, Field, FormNotice, inputProps, NewPasswordField } from '../layout/form.tsx';
-import { Notice } from '../layout/notice.tsx';
+import { Done, doneAt } from '../layout/done.tsx';
+import { CsrfField, FormNotice, NewPasswordField, TextField } from '../layout/form.tsx';
 import { Moment } from '../layout/values.tsx';
 import { browserWord } from '../layout/words.ts';
+import { SignOut } from './sign-in.tsx';
 
-const path = `${dashboardPath}/you`;
-const querySchema = z.object({ done: z.string().optional().catch(undefined) });
+const path = accountPath;
 const passwordSchema = z.object({
   current: z.string().max(400, 'The current password is incorrect.'),
   next: z.string(),
@@ -33,27 +35,21 @@ const passwordSchema = z.object({
 
 /** `/dashboard/you`: the user's own password and sessions. */
 export async function youPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  const show = async (
-    reply: FastifyReply,
-    visitor: Visitor,
-    current: string | undefined,
-    state: Pick<YouProps, 'done' | 'problems'>,
-  ) => {
+  const show = async (request: FastifyRequest, reply: FastifyReply, problems: FormProblems) => {
+    const visitor = visitorOf(request);
     const sessions = await listSessions(deps, visitor.user.id);
-    return sendPage(reply, <You visitor={visitor} sessions={sessions} current={current} {...state} />);
+    const { storedId: current } = request.session;
+    const { query } = request;
+    return sendPage(reply, <You {...{ visitor, sessions, current, query, problems }} />);
   };
 
-  scope.get(path, async (request, reply) => {
-    const { done } = querySchema.parse(request.query);
-    return await show(reply, visitorOf(request), request.session.storedId, { done, problems: {} });
-  });
+  scope.get(path, (request, reply) => show(request, reply, {}));
 
   await limitAttempts(scope, (limited) => {
     limited.post(`${path}/password`, async (request, reply) => {
       const visitor = visitorOf(request);
-      const { storedId, sessionId: sid } = request.session;
-      const again = (problems: FormProblems) =>
-        show(reply.code(400), visitor, storedId, { done: undefined, problems });
+      const { sessionId: sid } = request.session;
+      const again = (problems: FormProblems) => show(request, reply.code(400), problems);
       const form = readForm(passwordSchema, request.body);
       if (form.kind === 'invalid') return await again(form.problems);
       const change = { userId: visitor.user.id, sid, ...form.value };
@@ -66,47 +62,40 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
         return await again(problemsOf(error, ['current', 'next']));
       }
       await beginSession(deps, request, reply, proof);
-      return reply.redirect(`${path}?done=password`, 303);
+      return reply.redirect(doneAt(path, 'password-changed'), 303);
     });
   });
 
   scope.post(`${path}/sessions/end-others`, async (request, reply) => {
     const { sessionId: sid } = request.session;
     await revokeOtherSessions(deps, { userId: visitorOf(request).user.id, sid });
-    return reply.redirect(`${path}?done=sessions`, 303);
+    return reply.redirect(doneAt(path, 'sessions-ended'), 303);
   });
 
-  scope.post<{ Params: { id: string } }>(`${path}/sessions/:id/end`, async (request, reply) => {
-    const id = idInPath('ses', request.params.id);
+  scope.post(`${path}/sessions/:id/end`, async (request, reply) => {
+    const id = idInPath(request, 'id', 'ses');
     const { sessionId: sid } = request.session;
     await revokeSession(deps, { userId: visitorOf(request).user.id, sid, id });
-    return reply.redirect(`${path}?done=session`, 303);
+    return reply.redirect(doneAt(path, 'session-ended'), 303);
   });
 }
-
-const doneMessages = new Map([
-  ['password', 'Password changed. All other sessions were signed out.'],
-  ['session', 'Session signed out.'],
-  ['sessions', 'All other sessions were signed out.'],
-]);
 
 interface YouProps {
   visitor: Visitor;
   sessions: readonly SessionSummary[];
   /** The id of the session that shows the page. */
   current: string | undefined;
-  done: string | undefined;
+  query: unknown;
   problems: FormProblems;
 }
 
-function You({ visitor, sessions, current, done, problems }: YouProps) {
-  const message = doneMessages.get(done ?? '');
+function You({ visitor, sessions, current, query, problems }: YouProps) {
   return (
-    <Gate title="Password and sessions">
+    <Gate title="Your account">
       <p class="muted">
         Signed in as {visitor.user.email}. <a href={dashboardPath}>Back to dashboard</a>
       </p>
-      {message === undefined ? null : <Notice tone="good">{message}</Notice>}
+      <Done query={query} />
       <PasswordForm visitor={visitor} problems={problems} />
       <Sessions visitor={visitor} sessions={sessions} current={current} />
     </Gate>
@@ -114,30 +103,29 @@ function You({ visitor, sessions, current, done, problems }: YouProps) {
 }
 
 function PasswordForm({ visitor, problems }: Pick<YouProps, 'visitor' | 'problems'>) {
+  const form = { body: {}, problems };
   return (
     <form method="post" action={`${path}/password`} class="card stack">
       <h2>Change password</h2>
       <FormNotice problems={problems} />
       <CsrfField token={visitor.csrfToken} />
       <input type="hidden" autocomplete="username" value={visitor.user.email} />
-      <Field name="current" label="Current password" problem={problems.current}>
-        <input
-          {...inputProps('current', problems.current)}
-          type="password"
-          required
-          autocomplete="current-password"
-        />
-      </Field>
+      <TextField
+        form={form}
+        name="current"
+        label="Current password"
+        type="password"
+        required
+        autocomplete="current-password"
+      />
       <NewPasswordField
+        form={form}
         name="next"
         label="New password"
         consequence="All other sessions will be signed out."
-        problem={problems.next}
       />
       <div>
-        <button type="submit" class="button" data-kind="primary">
-          Change password
-        </button>
+        <Submit kind="primary">Change password</Submit>
       </div>
     </form>
   );
@@ -145,8 +133,7 @@ function PasswordForm({ visitor, problems }: Pick<YouProps, 'visitor' | 'problem
 
 function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'sessions' | 'current'>) {
   return (
-    <section class="card stack" aria-labelledby="sessions">
-      <h2 id="sessions">Sessions</h2>
+    <Card id="sessions" title="Sessions">
       <ul class="stack">
         {sessions.map(({ id, userAgent, ip, lastSeenAt }) => (
           <li key={id} class="spread">
@@ -157,13 +144,16 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
               </p>
             </div>
             {id === current ? (
-              <Badge tone="good">This session</Badge>
+              <div class="row">
+                <Badge tone="good">This session</Badge>
+                <SignOut csrfToken={visitor.csrfToken} />
+              </div>
             ) : (
               <form method="post" action={`${path}/sessions/${id}/end`}>
                 <CsrfField token={visitor.csrfToken} />
-                <button type="submit" class="button">
+                <Submit>
                   Sign out<span class="visually-hidden"> {nameOf(userAgent)}</span>
-                </button>
+                </Submit>
               </form>
             )}
           </li>
@@ -172,12 +162,10 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
       {sessions.length < 2 ? null : (
         <form method="post" action={`${path}/sessions/end-others`}>
           <CsrfField token={visitor.csrfToken} />
-          <button type="submit" class="button" data-kind="danger">
-            Sign out all other sessions
-          </button>
+          <Submit kind="danger">Sign out all other sessions</Submit>
         </form>
       )}
-    </section>
+    </Card>
   );
 }
 

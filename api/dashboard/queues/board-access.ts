@@ -5,13 +5,10 @@ import { leastRoleInAll } from '../../../shared/people/members.ts';
 import { mayAct } from '../../../shared/people/roles.ts';
 import { holdSession } from '../../../shared/people/sessions.ts';
 import { auditEverywhere } from '../../../shared/platform/audit-log.ts';
-import type { Database, Role } from '../../../shared/platform/database.ts';
+import type { DatabaseTransaction } from '../../../shared/platform/database.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { redact } from '../../../shared/platform/log.ts';
 import { visitorOf } from '../http/access.ts';
-
-/** What a user may do on the queue board: nothing, see everything, or also retry and promote jobs. */
-export type BoardAccess = 'none' | 'read' | 'operate';
 
 const readable: ReadonlySet<string> = new Set([
   '/',
@@ -41,32 +38,27 @@ const operable: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The access that a route of the board requires; null for a forbidden route: those that empty, pause or change a queue,
- * and any that a later version of the library adds.
+ * What a route of the board does; null for a forbidden one: those that empty, pause or change a queue, and any that a later
+ * version of the library adds.
  * @param path as registered, below the prefix of the board: `/api/queues/:queueName/promote`.
  */
-export function requiredAccess(method: string, path: string): Exclude<BoardAccess, 'none'> | null {
+export function kindOfRoute(method: string, path: string): 'read' | 'operate' | null {
   if ((method === 'GET' || method === 'HEAD') && readable.has(path)) return 'read';
   if (method === 'PUT' && operable.has(path)) return 'operate';
   return null;
 }
 
-/**
- * A user's access to the board. It shows the jobs of all organizations, so a user must belong to every one of them, and
- * the weakest of the roles counts.
- */
-export async function boardAccess(db: Database, request: FastifyRequest): Promise<BoardAccess> {
-  return accessOf(await leastRoleInAll(db, visitorOf(request).user.id));
+/** Whether a user may use the board. It shows the jobs of all organizations, so the user must be an operator of every one. */
+export async function mayUseBoard(db: DatabaseTransaction, userId: string): Promise<boolean> {
+  const role = await leastRoleInAll(db, userId);
+  return role !== null && mayAct(role, 'operator');
 }
 
-function accessOf(role: Role | null): BoardAccess {
-  if (role === null) return 'none';
-  return mayAct(role, 'operator') ? 'operate' : 'read';
-}
-
-/** The error for a viewer who retries or promotes a job. */
+/** The error for everyone else. */
 export function operatorRequired(): ServiceError {
-  return new ServiceError('insufficient_scope', 'Retrying and promoting jobs requires the operator role.');
+  const message =
+    'The queues contain jobs of every organization. They require the operator role in all of them.';
+  return new ServiceError('insufficient_scope', message);
 }
 
 /** A retry or promotion that a user requests. */
@@ -98,7 +90,7 @@ export async function auditBoardAction(
   const now = clock.now();
   await db.$transaction(async (tx) => {
     await holdSession(tx, { sid, userId, now });
-    if (accessOf(await leastRoleInAll(tx, userId)) !== 'operate') throw operatorRequired();
+    if (!(await mayUseBoard(tx, userId))) throw operatorRequired();
     await auditEverywhere(tx, entry, now);
   });
 }

@@ -1,18 +1,6 @@
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { isQueueUnavailable, isRefusedByQueue } from '../../../shared/platform/queues.ts';
 
-/** Disables all controls in the list of queues; leaves other responses unchanged. */
-export function markReadOnly(response: unknown): unknown {
-  if (!isRecord(response) || !Array.isArray(response.queues)) return response;
-  const queues = response.queues.map((queue: object) => ({
-    ...queue,
-    readOnlyMode: true,
-    allowRetries: false,
-    allowCompletedRetries: false,
-  }));
-  return { ...response, queues };
-}
-
 /** Copies the message of an error to where the board's pages look for it; leaves other responses unchanged. */
 export function describeForUi(response: unknown): unknown {
   if (!isRecord(response) || !isRecord(response.error) || !('code' in response.error)) return response;

@@ -8,20 +8,8 @@ import type { ApiDependencies } from '../../http/dependencies.ts';
 import { answerErrors } from '../../http/error-handler.ts';
 import { isSameOrigin } from '../http/csrf.ts';
 import { queueBoardPath } from '../http/paths.ts';
-import { type BoardAccess, type BoardAction, operatorRequired, requiredAccess } from './board-access.ts';
-import {
-  boardContentSecurityPolicy,
-  boardError,
-  describeForUi,
-  markReadOnly,
-  selfContained,
-} from './board-responses.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    boardAccess?: BoardAccess;
-  }
-}
+import { type BoardAction, kindOfRoute, operatorRequired } from './board-access.ts';
+import { boardContentSecurityPolicy, boardError, describeForUi, selfContained } from './board-responses.ts';
 
 const prefix = queueBoardPath;
 
@@ -30,10 +18,10 @@ const responseTimeoutMs = 4_000;
 
 export interface QueueBoardOptions {
   /**
-   * Decides what the sender of a request may do; called first for every request. It may throw to respond differently.
+   * Whether the sender of a request may use the board; called first for every request. It may throw to respond differently.
    * The queues contain jobs of ALL organizations, so everyone who is admitted must be trusted by all of them.
    */
-  allow: (request: FastifyRequest) => Promise<BoardAccess>;
+  allow: (request: FastifyRequest) => Promise<boolean>;
   /** Audits a permitted retry or promotion before it is executed; an error prevents it. */
   audit: (request: FastifyRequest, action: BoardAction) => Promise<void>;
 }
@@ -97,36 +85,23 @@ function replaceErrorHandlers(scope: FastifyInstance, app: FastifyInstance): voi
 }
 
 function guard(scope: FastifyInstance, allow: QueueBoardOptions['allow']): void {
-  scope.decorateRequest('boardAccess', 'none');
   scope.addHook('onRequest', async (request, reply) => {
     reply.header('content-security-policy', boardContentSecurityPolicy);
-    const access = await allow(request);
-    requireAccess(request, access);
+    if (!(await allow(request))) throw operatorRequired();
+    refuseForbiddenRoute(request);
     validateParameters(request);
-    request.boardAccess = access;
   });
-  scope.addHook('preSerialization', async (request, _reply, payload) =>
-    request.boardAccess === 'operate' ? describeForUi(payload) : markReadOnly(describeForUi(payload)),
-  );
+  scope.addHook('preSerialization', async (_request, _reply, payload) => describeForUi(payload));
 }
 
-/** @throws ServiceError insufficient_scope. */
-function requireAccess(request: FastifyRequest, access: BoardAccess): void {
-  const required = requiredAccess(request.method, pathOf(request.routeOptions.url ?? ''));
-  if (access === 'none') {
-    const message =
-      'The queues contain jobs of every organization. Only members of all organizations can see them.';
-    throw new ServiceError('insufficient_scope', message);
-  }
-  if (required === null) {
+/** @throws ServiceError insufficient_scope, also for an action that another site sends. */
+function refuseForbiddenRoute(request: FastifyRequest): void {
+  const kind = kindOfRoute(request.method, pathOf(request.routeOptions.url ?? ''));
+  if (kind === null)
     throw new ServiceError('insufficient_scope', 'Jobs can only be retried and promoted here.');
-  }
-  if (required === 'read') return;
-  if (access !== 'operate') throw operatorRequired();
-  if (!isSameOrigin(request)) {
-    const message = 'This request was not sent from the queue board. Reload the page and try again.';
-    throw new ServiceError('insufficient_scope', message);
-  }
+  if (kind === 'read' || isSameOrigin(request)) return;
+  const message = 'This request was not sent from the queue board. Reload the page and try again.';
+  throw new ServiceError('insufficient_scope', message);
 }
 
 const maxQuery = { page: 100_000, jobsPerPage: 100 };
@@ -145,7 +120,7 @@ function validateParameters({ params, query }: FastifyRequest): void {
 /** The retry or promotion of a request; null for one that only reads. */
 function actionOf({ method, routeOptions, params }: FastifyRequest): BoardAction | null {
   const path = pathOf(routeOptions.url ?? '');
-  if (requiredAccess(method, path) !== 'operate') return null;
+  if (kindOfRoute(method, path) !== 'operate') return null;
   const { queueName = '', jobId = null } = params as { queueName?: string; jobId?: string };
   return { kind: path.endsWith('/promote') ? 'promotion' : 'retry', queue: queueName, jobId };
 }

@@ -17,14 +17,6 @@ export interface ExportRequest {
   confirm?: (() => Promise<unknown>) | undefined;
 }
 
-/** Follows an export. */
-export interface ExportObserver {
-  /** Called before each batch. */
-  onRows(rowCount: number): void;
-  /** Not complete when the reader or an error ended the export. */
-  onEnd(isComplete: boolean): void;
-}
-
 /**
  * Exports refunds as `exportRefunds` does, with two entries in the audit log: one before the first data leaves, and one at the
  * end, in any case, with the number of exported refunds.
@@ -32,7 +24,6 @@ export interface ExportObserver {
 export async function* auditedExport(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
   { owner, filter, actor, confirm }: ExportRequest,
-  observer: ExportObserver,
 ): AsyncGenerator<string, void, undefined> {
   const audit = (action: AuditAction, more: Prisma.InputJsonObject = {}) => {
     const { organizationId, environment } = owner;
@@ -45,7 +36,6 @@ export async function* auditedExport(
   let hasFailed = false;
   const onRows = (count: number) => {
     rowCount += count;
-    observer.onRows(count);
   };
   try {
     await audit('refunds.export_started');
@@ -55,7 +45,6 @@ export async function* auditedExport(
     hasFailed = true;
     throw error;
   } finally {
-    observer.onEnd(isComplete);
     const ended = audit('refunds.exported', { rowCount, isComplete });
     // The first error is the one to report; the entry often fails for the same reason.
     await (hasFailed ? ended.catch(() => undefined) : ended);

@@ -66,7 +66,7 @@ describe('the user commands', () => {
     const args = ['user', 'add', '--organization', elsewhere, '--email', email, '--role', 'admin'];
     const added = await admin(args);
     expect(added.code, added.stderr).toBe(0);
-    expect(added.stderr).toContain('already has a user');
+    expect(added.stderr).toContain('already has an account');
     const { id } = await userOf(email);
     expect(await findMembership(service.deps.db, id, elsewhere)).toBeNull();
     const link = onlyLine(added.stdout);

@@ -35,7 +35,6 @@ const table: Record<string, Access> = {
   [`GET ${base}/refunds`]: 'viewer',
   [`GET ${base}/refunds/results`]: 'viewer',
   [`GET ${base}/refunds/export`]: 'viewer',
-  [`GET ${base}/refunds/export/progress`]: 'viewer',
   [`GET ${base}/refunds/new`]: 'operator',
   [`POST ${base}/refunds/new`]: 'operator',
   [`GET ${base}/refunds/:id`]: 'viewer',

@@ -22,7 +22,7 @@ test.each([
 });
 
 test('counts the requests of a user for pages and the queue board together', async () => {
-  const { visitor } = await signInMember(limited, 'viewer');
+  const { visitor } = await signInMember(limited, 'operator');
   const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
   onTestFinished(() => clock.mockRestore());
   const remaining = async (url: string) => Number((await visitor.get(url)).headers['ratelimit-remaining']);

@@ -67,7 +67,7 @@ describe('the audit log records', () => {
     const person = await signInMember(service, 'viewer');
     const fields = { current: person.password, next: 'a password of my own' };
     const answer = await person.visitor.post('/dashboard/you/password', fields);
-    expect(answer.headers.location).toBe('/dashboard/you?done=password');
+    expect(answer.headers.location).toBe('/dashboard/you?done=password-changed');
     const expected = ['user.signed_in', 'user.password_changed', 'user.signed_in'];
     expect(await actionsOf(person)).toEqual(expected);
   });

@@ -108,7 +108,7 @@ describe('signing in', () => {
   test.each([
     '/dashboard/org_x/test/refunds?q=a+b',
     '/dashboard/you?a=~*:!%20%C3%A4&b=(1)',
-    '/dashboard/you?done=session',
+    '/dashboard/you?done=session-ended',
     '/dashboard',
   ])('returns to the requested page %s', async (next) => {
     const { email, password } = await addPerson();
@@ -283,8 +283,8 @@ describe('changing the password', () => {
     const [mine, lost] = [await ready(person), await signedIn(person)];
     const copy = await copyOf(mine);
     const page = await changePassword(mine, person.password);
-    expect(page.headers.location).toBe(`${you}?done=password`);
-    expect((await mine.get(`${you}?done=password`)).text).toContain('Password changed.');
+    expect(page.headers.location).toBe(`${you}?done=password-changed`);
+    expect((await mine.get(`${you}?done=password-changed`)).text).toContain('Password changed.');
     for (const each of [lost, copy]) await expectSignedOut(each);
     const { email } = person;
     expect((await new DashboardVisitor(service).signIn(email, person.password)).status).toBe(401);

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { PolicyInput } from '../../../shared/policies/policy.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { useDatabase } from '../../support/stores/database.ts';
@@ -48,6 +49,34 @@ describe('a policy that advises', () => {
     const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
     expect(body.data.eligible).toBe(false);
     expect((await create(transactionId, 1_000)).status).toBe(200);
+  });
+});
+
+/** A refund that an agent requests with an ordinary key. */
+async function createByAgent(transactionId: string) {
+  const { id } = service.organization.keys.test;
+  return await createRefund(service.deps, {
+    ...{ organizationId: service.organization.id, environment: 'test' },
+    ...{ apiKey: { id, agentLimits: null }, actor: `key:${id}`, initiatedBy: 'mcp' },
+    ...{ transactionId, amount: 100n, currency: 'usd', reason: 'other', processor: 'stripe' },
+    ...{ metadata: null, idempotency: null },
+  });
+}
+
+describe('a policy that advises people and backends, for an agent', () => {
+  test('rejects a refund that it denies', async () => {
+    await usePolicy({ windowDays: 30 });
+    const transactionId = await payment({ createdAt: monthsAgo() });
+    await expect(createByAgent(transactionId)).rejects.toMatchObject({ code: 'policy_denied' });
+    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
+  });
+
+  test('rejects refunds of unknown payments while the processor is unreachable', async () => {
+    await usePolicy({ windowDays: 30 });
+    const transactionId = await payment();
+    await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+    await expect(createByAgent(transactionId)).rejects.toMatchObject({ code: 'service_unavailable' });
+    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
   });
 });
 

@@ -168,7 +168,7 @@ describe.each([
 ] as const)('a refund by the %s', (_named, index) => {
   const otherIndex = index === 0 ? 1 : 0;
 
-  test('that awaits approval counts for the other id, and rejecting it gives its amount back', async () => {
+  test('that awaits approval counts for the other id, and cancelling it gives its amount back', async () => {
     await usePolicies({ approvalAbove: { api: 0 } });
     const ids = await payment();
     const [named, unnamed] = [ids[index], ids[otherIndex]];
@@ -197,6 +197,7 @@ describe.each([
 
   test('is not counted again as refunded outside when the payment is read by the other id', async () => {
     const ids = await payment();
+    expect(await check(ids[otherIndex])).toMatchObject({ maxAmount: 10_000 });
     const id = await createdId(ids[index], { amount: 4_000n });
     await advanceRefund(service.deps, id);
     await refundDirectly(service, { processor: 'stripe', transactionId: ids[0], amount: 1_000 });
@@ -204,7 +205,9 @@ describe.each([
       await haveToBeRead(ids);
       expect(await check(each)).toMatchObject({ maxAmount: 5_000 });
       const { holder } = await rowsOf(ids);
-      expect(holder).toMatchObject({ transactionId: ids[index], reserved: 4_000n, refundedOutside: 1_000n });
+      expect(holder).toMatchObject({
+        ...{ transactionId: ids[otherIndex], reserved: 4_000n, refundedOutside: 1_000n },
+      });
     }
   });
 
@@ -315,7 +318,7 @@ describe('refunds that were accepted while the processor was unreachable', () =>
   test.each([
     ['charge', 0],
     ['intent', 1],
-  ] as const)('by the %s fail if the other id has been refunded meanwhile', async (_named, index) => {
+  ] as const)('by the %s share the payment with refunds by the other id', async (_named, index) => {
     const ids = await payment();
     await cannotRead();
     const unread = await createdId(ids[index], { amount: 6_000n });

@@ -204,12 +204,6 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       },
     },
     'settings-audit-log': { arrive: (page) => page.goto(`${stage.base}/settings/audit-log`) },
-    menu: {
-      arrive: async (page) => {
-        await page.goto(`${stage.base}/policies`);
-        await page.getByLabel(/^Signed in as /).click();
-      },
-    },
     'error-403': {
       as: 'viewer',
       status: 403,

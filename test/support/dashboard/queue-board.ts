@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import Fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify';
-import type { BoardAccess } from '../../../api/dashboard/queues/board-access.ts';
 import { registerQueueBoard } from '../../../api/dashboard/queues/queue-board.ts';
 import { refuseAddress } from '../../../api/dashboard/unknown-addresses.ts';
 import { jsonBody } from '../../../api/http/body.ts';
@@ -25,8 +24,8 @@ export const boardUrl = '/dashboard/queues';
 export interface TestBoard {
   app: FastifyInstance;
   queues: RefundQueues;
-  /** Sets the access of all requests, or the error to throw. */
-  setAccess(access: BoardAccess | Error): void;
+  /** Whether requests are allowed from now on, or the error to throw. */
+  setAccess(access: boolean | Error): void;
   /** Makes jobs fail from now on. */
   setFailing(failing: boolean): void;
   /** The refunds whose jobs were done. */
@@ -49,7 +48,7 @@ export async function startBoard(
   const log = openLog('silent', 'test');
   const queues = new RefundQueues(settings, ['stripe', 'braintree'], log);
   const done: string[] = [];
-  const state = { access: 'none' as BoardAccess | Error, failing: false };
+  const state = { access: false as boolean | Error, failing: false };
   const handle = async ({ refundId }: RefundJob) => {
     if (state.failing) throw new Error('It was told to fail.');
     done.push(refundId);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  bindsRequester,
   evaluatePolicies,
   ineligible,
   tracePolicies,
@@ -272,6 +273,14 @@ describe('approval and enforcement', () => {
     ['mcp', { api: false, dashboard: false }, true],
   ] as const)('from %s with %j is enforced: %s', (initiatedBy, enforce, enforced) => {
     expect(evaluate({ enforce }, facts({ request: { initiatedBy } })).enforced).toBe(enforced);
+    // Such a policy also needs the payment to be known.
+    expect(bindsRequester(policy({ enforce }), { initiatedBy })).toBe(enforced);
+  });
+
+  test('a policy binds those for whom it can require approval', () => {
+    const rules = policy({ approvalAbove: { api: 0, dashboard: null } });
+    expect(bindsRequester(rules, { initiatedBy: 'api' })).toBe(true);
+    expect(bindsRequester(rules, { initiatedBy: 'dashboard' })).toBe(false);
   });
 
   test.each([
@@ -292,6 +301,7 @@ describe('approval and enforcement', () => {
   test('is enforced for every key with agent limits', () => {
     const given = facts({ request: { initiatedBy: 'api', hasAgentKey: true } });
     expect(evaluate({ enforce: { api: false } }, given).enforced).toBe(true);
+    expect(bindsRequester(policy(), given.request)).toBe(true);
     expect(evaluatePolicies([], given).enforced).toBe(true);
   });
 });

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { AttentionCount, NeedsAttention } from '../../../../shared/insights/needs-attention.ts';
 import type { Context } from '../../http/access.ts';
+import { Card } from '../../layout/card.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';
 import { Amount, Moment } from '../../layout/values.tsx';
 import { processorWord } from '../../layout/words.ts';
@@ -63,10 +64,9 @@ export function NeedsAttentionCard({ context, needsAttention }: CardProps) {
   ];
   if (rows.length === 0) return null;
   return (
-    <section class="card stack" aria-labelledby="needs-attention">
-      <h2 id="needs-attention">Needs attention</h2>
+    <Card id="needs-attention" title="Needs attention">
       <Table caption="Items that need attention" columns={columns} rows={rows} />
-    </section>
+    </Card>
   );
 }
 

@@ -3,6 +3,8 @@ import { type RefundStatus, refundStatuses } from '../../../../shared/refunds/mo
 import { StackedBars } from '../../charts/stacked-bars.tsx';
 import type { Context } from '../../http/access.ts';
 import { statusWords } from '../../layout/badge.tsx';
+import { Switch } from '../../layout/button.tsx';
+import { Card } from '../../layout/card.tsx';
 import { fromMajor, inMajor, inMoney, inShort, inWhole } from '../../layout/numbers.ts';
 import { type Column, Table } from '../../layout/table.tsx';
 
@@ -22,8 +24,7 @@ interface OverTimeProps {
 /** Refunds over time. */
 export function PerDayCard({ overview: { perDay } }: Pick<OverTimeProps, 'overview'>) {
   return (
-    <section class="card stack" aria-labelledby="per-day">
-      <h2 id="per-day">Refunds per day</h2>
+    <Card id="per-day" title="Refunds per day">
       <StackedBars
         title="Refunds per day by status"
         unit="Day"
@@ -32,7 +33,7 @@ export function PerDayCard({ overview: { perDay } }: Pick<OverTimeProps, 'overvi
         format={inWhole}
       />
       <p class="muted small">By creation date in UTC.</p>
-    </section>
+    </Card>
   );
 }
 
@@ -91,19 +92,12 @@ const moneyColumns: readonly Column[] = [
 
 function CurrencySwitch({ context, overview: { money, currency, window } }: OverTimeProps) {
   if (money.length < 2) return null;
-  return (
-    <nav class="switch" aria-label="Currency">
-      {money.map(({ currency: each }) => (
-        <a
-          key={each}
-          href={overviewPath(context, { days: window.days.length, currency: each })}
-          aria-current={each === currency ? 'true' : undefined}
-        >
-          {each.toUpperCase()}
-        </a>
-      ))}
-    </nav>
-  );
+  const links = money.map(({ currency: each }) => ({
+    to: overviewPath(context, { days: window.days.length, currency: each }),
+    text: each.toUpperCase(),
+    isCurrent: each === currency,
+  }));
+  return <Switch label="Currency" links={links} />;
 }
 
 function seriesOf(name: RefundStatus) {

@@ -9,12 +9,13 @@ import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
+import { Switch } from '../../layout/button.tsx';
 import { FirstCommand } from '../../layout/first-command.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Empty } from '../../layout/notice.tsx';
+import { Breakdowns } from './breakdowns.tsx';
 import { Figures } from './figures.tsx';
 import { NeedsAttentionCard } from './needs-attention.tsx';
-import { CompletionCard, FailuresCard, OutcomesCard, SourcesCard } from './outcomes.tsx';
 import { MoneyCard, overviewPath, PerDayCard } from './over-time.tsx';
 
 const querySchema = z.object({
@@ -30,7 +31,7 @@ export function overviewPages(scope: Api, deps: ApiDependencies): void {
   scope.get('', { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
     const { days, currency = null } = querySchema.parse(request.query);
-    const owner = { organizationId: context.organization.id, environment: context.environment };
+    const { owner } = context;
     const [needsAttention, everCreated, overview] = await Promise.all([
       readNeedsAttention(deps.db, owner),
       countRefunds(deps.db, owner, {}, 1),
@@ -67,46 +68,28 @@ function OverviewPage(props: OverviewPageProps) {
       section="overview"
       actions={<WindowSwitch {...{ context, days, currency }} />}
     >
-      <div class="stack">
-        <NeedsAttentionCard context={context} needsAttention={needsAttention} />
-        {isNew ? <FirstRefund context={context} origin={origin} /> : null}
-        {!isNew && overview.total === 0 ? <QuietDays context={context} days={days} /> : null}
-        {overview.total === 0 ? null : (
-          <>
-            <Figures overview={overview} />
-            <PerDayCard overview={overview} />
-            <MoneyCard context={context} overview={overview} />
-            <div class="columns">
-              <div class="stack">
-                <OutcomesCard overview={overview} />
-                <FailuresCard context={context} overview={overview} />
-              </div>
-              <div class="stack">
-                <CompletionCard overview={overview} />
-                <SourcesCard overview={overview} />
-              </div>
-            </div>
-          </>
-        )}
-      </div>
+      <NeedsAttentionCard context={context} needsAttention={needsAttention} />
+      {isNew ? <FirstRefund context={context} origin={origin} /> : null}
+      {!isNew && overview.total === 0 ? <QuietDays context={context} days={days} /> : null}
+      {overview.total === 0 ? null : (
+        <>
+          <Figures overview={overview} />
+          <PerDayCard overview={overview} />
+          <MoneyCard context={context} overview={overview} />
+          <Breakdowns context={context} overview={overview} />
+        </>
+      )}
     </Frame>
   );
 }
 
 function WindowSwitch({ context, days, currency }: Pick<OverviewPageProps, 'context' | 'days' | 'currency'>) {
-  return (
-    <nav class="switch" aria-label="Time range">
-      {overviewDays.map((each) => (
-        <a
-          key={each}
-          href={overviewPath(context, { days: each, currency })}
-          aria-current={each === days ? 'true' : undefined}
-        >
-          {each} days
-        </a>
-      ))}
-    </nav>
-  );
+  const links = overviewDays.map((each) => ({
+    to: overviewPath(context, { days: each, currency }),
+    text: `${each} days`,
+    isCurrent: each === days,
+  }));
+  return <Switch label="Time range" links={links} />;
 }
 
 /** Shown instead of the figures when no refund is in the time range. */

@@ -8,7 +8,14 @@ import {
 } from '../../../../shared/policies/policy-file.ts';
 import { readStrictJson } from '../../../http/body.ts';
 
-import { type EnteredAmount, entered, type FormProblems, readAmount } from '../../http/forms.ts';
+import {
+  capitalized,
+  type EnteredAmount,
+  entered,
+  enteredList,
+  type FormReading,
+  readAmount,
+} from '../../http/forms.ts';
 
 /**
  * The kind of each field with one value. A field is named by its path in the JSON of a policy, except `amountsIn`, the
@@ -36,34 +43,27 @@ export const fieldKinds = {
   'enforce.api': 'flag',
   'enforce.dashboard': 'flag',
 } as const;
-export type TextField = keyof typeof fieldKinds;
-const textFields = Object.keys(fieldKinds) as TextField[];
+export type PolicyField = keyof typeof fieldKinds;
+const textFields = Object.keys(fieldKinds) as PolicyField[];
 const amountFields = textFields.filter((field) => fieldKinds[field] === 'amount');
 
 const listFields = ['match.processors', 'match.reasons'] as const;
-export type ListField = (typeof listFields)[number];
+type ListField = (typeof listFields)[number];
 
 /** A policy as entered in the form, valid or not. */
-export interface EnteredPolicy {
-  texts: Readonly<Record<TextField, string>>;
-  lists: Readonly<Record<ListField, readonly string[]>>;
-}
+export type EnteredPolicy = Readonly<Record<PolicyField, string> & Record<ListField, readonly string[]>>;
 
 /** Reads the fields of a submitted form. */
 export function readEnteredPolicy(body: unknown): EnteredPolicy {
-  const fields = (body ?? {}) as Record<string, unknown>;
-  const textsOf = (value: unknown) => [value ?? []].flat().filter((each) => typeof each === 'string');
   return {
-    texts: textsFrom((field) => entered(body, field).trim()),
-    lists: {
-      'match.processors': textsOf(fields['match.processors']),
-      'match.reasons': textsOf(fields['match.reasons']),
-    },
+    ...textsFrom((field) => entered(body, field).trim()),
+    'match.processors': enteredList(body, 'match.processors'),
+    'match.reasons': enteredList(body, 'match.reasons'),
   };
 }
 
-function textsFrom(textOf: (field: TextField) => string): EnteredPolicy['texts'] {
-  return Object.fromEntries(textFields.map((field) => [field, textOf(field)])) as Record<TextField, string>;
+function textsFrom(textOf: (field: PolicyField) => string): Record<PolicyField, string> {
+  return Object.fromEntries(textFields.map((field) => [field, textOf(field)])) as Record<PolicyField, string>;
 }
 
 /** A stored policy in the form. Amounts are shown in the first currency that the policy names, or in US dollars. */
@@ -72,7 +72,7 @@ export function enteredPolicyOf(policy: Policy): EnteredPolicy {
   const amountsIn = match.currencies?.[0] ?? maxAmount?.currency ?? 'usd';
   const maxAmountIn = maxAmount?.currency ?? amountsIn;
   const json = { ...policySchema.encode(policy), amountsIn };
-  const textOf = (field: TextField): string => {
+  const textOf = (field: PolicyField): string => {
     const value = field.split('.').reduce<unknown>((part, key) => (Object(part) as never)[key], json);
     if (field === 'maxAmount.currency') return maxAmountIn.toUpperCase();
     if (value === undefined || value === null || value === false) return '';
@@ -92,15 +92,15 @@ export function enteredPolicyOf(policy: Policy): EnteredPolicy {
     }
   };
   return {
-    texts: textsFrom(textOf),
-    lists: { 'match.processors': match.processors ?? [], 'match.reasons': match.reasons ?? [] },
+    ...textsFrom(textOf),
+    'match.processors': match.processors ?? [],
+    'match.reasons': match.reasons ?? [],
   };
 }
 
 /** An empty form. */
 export function newEnteredPolicy(priority: number): EnteredPolicy {
-  const { texts, ...rest } = enteredPolicyOf(policySchema.parse({ name: 'New', priority }));
-  return { ...rest, texts: { ...texts, name: '' } };
+  return { ...enteredPolicyOf(policySchema.parse({ name: 'New', priority })), name: '' };
 }
 
 /**
@@ -120,21 +120,18 @@ interface PolicyFile {
   policies: object[];
 }
 
-/** The edited policies, or the problems of the form. */
-export type EnteredPolicyReading =
-  | { kind: 'valid'; policies: Policy[] }
-  | { kind: 'invalid'; problems: FormProblems };
-
 /** Validates a form together with the other policies. */
 export function checkEnteredPolicy(
   stored: readonly Policy[],
   policy: EnteredPolicy,
   replaces: string,
-): EnteredPolicyReading {
+): FormReading<Policy[]> {
   const problems = problemsOfForm(policy);
   const file = fileWith(stored, policy, replaces);
   const reading = checkPolicyFile(file);
-  if (reading.kind === 'valid' && Object.keys(problems).length === 0) return reading;
+  if (reading.kind === 'valid' && Object.keys(problems).length === 0) {
+    return { kind: 'valid', value: reading.policies };
+  }
   for (const issue of reading.kind === 'valid' ? [] : reading.issues) {
     const isOwn = issue.path[1] === file.policies.length - 1;
     const field = isOwn ? fieldAt(issue.path.slice(2)) : 'form';
@@ -159,25 +156,21 @@ function messageFor(issue: PolicyIssue, field: string): string {
   if (issue.code === 'too_small' && amountFields.some((each) => each === field)) {
     return 'Must be greater than 0.';
   }
-  return sentence(messageOf(issue));
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return `${capitalized(messageOf(issue))}.`;
 }
 
 /**
  * The JSON of an entered policy, without empty fields. A text that cannot be parsed is kept as a string, which validation
  * rejects.
  */
-function policyInputOf({ texts, lists }: EnteredPolicy): Record<string, unknown> {
-  const input: Record<string, unknown> = { name: texts.name };
+function policyInputOf(policy: EnteredPolicy): Record<string, unknown> {
+  const input: Record<string, unknown> = { name: policy.name };
   for (const field of textFields) {
-    const isUnused = field === 'amountsIn' || (field === 'maxAmount.currency' && !texts['maxAmount.amount']);
-    if (texts[field] !== '' && !isUnused) setAt(input, field, inputOf(texts, field));
+    const isUnused = field === 'amountsIn' || (field === 'maxAmount.currency' && !policy['maxAmount.amount']);
+    if (policy[field] !== '' && !isUnused) setAt(input, field, inputOf(policy, field));
   }
   for (const field of listFields) {
-    if (lists[field].length > 0) setAt(input, field, lists[field]);
+    if (policy[field].length > 0) setAt(input, field, policy[field]);
   }
   return input;
 }
@@ -193,11 +186,11 @@ function setAt(input: Record<string, unknown>, path: string, value: unknown): vo
   part[last] = value;
 }
 
-function inputOf(texts: EnteredPolicy['texts'], field: TextField): unknown {
-  const text = texts[field];
+function inputOf(policy: EnteredPolicy, field: PolicyField): unknown {
+  const text = policy[field];
   switch (fieldKinds[field]) {
     case 'amount': {
-      const read = amountIn(texts, field);
+      const read = amountIn(policy, field);
       return read.kind === 'amount' ? Number(read.amount) : text;
     }
     case 'currencies':
@@ -223,26 +216,26 @@ function currenciesIn(text: string): string[] {
 }
 
 /** Reads an amount in its currency, or in US dollars if the currency is invalid, which is reported separately. */
-function amountIn(texts: EnteredPolicy['texts'], field: TextField): EnteredAmount {
-  const code = texts[field === 'maxAmount.amount' ? 'maxAmount.currency' : 'amountsIn'].toLowerCase();
-  return readAmount(texts[field], isCurrency(code) ? code : 'usd');
+function amountIn(policy: EnteredPolicy, field: PolicyField): EnteredAmount {
+  const code = policy[field === 'maxAmount.amount' ? 'maxAmount.currency' : 'amountsIn'].toLowerCase();
+  return readAmount(policy[field], isCurrency(code) ? code : 'usd');
 }
 
 /** The problems that validation of the policy's JSON does not find. */
-function problemsOfForm({ texts }: EnteredPolicy): Record<string, string> {
+function problemsOfForm(policy: EnteredPolicy): Record<string, string> {
   const problems: Record<string, string> = {};
   for (const field of amountFields) {
-    const read = texts[field] === '' ? null : amountIn(texts, field);
+    const read = policy[field] === '' ? null : amountIn(policy, field);
     if (read?.kind === 'problem') problems[field] = read.problem;
   }
-  const currency = texts.amountsIn.toLowerCase();
-  const currencies = currenciesIn(texts['match.currencies']);
-  const needsCurrency = amountFields.some((field) => field !== 'maxAmount.amount' && texts[field] !== '');
+  const currency = policy.amountsIn.toLowerCase();
+  const currencies = currenciesIn(policy['match.currencies']);
+  const needsCurrency = amountFields.some((field) => field !== 'maxAmount.amount' && policy[field] !== '');
   if (needsCurrency && !isCurrency(currency)) problems.amountsIn = 'Must be a currency, such as USD.';
   else if (needsCurrency && currencies.length > 0 && !currencies.includes(currency)) {
     problems.amountsIn = 'Must be one of the payment currencies below.';
   }
-  const metadata = texts['match.metadata'] === '' ? null : readStrictJson(texts['match.metadata']);
-  if (metadata?.kind === 'invalid') problems['match.metadata'] = sentence(metadata.problem);
+  const metadata = policy['match.metadata'] === '' ? null : readStrictJson(policy['match.metadata']);
+  if (metadata?.kind === 'invalid') problems['match.metadata'] = `${capitalized(metadata.problem)}.`;
   return problems;
 }

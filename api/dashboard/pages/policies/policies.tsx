@@ -1,6 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ComponentChildren } from 'preact';
-import { z } from 'zod';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import { ServiceError } from '../../../../shared/platform/errors.ts';
 import { type Policy, policySchema } from '../../../../shared/policies/policy.ts';
@@ -12,6 +10,8 @@ import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
+import { ButtonLink } from '../../layout/button.tsx';
+import { doneAt } from '../../layout/done.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import {
@@ -25,30 +25,22 @@ import { PolicyCards } from './policy-cards.tsx';
 import { PolicyForm, type PolicyFormProps } from './policy-form.tsx';
 import { PreviewCard } from './preview-card.tsx';
 
-const querySchema = z.object({
-  name: z.string().optional().catch(undefined),
-  done: z.string().optional().catch(undefined),
-});
 const admin = { config: { role: 'admin' as const } };
 const conflict = 'Someone else changed the policies. Reload and try again.';
 
 /** The policies of an organization as cards, and a form that adds or edits one of them. */
 export function policyPages(scope: Api, deps: ApiDependencies): void {
-  const stored = (context: Context) => listPolicies(deps.db, context.organization.id);
-
   scope.get('/policies', { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
-    const { done } = querySchema.parse(request.query);
-    const notice = done === 'saved' ? <Notice tone="good">Policies saved.</Notice> : null;
     return sendPage(
       reply,
-      <PoliciesPage context={context} policies={await stored(context)} notice={notice} />,
+      <PoliciesPage context={context} policies={await listPolicies(deps.db, context.organization.id)} />,
     );
   });
 
   scope.get('/policies/new', admin, async (request, reply) => {
     const context = contextOf(request);
-    const policies = await stored(context);
+    const policies = await listPolicies(deps.db, context.organization.id);
     // Checked before all others by default: a policy after one for every refund is never applied.
     const priority = Math.max(0, (policies[0]?.priority ?? 20) - 10);
     const policy = newEnteredPolicy(priority);
@@ -57,18 +49,25 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
 
   scope.get('/policies/edit', admin, async (request, reply) => {
     const context = contextOf(request);
-    const { name } = querySchema.parse(request.query);
-    const policies = await stored(context);
-    const policy = policies.find((each) => each.name === name);
+    const policies = await listPolicies(deps.db, context.organization.id);
+    const policy = policies.find(({ name }) => name === entered(request.query, 'name'));
     if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
     const basedOn = digestPolicies(policies);
     return sendForm(reply, { context, basedOn, replaces: policy.name, policy: enteredPolicyOf(policy) });
   });
 
+  changeRoutes(scope, deps);
+}
+
+function changeRoutes(scope: Api, deps: ApiDependencies): void {
   scope.post('/policies', admin, async (request, reply) => {
     const form = readForm(request);
     const { context, basedOn, policy, replaces } = form;
-    const reading = checkEnteredPolicy(await stored(context), policy, replaces);
+    const reading = checkEnteredPolicy(
+      await listPolicies(deps.db, context.organization.id),
+      policy,
+      replaces,
+    );
     if (reading.kind === 'invalid') return sendForm(reply.code(400), { ...form, problems: reading.problems });
     const outcome = await changePolicies(deps, {
       organizationId: context.organization.id,
@@ -82,11 +81,11 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
   scope.post('/policies/preview', admin, async (request, reply) => {
     const form = readForm(request);
     const { context, basedOn, policy, replaces } = form;
-    const current = await stored(context);
+    const current = await listPolicies(deps.db, context.organization.id);
     const reading = checkEnteredPolicy(current, policy, replaces);
     if (reading.kind === 'invalid') return sendForm(reply.code(400), { ...form, problems: reading.problems });
     if (digestPolicies(current) !== basedOn) return sendConflict(reply, form);
-    const edited = reading.policies;
+    const edited = reading.value;
     return sendForm(reply, form, await previewPolicies(deps.db, context.owner, { current, edited }));
   });
 
@@ -105,32 +104,30 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
       },
     });
     if (outcome === 'saved') return toPolicies(reply, context);
-    const notice = <Notice tone="bad">{conflict}</Notice>;
-    const policies = await stored(context);
-    return sendPage(reply.code(409), <PoliciesPage {...{ context, policies, notice }} />);
+    const policies = await listPolicies(deps.db, context.organization.id);
+    return sendPage(reply.code(409), <PoliciesPage {...{ context, policies }} problem={conflict} />);
   });
 }
 
 interface PoliciesPageProps {
   context: Context;
   policies: readonly Policy[];
-  notice: ComponentChildren;
+  /** Why the last action did nothing. */
+  problem?: string;
 }
 
-function PoliciesPage({ context, policies, notice }: PoliciesPageProps) {
+function PoliciesPage({ context, policies, problem }: PoliciesPageProps) {
   const isEditable = mayAct(context.role, 'admin');
   const add = (
-    <a class="button" data-kind="primary" href={`${context.base}/policies/new`}>
+    <ButtonLink kind="primary" to={`${context.base}/policies/new`}>
       Add policy
-    </a>
+    </ButtonLink>
   );
   return (
     <Frame context={context} title="Policies" section="policies" actions={isEditable ? add : undefined}>
-      <div class="stack">
-        {notice}
-        <p class="muted">Policies apply to test and live. The first policy that matches a refund decides.</p>
-        <PolicyCards {...{ context, policies, isEditable }} basedOn={digestPolicies(policies)} />
-      </div>
+      {problem === undefined ? null : <Notice tone="bad">{problem}</Notice>}
+      <p class="muted">Policies apply to test and live. The first policy that matches a refund decides.</p>
+      <PolicyCards {...{ context, policies, isEditable }} basedOn={digestPolicies(policies)} />
     </Frame>
   );
 }
@@ -146,10 +143,8 @@ function sendForm(reply: FastifyReply, form: PolicyFormProps, preview?: Preview)
   return sendPage(
     reply,
     <Frame context={context} title={replaces === '' ? 'Add policy' : 'Edit policy'} section="policies">
-      <div class="stack">
-        <PolicyForm {...form} />
-        {preview === undefined ? null : <PreviewCard context={context} preview={preview} />}
-      </div>
+      <PolicyForm {...form} />
+      {preview === undefined ? null : <PreviewCard context={context} preview={preview} />}
     </Frame>,
   );
 }
@@ -159,5 +154,5 @@ function sendConflict(reply: FastifyReply, form: PolicyFormProps): FastifyReply 
 }
 
 function toPolicies(reply: FastifyReply, { base }: Context): FastifyReply {
-  return reply.redirect(`${base}/policies?done=saved`, 303);
+  return reply.redirect(doneAt(`${base}/policies`, 'policies-saved'), 303);
 }

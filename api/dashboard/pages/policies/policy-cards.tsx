@@ -3,6 +3,8 @@ import type { Policy } from '../../../../shared/policies/policy.ts';
 import type { InitiatedBy } from '../../../../shared/refunds/model/reasons.ts';
 import type { Context } from '../../http/access.ts';
 import { Badge } from '../../layout/badge.tsx';
+import { ButtonLink } from '../../layout/button.tsx';
+import { Facts } from '../../layout/card.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
 import { inMoney } from '../../layout/numbers.ts';
 import { processorWord, reasonWords } from '../../layout/words.ts';
@@ -37,14 +39,7 @@ export function PolicyCards(props: PolicyCardsProps) {
               “{policies[catchAll]?.name}” applies to every refund and is checked first.
             </p>
           ) : null}
-          <dl class="facts">
-            {linesOf(policy).map(([name, words]) => (
-              <>
-                <dt>{name}</dt>
-                <dd>{words}</dd>
-              </>
-            ))}
-          </dl>
+          <Facts facts={linesOf(policy)} />
         </li>
       ))}
     </ol>
@@ -56,9 +51,9 @@ type ActionsProps = PolicyCardsProps & { policy: Policy; id: string };
 function Actions({ context, policies, basedOn, policy: { name }, id }: ActionsProps) {
   return (
     <div class="row">
-      <a class="button" href={pathOf(context, name)}>
+      <ButtonLink to={pathOf(context, name)}>
         Edit<span class="visually-hidden"> {name}</span>
-      </a>
+      </ButtonLink>
       {/* The last policy cannot be deleted. */}
       {policies.length === 1 ? null : (
         <Confirm
@@ -66,8 +61,8 @@ function Actions({ context, policies, basedOn, policy: { name }, id }: ActionsPr
           action="Delete"
           title={`Delete “${name}”?`}
           kind="danger"
-          to={`${context.base}/policies/delete`}
-          csrfToken={context.csrfToken}
+          context={context}
+          to="/policies/delete"
         >
           <input type="hidden" name="basedOn" value={basedOn} />
           <input type="hidden" name="name" value={name} />

@@ -1,15 +1,22 @@
 import type { ComponentChildren } from 'preact';
-import { processorNames } from '../../../../shared/processors/registry.ts';
-import { refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import type { Context } from '../../http/access.ts';
-import type { FormProblems } from '../../http/forms.ts';
-import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
+import { entered, type FormProblems } from '../../http/forms.ts';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
+import {
+  CheckboxesField,
+  CsrfField,
+  FormNotice,
+  type FormState,
+  JsonField,
+  SelectField,
+  TextField,
+} from '../../layout/form.tsx';
 import { Notice } from '../../layout/notice.tsx';
-import { processorWord, reasonWords } from '../../layout/words.ts';
-import { type EnteredPolicy, fieldKinds, type ListField, type TextField } from './entered-policy.ts';
+import { processorChoices, reasonChoices } from '../../layout/words.ts';
+import { type EnteredPolicy, fieldKinds, type PolicyField } from './entered-policy.ts';
 
 /** The label and hint of each field; for a yes-or-no question, also the answers in this order: no, yes. */
-const words: Record<TextField, { label: string; hint?: string; answers?: [no: string, yes: string] }> = {
+const words: Record<PolicyField, { label: string; hint?: string; answers?: [no: string, yes: string] }> = {
   name: { label: 'Name', hint: 'Shown in policy decisions.' },
   priority: { label: 'Priority', hint: 'Lower numbers are checked first.' },
   amountsIn: { label: 'Currency of amounts', hint: 'For example USD.' },
@@ -19,11 +26,11 @@ const words: Record<TextField, { label: string; hint?: string; answers?: [no: st
   },
   'match.amount.min': {
     label: 'Minimum refunded amount',
-    hint: 'All refunds of the payment together, with the new one. Inclusive.',
+    hint: "The total of the payment's refunds, including the new one.",
   },
   'match.amount.max': {
     label: 'Maximum refunded amount',
-    hint: 'All refunds of the payment together, with the new one. Inclusive.',
+    hint: "The total of the payment's refunds, including the new one.",
   },
   'match.metadata': {
     label: 'Metadata (JSON)',
@@ -70,10 +77,12 @@ export function pathOf({ base }: Context, name: string): string {
   return `${base}/policies/${name === '' ? 'new' : `edit?name=${encodeURIComponent(name)}`}`;
 }
 
+const anyHint = 'Leave all unselected to match any.';
+
 /** The form of one policy. */
 export function PolicyForm(props: PolicyFormProps) {
   const { context, basedOn, replaces, policy, problems = {}, isStale = false } = props;
-  const part = { policy, problems };
+  const form = { body: policy, problems };
   const hasFieldProblem = Object.keys(problems).some((field) => field !== 'form');
   return (
     <form method="post" action={`${context.base}/policies`} class="card stack" noValidate>
@@ -83,63 +92,57 @@ export function PolicyForm(props: PolicyFormProps) {
       <FormNotice problems={problems} />
       {isStale ? (
         <div>
-          <a class="button" href={pathOf(context, replaces)}>
-            Reload
-          </a>
+          <ButtonLink to={pathOf(context, replaces)}>Reload</ButtonLink>
         </div>
       ) : null}
       {hasFieldProblem ? <Notice tone="bad">Fix the highlighted fields.</Notice> : null}
-      <Fields {...part} names={['name', 'priority', 'amountsIn']} />
+      <Fields form={form} names={['name', 'priority', 'amountsIn']} />
       <Group
         legend="Applies to"
         note="All conditions must match; without any, the policy applies to every refund. The requester chooses the reason and the metadata, so a policy that matches on them should not allow more than the others."
       >
-        <Choices
-          {...part}
-          field="match.processors"
+        <CheckboxesField
+          form={form}
+          name="match.processors"
           label="Processors"
-          choices={processorNames.map((name) => [name, processorWord(name)])}
+          hint={anyHint}
+          choices={processorChoices}
         />
-        <Choices
-          {...part}
-          field="match.reasons"
+        <CheckboxesField
+          form={form}
+          name="match.reasons"
           label="Reasons"
-          choices={refundReasons.map((reason) => [reason, reasonWords[reason]])}
+          hint={anyHint}
+          choices={reasonChoices}
         />
-        <Fields {...part} names={['match.currencies']} />
-        <Fields {...part} names={['match.amount.min', 'match.amount.max']} />
-        <Fields {...part} names={['match.metadata']} />
+        <Fields form={form} names={['match.currencies']} />
+        <Fields form={form} names={['match.amount.min', 'match.amount.max']} />
+        <Fields form={form} names={['match.metadata']} />
       </Group>
       <Group legend="Limits" note="An empty field means no limit.">
-        <Fields {...part} names={['finalSale', 'windowDays', 'maxPercent']} />
-        <Fields {...part} names={['maxAmount.amount', 'maxAmount.currency']} />
+        <Fields form={form} names={['finalSale', 'windowDays', 'maxPercent']} />
+        <Fields form={form} names={['maxAmount.amount', 'maxAmount.currency']} />
         <Fields
-          {...part}
+          form={form}
           names={['velocity.perTransaction', 'velocity.perDay.count', 'velocity.perDay.amount']}
         />
       </Group>
       <Group
         legend="Approval"
-        note="A refund requires approval when all refunds of its payment exceed this amount with it. Enter 0 for all refunds, or leave empty for none."
+        note="A refund requires approval when the payment's refunds, including this one, exceed the amount. Enter 0 for all refunds, or leave empty for none."
       >
-        <Fields {...part} names={['approvalAbove.api', 'approvalAbove.dashboard', 'approvalAbove.mcp']} />
+        <Fields form={form} names={['approvalAbove.api', 'approvalAbove.dashboard', 'approvalAbove.mcp']} />
       </Group>
       <Group
         legend="When the policy denies a refund"
         note="Refunds by agents and with agent keys are always blocked."
       >
-        <Fields {...part} names={['enforce.api', 'enforce.dashboard']} />
+        <Fields form={form} names={['enforce.api', 'enforce.dashboard']} />
       </Group>
       <div class="row">
-        <button type="submit" class="button" data-kind="primary">
-          Save
-        </button>
-        <button type="submit" class="button" formAction={`${context.base}/policies/preview#preview`}>
-          Preview
-        </button>
-        <a class="button" href={`${context.base}/policies`}>
-          Cancel
-        </a>
+        <Submit kind="primary">Save</Submit>
+        <Submit formAction={`${context.base}/policies/preview#preview`}>Preview</Submit>
+        <ButtonLink to={`${context.base}/policies`}>Cancel</ButtonLink>
       </div>
       <p class="small muted">
         Saving affects new refunds in test and live at once. Preview shows the effect on the latest{' '}
@@ -149,86 +152,39 @@ export function PolicyForm(props: PolicyFormProps) {
   );
 }
 
-interface PartProps {
-  policy: EnteredPolicy;
-  problems: FormProblems;
-}
-
 /** Fields side by side. */
-function Fields({ policy, problems, names }: PartProps & { names: readonly TextField[] }) {
+function Fields({ form, names }: { form: FormState; names: readonly PolicyField[] }) {
   return (
     <div class="fields">
       {names.map((name) => (
-        <OneField key={name} {...{ policy, problems, name }} />
+        <OneField key={name} form={form} name={name} />
       ))}
     </div>
   );
 }
 
-function OneField({ policy: { texts }, problems, name }: PartProps & { name: TextField }) {
+function OneField({ form, name }: { form: FormState; name: PolicyField }) {
   const { label, hint, answers } = words[name];
   const kind = fieldKinds[name];
-  const problem = problems[name];
-  const unit = kind === 'amount' && name !== 'maxAmount.amount' ? ` (${texts.amountsIn.toUpperCase()})` : '';
-  const text = {
-    ...{ value: texts[name], autocomplete: 'off', spellcheck: false },
-    inputMode: ({ amount: 'decimal', number: 'numeric' } as const)[kind as string],
-    maxLength: { text: 100, currencies: 1_000, currency: 3 }[kind as string] ?? 20,
-  };
-  return (
-    <Field name={name} label={`${label}${unit}`} hint={hint} problem={problem}>
-      {answers !== undefined ? (
-        <select {...inputProps(name, problem)}>
-          {answers.map((answer, index) => (
-            <option
-              key={answer}
-              value={index === 0 ? '' : 'yes'}
-              selected={(index === 1) === (texts[name] !== '')}
-            >
-              {answer}
-            </option>
-          ))}
-        </select>
-      ) : kind === 'json' ? (
-        <textarea {...inputProps(name, problem)} class="mono" spellcheck={false} rows={3}>
-          {texts[name]}
-        </textarea>
-      ) : (
-        <input {...inputProps(name, problem)} {...text} />
-      )}
-    </Field>
-  );
-}
-
-interface ChoicesProps extends PartProps {
-  field: ListField;
-  label: string;
-  choices: readonly (readonly [value: string, words: string])[];
-}
-
-function Choices({ policy, problems, field, label, choices }: ChoicesProps) {
-  const problem = problems[field];
-  return (
-    <fieldset class="field" aria-describedby={`${field}-hint ${field}-problem`}>
-      <legend class="label">{label}</legend>
-      <div class="row">
-        {choices.map(([value, each]) => (
-          <label key={value}>
-            <input type="checkbox" name={field} value={value} checked={policy.lists[field].includes(value)} />
-            {each}
-          </label>
-        ))}
-      </div>
-      <p class="hint" id={`${field}-hint`}>
-        Leave all unselected to match any.
-      </p>
-      {problem === undefined ? null : (
-        <p class="problem" id={`${field}-problem`}>
-          {problem}
-        </p>
-      )}
-    </fieldset>
-  );
+  const inCurrency = kind === 'amount' && name !== 'maxAmount.amount';
+  const unit = inCurrency ? ` (${entered(form.body, 'amountsIn').toUpperCase()})` : '';
+  const field = { form, name, label: `${label}${unit}`, hint };
+  if (answers !== undefined) {
+    const [no, yes] = answers;
+    return (
+      <SelectField
+        {...field}
+        choices={[
+          ['', no],
+          ['yes', yes],
+        ]}
+      />
+    );
+  }
+  if (kind === 'json') return <JsonField {...field} />;
+  const inputMode = ({ amount: 'decimal', number: 'numeric' } as const)[kind as string];
+  const maxLength = { text: 100, currencies: 1_000, currency: 3 }[kind as string] ?? 20;
+  return <TextField {...field} {...{ inputMode, maxLength }} spellcheck={false} />;
 }
 
 function Group({ legend, note, children }: { legend: string; note: string; children: ComponentChildren }) {

@@ -2,6 +2,7 @@ import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
 import type { Preview, PreviewedRefund } from '../../../../shared/policies/preview.ts';
 import type { Context } from '../../http/access.ts';
 import { Badge, type Tone } from '../../layout/badge.tsx';
+import { Card } from '../../layout/card.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { Table, type TableRow } from '../../layout/table.tsx';
 import { Amount, Moment, Sentence } from '../../layout/values.tsx';
@@ -16,8 +17,7 @@ export function PreviewCard({ context, preview: { refunds, skipped } }: PreviewC
   const different = refunds.filter(isDifferent);
   const rows = [...different, ...refunds.filter((each) => !isDifferent(each))];
   return (
-    <section class="card stack" id="preview" aria-labelledby="preview-title">
-      <h2 id="preview-title">Preview</h2>
+    <Card id="preview" title="Preview">
       {refunds.length === 0 ? (
         <Empty title="No refunds to preview">
           <p>There is no {context.environment} refund with a known payment yet.</p>
@@ -48,7 +48,7 @@ export function PreviewCard({ context, preview: { refunds, skipped } }: PreviewC
           refunds.
         </p>
       )}
-    </section>
+    </Card>
   );
 }
 

@@ -5,7 +5,7 @@ import { processorNames } from '../../../../shared/processors/registry.ts';
 import { type RefundReason, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { readStrictJson } from '../../../http/body.ts';
 import { checkMetadata } from '../../../routes/refunds/metadata-schema.ts';
-import { entered, type FormReading, readAmount, readForm } from '../../http/forms.ts';
+import { capitalized, entered, type FormReading, readAmount, readForm } from '../../http/forms.ts';
 
 export const entryFields = [
   'transactionId',
@@ -41,7 +41,7 @@ const metadataSchema = z.string().transform((text, context) => {
   const reading = readStrictJson(text);
   const problem = reading.kind === 'invalid' ? reading.problem : metadataProblem(reading.value);
   if (reading.kind === 'valid' && problem === null) return reading.value as Record<string, unknown>;
-  context.addIssue({ code: 'custom', message: `${problem?.charAt(0).toUpperCase()}${problem?.slice(1)}.` });
+  context.addIssue({ code: 'custom', message: `${capitalized(problem ?? '')}.` });
   return z.NEVER;
 });
 

@@ -1,138 +1,110 @@
-import { currencies } from '../../../../shared/money/money.ts';
 import type { KnownPayment } from '../../../../shared/payments/payment.ts';
 import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
 import { isClientSecret } from '../../../../shared/processors/contract/credentials.ts';
-import { processorNames } from '../../../../shared/processors/registry.ts';
-import { refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import type { Context } from '../../http/access.ts';
-import type { FormProblems } from '../../http/forms.ts';
-import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
+import { Card, Facts } from '../../layout/card.tsx';
+import {
+  CsrfField,
+  FormNotice,
+  type FormState,
+  JsonField,
+  SelectField,
+  TextField,
+} from '../../layout/form.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { Amount, Sentence } from '../../layout/values.tsx';
-import { processorWord, reasonWords } from '../../layout/words.ts';
+import { currencyChoices, processorChoices, reasonChoices, reasonWords } from '../../layout/words.ts';
 import { type EnteredRefund, entryFields, type RefundEntry } from './create-entry.ts';
 import { Metadata, PaymentFacts } from './facts.tsx';
 
 export interface CreateFormProps {
   context: Context;
   entered: EnteredRefund;
+  /** Makes submitting the form twice create one refund. */
   formKey: string;
-  problems: FormProblems;
 }
 
 /** The first step: the refund's fields. */
-export function CreateForm({ context, entered, formKey, problems }: CreateFormProps) {
+export function CreateForm({
+  context,
+  entered,
+  formKey,
+  problems,
+}: CreateFormProps & Pick<FormState, 'problems'>) {
+  // A client secret is not sent back to the browser.
+  const transactionId = isClientSecret(entered.transactionId) ? '' : entered.transactionId;
+  const form = { body: { ...entered, transactionId }, problems };
   return (
     <Frame context={context} title="Create refund" section="refunds">
-      <div>
-        <form method="post" action={`${context.base}/refunds/new`} class="card stack narrow">
-          <FormNotice problems={problems} />
-          <CsrfField token={context.csrfToken} />
-          <input type="hidden" name="formKey" value={formKey} />
-          <Field
-            name="transactionId"
-            label="Transaction ID"
-            hint="The ID of the payment at the processor."
-            problem={problems.transactionId}
-          >
-            <input
-              {...inputProps('transactionId', problems.transactionId)}
-              value={isClientSecret(entered.transactionId) ? '' : entered.transactionId}
-              required
-              maxLength={255}
-              autocomplete="off"
-              spellcheck={false}
-            />
-          </Field>
-          <div class="fields">
-            <Field name="amount" label="Amount" hint="For example 10.50." problem={problems.amount}>
-              <input
-                {...inputProps('amount', problems.amount)}
-                value={entered.amount}
-                required
-                inputMode="decimal"
-                maxLength={20}
-                autocomplete="off"
-              />
-            </Field>
-            <Choice
-              name="currency"
-              label="Currency"
-              hint="The payment's currency."
-              chosen={entered.currency || 'usd'}
-              problems={problems}
-              options={currencies.map((code) => [code, code.toUpperCase()])}
-            />
-          </div>
-          <div class="fields">
-            <Choice
-              name="reason"
-              label="Reason"
-              chosen={entered.reason}
-              problems={problems}
-              options={[['', 'Choose'], ...refundReasons.map((name) => [name, reasonWords[name]] as const)]}
-            />
-            <Choice
-              name="processor"
-              label="Processor"
-              chosen={entered.processor}
-              problems={problems}
-              options={[
-                ['', 'Detect automatically'],
-                ...processorNames.map((name) => [name, processorWord(name)] as const),
-              ]}
-            />
-          </div>
-          <Field
-            name="metadata"
-            label="Metadata (optional)"
-            hint={'A JSON object stored with the refund: {"ticket": "T-1001"}. Do not include card numbers.'}
-            problem={problems.metadata}
-          >
-            <textarea {...inputProps('metadata', problems.metadata)} class="mono" spellcheck={false} rows={3}>
-              {entered.metadata}
-            </textarea>
-          </Field>
-          <div class="row">
-            <button type="submit" class="button" data-kind="primary" name="step" value="check">
-              Review
-            </button>
-            <a class="button" href={`${context.base}/refunds`}>
-              Cancel
-            </a>
-          </div>
-          <p class="hint muted small">You can review the payment before the refund is created.</p>
-        </form>
-      </div>
+      <form method="post" action={`${context.base}/refunds/new`} class="card stack narrow">
+        <FormNotice problems={problems} />
+        <CsrfField token={context.csrfToken} />
+        <input type="hidden" name="formKey" value={formKey} />
+        <TextField
+          form={form}
+          name="transactionId"
+          label="Transaction ID"
+          hint="The ID of the payment at the processor."
+          required
+          maxLength={255}
+          spellcheck={false}
+        />
+        <div class="fields">
+          <TextField
+            form={form}
+            name="amount"
+            label="Amount"
+            hint="For example 10.50."
+            required
+            inputMode="decimal"
+            maxLength={20}
+          />
+          <SelectField
+            form={form}
+            name="currency"
+            label="Currency"
+            hint="The payment's currency."
+            choices={currencyChoices}
+            initial="usd"
+            required
+          />
+        </div>
+        <div class="fields">
+          <SelectField
+            form={form}
+            name="reason"
+            label="Reason"
+            choices={[['', 'Choose'], ...reasonChoices]}
+            required
+          />
+          <SelectField
+            form={form}
+            name="processor"
+            label="Processor"
+            choices={[['', 'Detect automatically'], ...processorChoices]}
+          />
+        </div>
+        <JsonField
+          form={form}
+          name="metadata"
+          label="Metadata (optional)"
+          hint={'A JSON object stored with the refund: {"ticket": "T-1001"}. Do not include card numbers.'}
+        />
+        <div class="row">
+          <Submit kind="primary" name="step" value="check">
+            Review
+          </Submit>
+          <ButtonLink to={`${context.base}/refunds`}>Cancel</ButtonLink>
+        </div>
+        <p class="hint muted small">You can review the payment before the refund is created.</p>
+      </form>
     </Frame>
   );
 }
 
-interface ChoiceProps {
-  name: 'currency' | 'reason' | 'processor';
-  label: string;
-  hint?: string;
-  chosen: string;
-  problems: FormProblems;
-  options: readonly (readonly [value: string, words: string])[];
-}
-
-function Choice({ name, label, hint, chosen, problems, options }: ChoiceProps) {
-  return (
-    <Field name={name} label={label} hint={hint} problem={problems[name]}>
-      <select {...inputProps(name, problems[name])} required={name !== 'processor'}>
-        {options.map(([value, words]) => (
-          <option key={value} value={value} selected={value === chosen}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </Field>
-  );
-}
-
-export interface CreateReviewProps extends Omit<CreateFormProps, 'problems'> {
+interface CreateReviewProps extends CreateFormProps {
   entry: RefundEntry;
   payment: KnownPayment;
   verdict: PolicyVerdict;
@@ -143,40 +115,35 @@ export function CreateReview({ context, entered, entry, formKey, payment, verdic
   const amount = <Amount amount={entry.amount} currency={entry.currency} />;
   return (
     <Frame context={context} title="Review refund" section="refunds">
-      <div class="stack">
-        <PolicyDecision verdict={verdict} />
-        <div class="columns">
-          <section class="card stack" aria-labelledby="asked">
-            <h2 id="asked">Refund</h2>
-            <dl class="facts">
-              <dt>Amount</dt>
-              <dd>{amount}</dd>
-              <dt>Reason</dt>
-              <dd>{reasonWords[entry.reason]}</dd>
-            </dl>
-          </section>
-          <PaymentFacts payment={payment} transactionId={entry.transactionId} />
-        </div>
-        <Metadata metadata={entry.metadata} />
-        <form method="post" action={`${context.base}/refunds/new`} class="row">
-          <CsrfField token={context.csrfToken} />
-          <input type="hidden" name="formKey" value={formKey} />
-          {entryFields.map((field) => (
-            <input key={field} type="hidden" name={field} value={entered[field]} />
-          ))}
-          {verdict.eligible || !verdict.enforced ? (
-            <button type="submit" class="button" data-kind="primary" name="step" value="confirm">
-              Refund {amount}
-            </button>
-          ) : null}
-          <button type="submit" class="button" name="step" value="change">
-            Edit
-          </button>
-          <a class="button" href={`${context.base}/refunds`}>
-            Cancel
-          </a>
-        </form>
+      <PolicyDecision verdict={verdict} />
+      <div class="columns">
+        <Card id="refund" title="Refund">
+          <Facts
+            facts={[
+              ['Amount', amount],
+              ['Reason', reasonWords[entry.reason]],
+            ]}
+          />
+        </Card>
+        <PaymentFacts payment={payment} transactionId={entry.transactionId} />
       </div>
+      <Metadata metadata={entry.metadata} />
+      <form method="post" action={`${context.base}/refunds/new`} class="row">
+        <CsrfField token={context.csrfToken} />
+        <input type="hidden" name="formKey" value={formKey} />
+        {entryFields.map((field) => (
+          <input key={field} type="hidden" name={field} value={entered[field]} />
+        ))}
+        {verdict.eligible || !verdict.enforced ? (
+          <Submit kind="primary" name="step" value="confirm">
+            Refund {amount}
+          </Submit>
+        ) : null}
+        <Submit name="step" value="change">
+          Edit
+        </Submit>
+        <ButtonLink to={`${context.base}/refunds`}>Cancel</ButtonLink>
+      </form>
     </Frame>
   );
 }

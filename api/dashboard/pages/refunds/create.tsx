@@ -12,22 +12,16 @@ import { createRefund } from '../../../../shared/refunds/lifecycle/create.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import { fingerprintOf } from '../../../http/request-headers.ts';
 import type { Api } from '../../../http/route.ts';
-import { type Context, contextOf } from '../../http/access.ts';
-import { entered as enteredText, type FormProblems, problemsOf } from '../../http/forms.ts';
+import { contextOf } from '../../http/access.ts';
+import { capitalized, entered as enteredText, type FormProblems, problemsOf } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
-import {
-  type EnteredRefund,
-  enteredRefund,
-  entryFields,
-  type RefundEntry,
-  readEntry,
-} from './create-entry.ts';
-import { CreateForm, CreateReview } from './create-form.tsx';
+import { enteredRefund, entryFields, type RefundEntry, readEntry } from './create-entry.ts';
+import { CreateForm, type CreateFormProps, CreateReview } from './create-form.tsx';
 
 const operator = { config: { role: 'operator' as const } };
 
 /** `/refunds/new`: enter a refund, review it with its payment and policies, and create it. */
-export function createPages(scope: Api, deps: ApiDependencies): void {
+export function createRefundPages(scope: Api, deps: ApiDependencies): void {
   scope.get('/refunds/new', operator, async (request, reply) => {
     // Other pages link here with known fields as query parameters.
     const entered = enteredRefund(request.query);
@@ -50,26 +44,19 @@ export function createPages(scope: Api, deps: ApiDependencies): void {
   });
 }
 
-interface SentForm {
-  context: Context;
-  entered: EnteredRefund;
-  /** Makes submitting the form twice create one refund. */
-  formKey: string;
-}
-
 function readFormKey(body: unknown): string {
   const key = enteredText(body, 'formKey');
   return /^[0-9a-f-]{36}$/.test(key) ? key : randomUUID();
 }
 
-function showForm(reply: FastifyReply, form: SentForm, problems: FormProblems): FastifyReply {
+function showForm(reply: FastifyReply, form: CreateFormProps, problems: FormProblems): FastifyReply {
   return sendPage(reply, <CreateForm {...form} problems={problems} />);
 }
 
 async function review(
   deps: ApiDependencies,
   reply: FastifyReply,
-  form: SentForm,
+  form: CreateFormProps,
   entry: RefundEntry,
 ): Promise<FastifyReply> {
   const { transactionId, processor, amount, reason, metadata } = entry;
@@ -108,13 +95,13 @@ function paymentProblems(
   if (entry.amount > left)
     return { amount: `At most ${formatAmount(left, currency)} can still be refunded.` };
   const problem = processorKind(processor).amountProblem(entry.amount, currency);
-  return problem === null ? null : { amount: `${problem.charAt(0).toUpperCase()}${problem.slice(1)}` };
+  return problem === null ? null : { amount: capitalized(problem) };
 }
 
 async function create(
   deps: ApiDependencies,
   reply: FastifyReply,
-  form: SentForm,
+  form: CreateFormProps,
   entry: RefundEntry,
 ): Promise<FastifyReply> {
   const { owner, actor, base } = form.context;

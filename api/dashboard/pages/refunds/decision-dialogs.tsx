@@ -1,89 +1,102 @@
+import type { ComponentChildren } from 'preact';
 import { mayAct } from '../../../../shared/people/roles.ts';
-import { type ResolvedStatus, resolvedStatuses } from '../../../../shared/refunds/decisions/evidence.ts';
+import { resolvedStatuses } from '../../../../shared/refunds/decisions/evidence.ts';
 import { canBeResolved } from '../../../../shared/refunds/decisions/resolve.ts';
 import { canBeCancelled } from '../../../../shared/refunds/lifecycle/cancel.ts';
 import { canBeDismissed } from '../../../../shared/refunds/lifecycle/flag.ts';
 import { isFlaggedForExtra } from '../../../../shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import type { Context } from '../../http/access.ts';
-import { Confirm } from '../../layout/dialog.tsx';
-import { Field, FormNotice, inputProps } from '../../layout/form.tsx';
+import { entered } from '../../http/forms.ts';
+import { Confirm, type ConfirmProps } from '../../layout/dialog.tsx';
+import { type FormState, TextField } from '../../layout/form.tsx';
 import { Amount } from '../../layout/values.tsx';
 import { processorWord } from '../../layout/words.ts';
-import type { DecisionsProps, UnfinishedDecision } from './decision-result.ts';
 
-interface AllDecisionsProps extends DecisionsProps {
+/** A decision that could not be carried out as it was entered; its dialog is shown again. */
+export interface UnfinishedDecision extends FormState {
+  dialog: 'reject' | 'resolve';
+  /** True when `force` would carry it out. */
+  forceable: boolean;
+}
+
+interface DecisionsProps {
+  context: Context;
+  refund: RefundWithWork;
+  unfinished: UnfinishedDecision | null;
   /** Why the user may not approve it; null when they may. */
   approvalRefusal: string | null;
 }
 
 /** The decisions that are possible in the refund's state; nothing for viewers. */
-export function Decisions({ context, refund, unfinished, approvalRefusal }: AllDecisionsProps) {
+export function Decisions({ context, refund, unfinished, approvalRefusal }: DecisionsProps) {
   if (!mayAct(context.role, 'operator')) return null;
   const isFlagged = refund.work?.flaggedAt != null;
   const isPending = refund.status === 'pending';
   const isCancellable = !isPending && canBeCancelled(refund) && refund.work?.cancelRequestedAt == null;
   if (!isPending && !isCancellable && !isFlagged) return null;
+  const props = { context, refund };
+  const formOf = (dialog: UnfinishedDecision['dialog']) =>
+    unfinished?.dialog === dialog ? unfinished : undefined;
   return (
     <div class="row" id="decisions">
-      {isPending ? <Approve context={context} refund={refund} refusal={approvalRefusal} /> : null}
-      {isPending ? <RejectDialog context={context} refund={refund} unfinished={unfinished} /> : null}
-      {isCancellable ? <CancelDialog context={context} refund={refund} /> : null}
-      {isFlagged && !isPending ? <RecheckDialog context={context} refund={refund} /> : null}
-      {isFlagged ? <ResolveDialog context={context} refund={refund} unfinished={unfinished} /> : null}
+      {isPending ? <Approve {...props} refusal={approvalRefusal} /> : null}
+      {isPending ? <Reject {...props} submitted={formOf('reject')} /> : null}
+      {isCancellable ? <Cancel {...props} /> : null}
+      {isFlagged && !isPending ? <Recheck {...props} /> : null}
+      {isFlagged ? <Resolve {...props} submitted={formOf('resolve')} /> : null}
     </div>
   );
 }
 
-type DialogProps = Omit<DecisionsProps, 'unfinished'>;
+interface DialogProps {
+  context: Context;
+  refund: RefundWithWork;
+}
+
+type DialogWithFieldsProps = DialogProps & { submitted: UnfinishedDecision | undefined };
+
+/** Its id is the last part of the address of the decision. */
+function Dialog({ refund, id, ...confirm }: { refund: RefundWithWork } & Omit<ConfirmProps, 'to'>) {
+  return <Confirm {...confirm} id={id} to={`/refunds/${refund.id}/${id}`} />;
+}
 
 function Approve({ context, refund, refusal }: DialogProps & { refusal: string | null }) {
   if (refusal !== null) return <p>{refusal}</p>;
   if (isFlaggedForExtra(refund.work)) return <p>Resolve the flag before you approve this refund.</p>;
   return (
-    <Confirm
+    <Dialog
+      {...{ context, refund }}
       id="approve"
       action="Approve"
       title="Approve this refund?"
       kind="primary"
-      to={decisionUrl(context, refund, 'approve')}
-      csrfToken={context.csrfToken}
     >
       <p>
         <Amount amount={refund.amount} currency={refund.currency} /> is sent to{' '}
         {processorWord(refund.processor)} now. This can't be undone.
       </p>
-    </Confirm>
+    </Dialog>
   );
 }
 
-function RejectDialog({ context, refund, unfinished }: DecisionsProps) {
-  const mine = unfinished?.dialog === 'reject' ? unfinished : null;
+function Reject({ submitted, ...props }: DialogWithFieldsProps) {
   return (
-    <Confirm
-      id="reject"
-      action="Reject"
-      title="Reject this refund?"
-      kind="danger"
-      to={decisionUrl(context, refund, 'reject')}
-      csrfToken={context.csrfToken}
-      isOpen={mine !== null}
-    >
+    <Dialog {...props} id="reject" action="Reject" title="Reject this refund?" kind="danger" form={submitted}>
       <p>It will be cancelled and never sent. Its amount becomes refundable again.</p>
-      <ReasonField name="rejectReason" unfinished={mine} />
-    </Confirm>
+      <ReasonField name="rejectReason" form={submitted} />
+    </Dialog>
   );
 }
 
-function CancelDialog({ context, refund }: DialogProps) {
+function Cancel({ context, refund }: DialogProps) {
   return (
-    <Confirm
+    <Dialog
+      {...{ context, refund }}
       id="cancel"
       action="Cancel refund"
       title="Cancel this refund?"
       kind="danger"
-      to={decisionUrl(context, refund, 'cancel')}
-      csrfToken={context.csrfToken}
     >
       <p>
         Once cancelled, the customer won't get the money.{' '}
@@ -91,26 +104,19 @@ function CancelDialog({ context, refund }: DialogProps) {
           ? 'If the refund has not been sent, it is cancelled immediately.'
           : `${processorWord(refund.processor)} has already received the refund and may refuse to cancel it.`}
       </p>
-    </Confirm>
+    </Dialog>
   );
 }
 
-function RecheckDialog({ context, refund }: DialogProps) {
+function Recheck(props: DialogProps) {
   return (
-    <Confirm
-      id="recheck"
-      action="Recheck"
-      title="Recheck this refund?"
-      kind="primary"
-      to={decisionUrl(context, refund, 'recheck')}
-      csrfToken={context.csrfToken}
-    >
-      <p>Its current status is read from {processorWord(refund.processor)}.</p>
-    </Confirm>
+    <Dialog {...props} id="recheck" action="Recheck" title="Recheck this refund?" kind="primary">
+      <p>Its current status is read from {processorWord(props.refund.processor)}.</p>
+    </Dialog>
   );
 }
 
-const ends: Record<ResolvedStatus | 'dismiss', string> = {
+const ends = {
   completed: 'Completed: the customer received or will receive the money.',
   failed: "Failed: the customer won't receive the money.",
   cancelled: "Cancelled: the customer won't receive the money.",
@@ -118,44 +124,49 @@ const ends: Record<ResolvedStatus | 'dismiss', string> = {
 };
 
 /** Resolves a flagged refund, or dismisses its flag. */
-function ResolveDialog({ context, refund, unfinished }: DecisionsProps) {
-  const mine = unfinished?.dialog === 'resolve' ? unfinished : null;
-  const offered = offeredEnds(refund);
+function Resolve({ submitted, ...props }: DialogWithFieldsProps) {
+  const { refund } = props;
+  const statuses = resolvedStatuses.filter((status) => canBeResolved(refund, status));
+  const offered = [...statuses, ...(canBeDismissed(refund) ? (['dismiss'] as const) : [])];
   return (
-    <Confirm
-      id="resolve"
-      action="Resolve"
-      title="Resolve this flag"
-      kind="danger"
-      to={decisionUrl(context, refund, 'resolve')}
-      csrfToken={context.csrfToken}
-      isOpen={mine !== null}
-    >
+    <Dialog {...props} id="resolve" action="Resolve" title="Resolve this flag" kind="danger" form={submitted}>
       <p>The new status is checked against the processor first.</p>
-      {mine === null ? null : <FormNotice problems={mine.problems} />}
       {/* The decision is about the flag that the person has seen. */}
       <input type="hidden" name="flaggedAt" value={refund.work?.flaggedAt?.toISOString()} />
-      <EndChoice offered={offered} unfinished={mine} />
-      {offered.includes('completed') ? <ProcessorRefundField refund={refund} unfinished={mine} /> : null}
-      <ReasonField name="resolveReason" unfinished={mine} />
-      {mine?.forceable ? <ForceChoice /> : null}
-    </Confirm>
+      <EndChoice offered={offered} form={submitted} />
+      {offered.includes('completed') ? (
+        <TextField
+          form={submitted}
+          name="processorRefund"
+          label="Processor's refund ID"
+          hint={
+            refund.externalRefundId === null
+              ? 'Required for a completed refund.'
+              : `Only if it completed as a refund other than ${refund.externalRefundId}.`
+          }
+          maxLength={255}
+          spellcheck={false}
+        />
+      ) : null}
+      <ReasonField name="resolveReason" form={submitted} />
+      {submitted?.forceable ? (
+        <label>
+          <input type="checkbox" name="force" value="yes" /> Resolve anyway. If this is wrong, the customer
+          may get no money or be paid twice.
+        </label>
+      ) : null}
+    </Dialog>
   );
 }
 
-function offeredEnds(refund: RefundWithWork): (ResolvedStatus | 'dismiss')[] {
-  const statuses = resolvedStatuses.filter((status) => canBeResolved(refund, status));
-  return canBeDismissed(refund) ? [...statuses, 'dismiss'] : statuses;
-}
-
 interface EndChoiceProps {
-  offered: readonly (ResolvedStatus | 'dismiss')[];
-  unfinished: UnfinishedDecision | null;
+  offered: readonly (keyof typeof ends)[];
+  form: FormState | undefined;
 }
 
-function EndChoice({ offered, unfinished }: EndChoiceProps) {
-  const chosen = unfinished?.entered('end') || (offered.length === 1 ? offered[0] : '');
-  const problem = unfinished?.problems.end;
+function EndChoice({ offered, form }: EndChoiceProps): ComponentChildren {
+  const chosen = entered(form?.body, 'end') || (offered.length === 1 ? offered[0] : '');
+  const problem = form?.problems.end;
   return (
     <fieldset class="stack-tight">
       <legend class="label">Resolve as</legend>
@@ -169,63 +180,16 @@ function EndChoice({ offered, unfinished }: EndChoiceProps) {
   );
 }
 
-function ProcessorRefundField({
-  refund,
-  unfinished,
-}: {
-  refund: RefundWithWork;
-  unfinished: UnfinishedDecision | null;
-}) {
-  const name = 'processorRefund';
-  const problem = unfinished?.problems[name];
-  return (
-    <Field
-      name={name}
-      label="Processor's refund ID"
-      hint={
-        refund.externalRefundId === null
-          ? 'Required for a completed refund.'
-          : `Only if it completed as a refund other than ${refund.externalRefundId}.`
-      }
-      problem={problem}
-    >
-      <input
-        {...inputProps(name, problem)}
-        value={unfinished?.entered(name) ?? ''}
-        maxLength={255}
-        autocomplete="off"
-        spellcheck={false}
-      />
-    </Field>
-  );
-}
-
-function ForceChoice() {
-  return (
-    <label>
-      <input type="checkbox" name="force" value="yes" /> Resolve anyway. If this is wrong, the customer may
-      get no money or be paid twice.
-    </label>
-  );
-}
-
-/** Where a decision about a refund is posted. */
-function decisionUrl({ base }: Context, { id }: Pick<RefundWithWork, 'id'>, decision: string): string {
-  return `${base}/refunds/${id}/${decision}`;
-}
-
 /** The reason for a decision. */
-function ReasonField({ name, unfinished }: { name: string; unfinished: UnfinishedDecision | null }) {
-  const problem = unfinished?.problems[name];
+function ReasonField({ name, form }: { name: string; form: FormState | undefined }) {
   return (
-    <Field name={name} label="Reason" hint="Stored in the timeline and the audit log." problem={problem}>
-      <input
-        {...inputProps(name, problem)}
-        value={unfinished?.entered(name) ?? ''}
-        required
-        maxLength={500}
-        autocomplete="off"
-      />
-    </Field>
+    <TextField
+      form={form}
+      name={name}
+      label="Reason"
+      hint="Stored in the timeline and the audit log."
+      required
+      maxLength={500}
+    />
   );
 }

@@ -5,33 +5,46 @@ import {
   type DecisionOutcome,
   rejectRefund,
 } from '../../../../shared/refunds/decisions/approve.ts';
-import { recheckRefund } from '../../../../shared/refunds/decisions/resolve.ts';
-import { type CancelVerdict, cancelAndWait } from '../../../../shared/refunds/lifecycle/cancel.ts';
+import { resolvedStatuses } from '../../../../shared/refunds/decisions/evidence.ts';
+import {
+  dismissFlag,
+  type ResolutionOutcome,
+  recheckRefund,
+  resolveRefund,
+} from '../../../../shared/refunds/decisions/resolve.ts';
+import { cancelAndWait } from '../../../../shared/refunds/lifecycle/cancel.ts';
 import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import { findOwnRefund } from '../../../../shared/refunds/queries/find-refunds.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
-import { type Context, contextOf } from '../../http/access.ts';
-import { entered, problemsOf } from '../../http/forms.ts';
+import { contextOf } from '../../http/access.ts';
+import { entered, type FormProblems, problemsOf, readForm } from '../../http/forms.ts';
+import { idInPath } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
 import { statusWords } from '../../layout/badge.tsx';
+import { type DoneWord, doneAt } from '../../layout/done.tsx';
 import { Notice } from '../../layout/notice.tsx';
-import type { DecisionResult, DoneWord } from './decision-result.ts';
-import { Detail } from './detail.tsx';
-import { readDetail } from './read-detail.ts';
-import { resolve } from './resolve.ts';
+import type { UnfinishedDecision } from './decision-dialogs.tsx';
+import { Detail, readDetail } from './detail.tsx';
 
-const operator = { config: { role: 'operator' as const } };
-const paramsSchema = z.object({ id: z.string() });
-
-/** A decision about one refund by a person who may make it. */
+/** A decision about one refund by a user who may make it. */
 interface DecisionRequest {
   refund: RefundWithWork;
   /** For the timeline and the audit log. */
   actor: string;
-  /** What was entered in a field. */
-  field: (name: string) => string;
+  body: unknown;
 }
+
+/**
+ * The result of a decision.
+ * - `done`: carried out.
+ * - `too-late`: the refund has changed since the page was loaded, and nothing was changed.
+ * - `unfinished`: something has to be corrected or confirmed; nothing was changed.
+ */
+type DecisionResult =
+  | { kind: 'done'; word: DoneWord }
+  | { kind: 'too-late'; message: string }
+  | { kind: 'unfinished'; decision: UnfinishedDecision };
 
 type Decide = (deps: ApiDependencies, request: DecisionRequest) => Promise<DecisionResult>;
 
@@ -40,73 +53,67 @@ const decisions: Readonly<Record<string, Decide>> = { approve, reject, cancel, r
 /** `POST /refunds/:id/<decision>`. Of several decisions at once, one is done. */
 export function decisionRoutes(scope: Api, deps: ApiDependencies): void {
   for (const [name, decide] of Object.entries(decisions)) {
-    scope.post(`/refunds/:id/${name}`, operator, async (request, reply) => {
-      const context = contextOf(request);
-      const { id } = paramsSchema.parse(request.params);
-      const refund = await findOwnRefund(deps.db, context.owner, id);
-      const field = (each: string) => entered(request.body, each);
-      const result = await decide(deps, { refund, actor: context.actor, field });
-      if (result.kind === 'done') {
-        return reply.redirect(`${context.base}/refunds/${id}?done=${result.word}`, 303);
-      }
-      return await showAgain(deps, reply, context, { id, result, request });
+    scope.post(`/refunds/:id/${name}`, { config: { role: 'operator' } }, async (request, reply) => {
+      const { owner, actor, base } = contextOf(request);
+      const refund = await findOwnRefund(deps.db, owner, idInPath(request, 'id', 'ref'));
+      const result = await decide(deps, { refund, actor, body: request.body });
+      return result.kind === 'done'
+        ? reply.redirect(doneAt(`${base}/refunds/${refund.id}`, result.word), 303)
+        : await showAgain(deps, request, reply, result);
     });
   }
 }
 
-interface NotDone {
-  id: string;
-  result: Exclude<DecisionResult, { kind: 'done' }>;
-  request: FastifyRequest;
-}
-
 async function showAgain(
   deps: ApiDependencies,
+  request: FastifyRequest,
   reply: FastifyReply,
-  context: Context,
-  { id, result, request }: NotDone,
+  result: Exclude<DecisionResult, { kind: 'done' }>,
 ): Promise<FastifyReply> {
-  const detail = await readDetail(deps, context, id);
-  if (result.kind === 'too-late') {
-    const notice = (
-      <Notice tone="warn">
-        <strong>Nothing was changed.</strong>
-        {result.message}
-      </Notice>
+  const context = contextOf(request);
+  const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
+  if (result.kind === 'unfinished') {
+    return sendPage(
+      reply.code(400),
+      <Detail context={context} detail={detail} unfinished={result.decision} />,
     );
-    return sendPage(reply.code(409), <Detail context={context} detail={detail} notice={notice} />);
   }
-  const unfinished = { ...result.decision, entered: (field: string) => entered(request.body, field) };
-  return sendPage(reply.code(400), <Detail context={context} detail={detail} unfinished={unfinished} />);
+  const notice = (
+    <Notice tone="warn">
+      <strong>Nothing was changed.</strong>
+      {result.message}
+    </Notice>
+  );
+  return sendPage(reply.code(409), <Detail context={context} detail={detail} notice={notice} />);
 }
 
 async function approve(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
-  return ofDecision(await approveRefund(deps, refund, actor), 'approved');
+  return approvalResult(await approveRefund(deps, refund, actor), 'approved');
 }
 
 async function reject(
   deps: ApiDependencies,
-  { refund, actor, field }: DecisionRequest,
+  { refund, actor, body }: DecisionRequest,
 ): Promise<DecisionResult> {
   try {
-    return ofDecision(await rejectRefund(deps, refund, actor, field('rejectReason')), 'rejected');
+    const outcome = await rejectRefund(deps, refund, actor, entered(body, 'rejectReason'));
+    return approvalResult(outcome, 'rejected');
   } catch (error) {
-    const { reason, ...others } = problemsOf(error, ['reason']);
-    const problems = { ...others, rejectReason: reason };
-    return { kind: 'unfinished', decision: { dialog: 'reject', problems, forceable: false } };
+    return unfinished('reject', body, problemsIn(error, 'rejectReason'));
   }
 }
 
-function ofDecision({ kind, refund }: DecisionOutcome, word: DoneWord): DecisionResult {
-  if (kind === 'done') return { kind: 'done', word };
-  if (kind === 'flagged') {
-    return { kind: 'too-late', message: 'The refund is flagged. Resolve the flag before you approve it.' };
+function approvalResult({ kind, refund }: DecisionOutcome, word: DoneWord): DecisionResult {
+  switch (kind) {
+    case 'done':
+      return { kind, word };
+    case 'flagged':
+      return tooLate('The refund is flagged. Resolve the flag before you approve it.');
+    case 'not-pending':
+      return tooLate(
+        `The refund is no longer awaiting approval: it is ${statusOf(refund)}. See the timeline.`,
+      );
   }
-  const status = statusWords[refund.status].toLowerCase();
-  return {
-    kind: 'too-late',
-    message: `The refund is no longer awaiting approval: it is ${status}. See the timeline.`,
-  };
 }
 
 async function cancel(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
@@ -117,20 +124,97 @@ async function cancel(deps: ApiDependencies, { refund, actor }: DecisionRequest)
     deps.settings.CANCEL_WAIT_MS,
   );
   if (verdict.kind === 'cancelled') return { kind: 'done', word: 'cancelled' };
-  if (verdict.kind === 'undecided') return { kind: 'done', word: 'cancel-asked' };
-  return { kind: 'too-late', message: whyNotCancelled(verdict) };
-}
-
-function whyNotCancelled({ refund: { status } }: CancelVerdict): string {
-  if (status === 'processing') return 'The processor refused the cancellation. The refund continues.';
-  if (status === 'cancelled') return 'The refund is already cancelled. See the timeline.';
-  return `The refund is ${statusWords[status].toLowerCase()} and can no longer be cancelled.`;
+  if (verdict.kind === 'undecided') return { kind: 'done', word: 'cancel-requested' };
+  switch (verdict.refund.status) {
+    case 'processing':
+      return tooLate('The processor refused the cancellation. The refund continues.');
+    case 'cancelled':
+      return tooLate('The refund is already cancelled. See the timeline.');
+    default:
+      return tooLate(`The refund is ${statusOf(verdict.refund)} and can no longer be cancelled.`);
+  }
 }
 
 async function recheck(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
   if (await recheckRefund(deps, refund, actor)) return { kind: 'done', word: 'rechecked' };
-  return {
-    kind: 'too-late',
-    message: 'The refund awaits approval and has never been sent to its processor.',
-  };
+  return tooLate('The refund awaits approval and has never been sent to its processor.');
+}
+
+const resolutionSchema = z.object({
+  end: z.enum([...resolvedStatuses, 'dismiss'], 'Choose one.'),
+  resolveReason: z.string().default(''),
+  processorRefund: z
+    .string()
+    .default('')
+    .transform((id) => id.trim() || null),
+  force: z.literal('yes').optional(),
+});
+
+/** Resolves a flagged refund or dismisses its flag, by the same rules as the command line. */
+async function resolve(
+  deps: ApiDependencies,
+  { refund, actor, body }: DecisionRequest,
+): Promise<DecisionResult> {
+  const form = readForm(resolutionSchema, body);
+  if (form.kind === 'invalid') return unfinished('resolve', body, form.problems);
+  const flaggedAt = refund.work?.flaggedAt?.toISOString();
+  if (flaggedAt !== undefined && flaggedAt !== entered(body, 'flaggedAt')) {
+    return tooLate('The flag has changed since you opened this page. Review it and try again.');
+  }
+  const { end, resolveReason: reason, processorRefund: externalRefundId, force } = form.value;
+  try {
+    const outcome =
+      end === 'dismiss'
+        ? await dismissFlag(deps, refund, actor, reason)
+        : await resolveRefund(deps, refund, actor, {
+            ...{ status: end, reason, externalRefundId, force: force === 'yes' },
+          });
+    return resolutionResult(outcome, body, end === 'dismiss' ? 'dismissed' : 'resolved');
+  } catch (error) {
+    return unfinished('resolve', body, problemsIn(error, 'resolveReason'));
+  }
+}
+
+function resolutionResult(outcome: ResolutionOutcome, body: unknown, word: DoneWord): DecisionResult {
+  const status = statusOf(outcome.refund);
+  switch (outcome.kind) {
+    case 'done':
+      return { kind: 'done', word };
+    case 'not-flagged':
+      return tooLate(`The refund is ${status} and no longer flagged.`);
+    case 'not-allowed':
+      return tooLate(`The refund is ${status} and cannot be resolved like that.`);
+    case 'changed':
+      return tooLate('The refund has changed. Review it and try again.');
+    case 'leased':
+      return tooLate('A worker or another person is working on it. Try again in a minute.');
+    case 'contradicted': {
+      const problems = { form: `Nothing was changed. ${outcome.evidence}` };
+      return unfinished('resolve', body, problems, outcome.forceable);
+    }
+  }
+}
+
+/** A refusal under the names that the fields have in the dialogs. */
+function problemsIn(error: unknown, reasonField: string): FormProblems {
+  const problems = problemsOf(error, ['reason', 'processor refund']);
+  const { form, reason, 'processor refund': processorRefund } = problems;
+  return { form, [reasonField]: reason, processorRefund };
+}
+
+function unfinished(
+  dialog: UnfinishedDecision['dialog'],
+  body: unknown,
+  problems: FormProblems,
+  forceable = false,
+): DecisionResult {
+  return { kind: 'unfinished', decision: { dialog, body, problems, forceable } };
+}
+
+function tooLate(message: string): DecisionResult {
+  return { kind: 'too-late', message };
+}
+
+function statusOf({ status }: Pick<RefundWithWork, 'status'>): string {
+  return statusWords[status].toLowerCase();
 }

@@ -1,62 +1,93 @@
 import type { ComponentChildren } from 'preact';
-import { z } from 'zod';
-import { remainingOf } from '../../../../shared/payments/payment.ts';
+import { paymentOf, remainingOf, wherePayment } from '../../../../shared/payments/payment.ts';
+import { nameActors } from '../../../../shared/people/actors.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
+import type { Payment, RefundEvent } from '../../../../shared/platform/database.ts';
+import { readApprovalRefusal } from '../../../../shared/refunds/decisions/four-eyes.ts';
 import type { RefundEventType } from '../../../../shared/refunds/model/event-types.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import { isTerminal } from '../../../../shared/refunds/model/states.ts';
+import { findOwnRefund } from '../../../../shared/refunds/queries/find-refunds.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
-import { entered } from '../../http/forms.ts';
+import { idInPath } from '../../http/paths.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Live } from '../../layout/live.tsx';
-import { Notice } from '../../layout/notice.tsx';
 import { inMoney } from '../../layout/numbers.ts';
 import { processorWord } from '../../layout/words.ts';
-import { Decisions } from './decision-dialogs.tsx';
-import { doneSentence, type UnfinishedDecision } from './decision-result.ts';
-import { Alerts, Metadata, PaymentFacts, RefundFacts } from './facts.tsx';
-import { type RefundDetail, readDetail } from './read-detail.ts';
+import { Alerts } from './alerts.tsx';
+import { Decisions, type UnfinishedDecision } from './decision-dialogs.tsx';
+import { Metadata, PaymentFacts, RefundFacts } from './facts.tsx';
 import { Timeline } from './timeline.tsx';
 
 const viewer = { config: { role: 'viewer' as const } };
-const paramsSchema = z.object({ id: z.string() });
 
 /** `/refunds/:id`: one refund with its payment and timeline. */
-export function detailPages(scope: Api, deps: ApiDependencies): void {
+export function refundPages(scope: Api, deps: ApiDependencies): void {
   scope.get('/refunds/:id', viewer, async (request, reply) => {
     const context = contextOf(request);
-    const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
-    const done = doneSentence(entered(request.query, 'done'));
-    const notice = done === null ? null : <Notice tone="good">{done}</Notice>;
-    return sendPage(reply, <Detail context={context} detail={detail} notice={notice} />);
+    const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
+    return sendPage(reply, <Detail context={context} detail={detail} />);
   });
 
   scope.get('/refunds/:id/state', viewer, async (request, reply) => {
     const context = contextOf(request);
-    const detail = await readDetail(deps, context, paramsSchema.parse(request.params).id);
-    return sendPart(reply, <State context={context} detail={detail} unfinished={null} />);
+    const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
+    return sendPart(reply, <State context={context} detail={detail} />);
   });
+}
+
+/** The content of a refund's page. */
+interface RefundDetail {
+  refund: RefundWithWork;
+  payment: Payment;
+  /** Oldest first. */
+  events: readonly RefundEvent[];
+  /** The display names of the events' actors. */
+  names: ReadonlyMap<string, string>;
+  /** Why the user may not approve it; null when they may, or when it does not await approval. */
+  approvalRefusal: string | null;
+}
+
+/** @throws ServiceError not_found for a refund of another organization or environment. */
+export async function readDetail(
+  { db }: Pick<ApiDependencies, 'db'>,
+  context: Context,
+  id: string,
+): Promise<RefundDetail> {
+  const refund = await findOwnRefund(db, context.owner, id);
+  const [payment, events] = await Promise.all([
+    db.payment.findUniqueOrThrow({ where: wherePayment(paymentOf(refund)) }),
+    db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } }),
+  ]);
+  const names = await nameActors(
+    db,
+    context.owner.organizationId,
+    events.map(({ actor }) => actor),
+  );
+  const [requested] = events;
+  const isPending = refund.status === 'pending' && requested !== undefined;
+  const approvalRefusal = isPending ? await readApprovalRefusal(db, requested, context.actor) : null;
+  return { refund, payment, events, names, approvalRefusal };
 }
 
 interface DetailProps {
   context: Context;
   detail: RefundDetail;
-  /** The result of the last action. */
+  /** Why the last action did nothing. */
   notice?: ComponentChildren;
   /** An action whose form has problems. */
-  unfinished?: UnfinishedDecision | null;
+  unfinished?: UnfinishedDecision | null | undefined;
 }
 
-export function Detail({ context, detail, notice = null, unfinished = null }: DetailProps) {
+export function Detail({ context, detail, notice, unfinished }: DetailProps) {
   const { amount, currency } = detail.refund;
   return (
     <Frame context={context} title={`Refund of ${inMoney(amount, currency)}`} section="refunds">
-      <div class="stack">
-        {notice}
-        <State context={context} detail={detail} unfinished={unfinished} />
-      </div>
+      {notice}
+      <State context={context} detail={detail} unfinished={unfinished} />
     </Frame>
   );
 }
@@ -75,13 +106,7 @@ function isUncertainAfter(events: RefundDetail['events']): boolean {
   return events.slice(agreedAt + 1).some(({ type }) => uncertainEvents.has(type));
 }
 
-interface StateProps {
-  context: Context;
-  detail: RefundDetail;
-  unfinished: UnfinishedDecision | null;
-}
-
-function State({ context, detail, unfinished }: StateProps) {
+function State({ context, detail, unfinished = null }: DetailProps) {
   const { refund, payment, events, names, approvalRefusal } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
@@ -92,12 +117,7 @@ function State({ context, detail, unfinished }: StateProps) {
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
         <Alerts refund={refund} isUncertain={isUncertain} />
-        <Decisions
-          context={context}
-          refund={refund}
-          unfinished={unfinished}
-          approvalRefusal={approvalRefusal}
-        />
+        <Decisions {...{ context, refund, unfinished, approvalRefusal }} />
         <div class="columns">
           <RefundFacts refund={refund} who={who} />
           <PaymentFacts payment={payment} transactionId={refund.transactionId}>
@@ -112,7 +132,7 @@ function State({ context, detail, unfinished }: StateProps) {
   );
 }
 
-function RefundMore({ context, detail: { refund, payment } }: { context: Context; detail: RefundDetail }) {
+function RefundMore({ context, detail: { refund, payment } }: Pick<DetailProps, 'context' | 'detail'>) {
   const left = remainingOf(payment);
   if (left === null || left <= 0n || !mayAct(context.role, 'operator')) return null;
   const { transactionId, processor } = refund;

@@ -1,23 +1,20 @@
-import type { InputHTMLAttributes } from 'preact';
-import { currencies } from '../../../../shared/money/money.ts';
-import { processorNames } from '../../../../shared/processors/registry.ts';
-import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
-import type { FormProblems } from '../../http/forms.ts';
+import { entered } from '../../http/forms.ts';
 import { statusWords } from '../../layout/badge.tsx';
-import { Field, inputProps } from '../../layout/form.tsx';
-import { initiatorWords, processorWord, reasonWords } from '../../layout/words.ts';
-import { type EnteredFilter, type FilterField, isRestricting } from './filter.ts';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
+import { type FormState, SelectField, TextField } from '../../layout/form.tsx';
+import { currencyChoices, initiatorChoices, processorChoices, reasonChoices } from '../../layout/words.ts';
+import { type EnteredFilter, isRestricting } from './filter.ts';
 
-export interface FilterFormProps {
+interface FilterFormProps {
   /** The URL of the list. */
   to: string;
-  entered: EnteredFilter;
-  problems: FormProblems;
+  filter: EnteredFilter;
+  problems: FormState['problems'];
 }
 
 /** Filters the list by query parameters, so that a filtered list can be bookmarked and shared. */
-export function FilterForm({ to, entered, problems }: FilterFormProps) {
+export function FilterForm({ to, filter, problems }: FilterFormProps) {
   return (
     <form method="get" action={to} class="card stack">
       <search class="row">
@@ -29,119 +26,59 @@ export function FilterForm({ to, entered, problems }: FilterFormProps) {
           name="q"
           type="search"
           class="grow"
-          value={entered.q}
+          value={filter.q}
           placeholder="Refund ID, transaction ID or the processor's refund ID"
           autocomplete="off"
           spellcheck={false}
         />
-        <button type="submit" class="button" data-kind="primary">
-          Search
-        </button>
-        {isRestricting(entered) ? (
-          <a class="button" href={to}>
-            Clear
-          </a>
-        ) : null}
+        <Submit kind="primary">Search</Submit>
+        {isRestricting(filter) ? <ButtonLink to={to}>Clear</ButtonLink> : null}
       </search>
       <fieldset class="row choices">
         <legend class="visually-hidden">Status</legend>
         {refundStatuses.map((status) => (
           <label key={status}>
-            <input type="checkbox" name="status" value={status} checked={entered.status.includes(status)} />{' '}
+            <input type="checkbox" name="status" value={status} checked={filter.status.includes(status)} />{' '}
             {statusWords[status]}
           </label>
         ))}
         {problems.status === undefined ? null : <p class="problem">{problems.status}</p>}
       </fieldset>
-      <details class="more" open={hasMore(entered)}>
+      <details class="more" open={hasMore(filter)}>
         <summary>More filters</summary>
-        <MoreFilters entered={entered} problems={problems} />
+        <MoreFilters form={{ body: filter, problems }} />
       </details>
     </form>
   );
 }
 
-function hasMore({ q: _, status: __, needsAttention, ...further }: EnteredFilter): boolean {
-  return needsAttention || Object.values(further).some((value) => value !== '');
+function hasMore({ q: _, status: __, ...further }: EnteredFilter): boolean {
+  return Object.values(further).some((value) => value !== '');
 }
 
-type FieldsProps = Pick<FilterFormProps, 'entered' | 'problems'>;
-
-function MoreFilters(props: FieldsProps) {
-  const decimal = { inputMode: 'decimal' } as const;
+function MoreFilters({ form }: { form: FormState }) {
+  const any = ['', 'Any'] as const;
   return (
     <div class="fields">
-      <Choice
-        {...props}
-        name="processor"
-        label="Processor"
-        options={processorNames.map((name) => [name, processorWord(name)])}
-      />
-      <Choice
-        {...props}
-        name="initiatedBy"
-        label="Source"
-        options={initiators.map((name) => [name, initiatorWords[name]])}
-      />
-      <Choice
-        {...props}
-        name="reason"
-        label="Reason"
-        options={refundReasons.map((name) => [name, reasonWords[name]])}
-      />
-      <Choice
-        {...props}
-        name="currency"
-        label="Currency"
-        options={currencies.map((code) => [code, code.toUpperCase()])}
-      />
-      <Text {...props} name="from" label="Created from (UTC)" input={{ type: 'date' }} />
-      <Text {...props} name="to" label="Created to (UTC)" input={{ type: 'date' }} />
-      <Text {...props} name="amountFrom" label="Minimum amount" hint="For example 10.50." input={decimal} />
-      <Text {...props} name="amountTo" label="Maximum amount" hint="For example 10.50." input={decimal} />
+      <SelectField form={form} name="processor" label="Processor" choices={[any, ...processorChoices]} />
+      <SelectField form={form} name="initiatedBy" label="Source" choices={[any, ...initiatorChoices]} />
+      <SelectField form={form} name="reason" label="Reason" choices={[any, ...reasonChoices]} />
+      <SelectField form={form} name="currency" label="Currency" choices={[any, ...currencyChoices]} />
+      <TextField form={form} name="from" label="Created from (UTC)" type="date" />
+      <TextField form={form} name="to" label="Created to (UTC)" type="date" />
+      <TextField form={form} name="amountFrom" label="Minimum amount" {...decimal} />
+      <TextField form={form} name="amountTo" label="Maximum amount" {...decimal} />
       <label>
-        <input type="checkbox" name="needsAttention" value="true" checked={props.entered.needsAttention} />{' '}
+        <input
+          type="checkbox"
+          name="needsAttention"
+          value="true"
+          checked={entered(form.body, 'needsAttention') !== ''}
+        />{' '}
         Needs attention
       </label>
     </div>
   );
 }
 
-interface NamedFieldProps extends FieldsProps {
-  name: FilterField;
-  label: string;
-}
-
-function Choice({
-  name,
-  label,
-  entered,
-  problems,
-  options,
-}: NamedFieldProps & { options: [value: string, words: string][] }) {
-  return (
-    <Field name={name} label={label} problem={problems[name]}>
-      <select {...inputProps(name, problems[name])}>
-        <option value="">Any</option>
-        {options.map(([value, words]) => (
-          <option key={value} value={value} selected={entered[name] === value}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </Field>
-  );
-}
-
-interface TextProps extends NamedFieldProps {
-  hint?: string;
-  input: InputHTMLAttributes;
-}
-
-function Text({ name, label, hint, entered, problems, input }: TextProps) {
-  return (
-    <Field name={name} label={label} hint={hint} problem={problems[name]}>
-      <input {...inputProps(name, problems[name])} {...input} value={entered[name]} />
-    </Field>
-  );
-}
+const decimal = { hint: 'For example 10.50.', inputMode: 'decimal' } as const;

@@ -4,8 +4,8 @@ import { processorNames } from '../../../../shared/processors/registry.ts';
 import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
 import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
 import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
-
 import {
+  enteredList,
   entered as enteredText,
   type FormProblems,
   type FormReading,
@@ -25,25 +25,20 @@ const textFields = [
   // In decimals of the currency; both are included.
   'amountFrom',
   'amountTo',
+  'needsAttention',
 ] as const;
 
-export type FilterField = (typeof textFields)[number];
+type FilterField = (typeof textFields)[number];
 
 /** The filter as the form and the URL have it; empty where nothing is chosen. */
 export interface EnteredFilter extends Record<FilterField, string> {
   status: readonly string[];
-  needsAttention: boolean;
 }
 
 /** The filter of a request, whether or not it is valid. */
 export function enteredFilter(query: unknown): EnteredFilter {
   const texts = Object.fromEntries(textFields.map((field) => [field, enteredText(query, field).trim()]));
-  const { status } = (query ?? {}) as { status?: unknown };
-  return {
-    ...(texts as Record<FilterField, string>),
-    status: [status ?? []].flat().filter((each): each is string => typeof each === 'string'),
-    needsAttention: enteredText(query, 'needsAttention') !== '',
-  };
+  return { ...(texts as Record<FilterField, string>), status: enteredList(query, 'status') };
 }
 
 /** The filter as a query string, with `more` added; empty fields are left out. */
@@ -51,7 +46,6 @@ export function filterQuery(entered: EnteredFilter, more: Record<string, string>
   const query = new URLSearchParams();
   for (const field of textFields) if (entered[field] !== '') query.set(field, entered[field]);
   for (const status of entered.status) query.append('status', status);
-  if (entered.needsAttention) query.set('needsAttention', 'true');
   for (const [name, value] of Object.entries(more)) query.set(name, value);
   return query.size === 0 ? '' : `?${query}`;
 }
@@ -88,7 +82,7 @@ const filterSchema = z.object({
   to: chosen(daySchema),
   amountFrom: chosen(z.string()),
   amountTo: chosen(z.string()),
-  needsAttention: z.boolean(),
+  needsAttention: z.string().transform((text) => text !== ''),
 });
 
 /** The filter to search with, or what is wrong with it. */

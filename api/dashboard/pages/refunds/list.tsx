@@ -4,55 +4,62 @@ import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts'
 import { isTerminal } from '../../../../shared/refunds/model/states.ts';
 import { nameRequesters } from '../../../../shared/refunds/queries/find-refunds.ts';
 import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
-import { countRefunds, searchRefunds } from '../../../../shared/refunds/queries/search-refunds.ts';
+import {
+  type CappedCount,
+  countRefunds,
+  searchRefunds,
+} from '../../../../shared/refunds/queries/search-refunds.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
-import { entered as enteredText, type FormProblems } from '../../http/forms.ts';
+import { capitalized, entered, type FormProblems } from '../../http/forms.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
 import { Badge, StatusBadge } from '../../layout/badge.tsx';
+import { ButtonLink } from '../../layout/button.tsx';
 import { FirstCommand } from '../../layout/first-command.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { Live } from '../../layout/live.tsx';
 import { Empty, Notice } from '../../layout/notice.tsx';
+import { inWhole } from '../../layout/numbers.ts';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';
 import { Amount, Moment } from '../../layout/values.tsx';
 import { initiatorWords, processorWord } from '../../layout/words.ts';
-import { countCap, ExportBar } from './export.tsx';
 import { type EnteredFilter, enteredFilter, filterQuery, isRestricting, readFilter } from './filter.ts';
 import { FilterForm } from './filter-form.tsx';
 
 const pageLength = 25;
+/** Refunds are counted up to this number. */
+const countCap = 10_000;
 const viewer = { config: { role: 'viewer' as const } };
 
 /** `/refunds`: search and filter, newest first. */
-export function listPages(scope: Api, deps: ApiDependencies): void {
+export function refundListPages(scope: Api, deps: ApiDependencies): void {
   scope.get('/refunds', viewer, async (request, reply) => {
     const context = contextOf(request);
-    const entered = enteredFilter(request.query);
-    const reading = readFilter(entered);
+    const filter = enteredFilter(request.query);
+    const reading = readFilter(filter);
     if (reading.kind === 'invalid') {
       return sendPage(
         reply.code(400),
-        <List context={context} entered={entered} problems={reading.problems}>
+        <List context={context} filter={filter} problems={reading.problems}>
           <Notice tone="bad">Fix the highlighted filters.</Notice>
         </List>,
       );
     }
     const [results, count] = await Promise.all([
-      readResults(deps, context, reading.value, enteredText(request.query, 'cursor')),
+      readResults(deps, context, reading.value, entered(request.query, 'cursor')),
       countRefunds(deps.db, context.owner, reading.value, countCap),
     ]);
     return sendPage(
       reply,
-      <List context={context} entered={entered} problems={{}}>
+      <List context={context} filter={filter} problems={{}}>
         {count.count === 0 ? (
-          <NoRefunds context={context} entered={entered} origin={originOf(request)} />
+          <NoRefunds context={context} filter={filter} origin={originOf(request)} />
         ) : (
           <>
-            <ExportBar context={context} entered={entered} count={count} />
-            <ResultsPart context={context} entered={entered} results={results} />
+            <CountAndExport context={context} filter={filter} count={count} />
+            <ResultsPart context={context} filter={filter} results={results} />
           </>
         )}
       </List>,
@@ -61,12 +68,12 @@ export function listPages(scope: Api, deps: ApiDependencies): void {
 
   scope.get('/refunds/results', viewer, async (request, reply) => {
     const context = contextOf(request);
-    const entered = enteredFilter(request.query);
-    const reading = readFilter(entered);
+    const filter = enteredFilter(request.query);
+    const reading = readFilter(filter);
     // The page requests it with the filter that it was rendered with.
-    const filter = reading.kind === 'valid' ? reading.value : {};
-    const results = await readResults(deps, context, filter, enteredText(request.query, 'cursor'));
-    return sendPart(reply, <ResultsPart context={context} entered={entered} results={results} />);
+    const valid = reading.kind === 'valid' ? reading.value : {};
+    const results = await readResults(deps, context, valid, entered(request.query, 'cursor'));
+    return sendPart(reply, <ResultsPart context={context} filter={filter} results={results} />);
   });
 }
 
@@ -99,45 +106,52 @@ async function readResults(
 
 interface ListProps {
   context: Context;
-  entered: EnteredFilter;
+  filter: EnteredFilter;
+}
+
+interface WholeListProps extends ListProps {
   problems: FormProblems;
   children: ComponentChildren;
 }
 
-function List({ context, entered, problems, children }: ListProps) {
+function List({ context, filter, problems, children }: WholeListProps) {
   const create = mayAct(context.role, 'operator') ? <CreateLink context={context} /> : undefined;
   return (
     <Frame context={context} title="Refunds" section="refunds" actions={create}>
-      <div class="stack">
-        <FilterForm to={`${context.base}/refunds`} entered={entered} problems={problems} />
-        {children}
-      </div>
+      <FilterForm to={`${context.base}/refunds`} filter={filter} problems={problems} />
+      {children}
     </Frame>
   );
 }
 
 function CreateLink({ context }: { context: Context }) {
   return (
-    <a class="button" data-kind="primary" href={`${context.base}/refunds/new`}>
+    <ButtonLink kind="primary" to={`${context.base}/refunds/new`}>
       Create refund
-    </a>
+    </ButtonLink>
   );
 }
 
-interface NoRefundsProps {
-  context: Context;
-  entered: EnteredFilter;
-  origin: string;
+/** The number of refunds, and a link to export them. */
+function CountAndExport({ context, filter, count: { count, atLeast } }: ListProps & { count: CappedCount }) {
+  const number = inWhole(count);
+  const words = `${atLeast ? `more than ${number}` : number} ${count === 1 ? 'refund' : 'refunds'}`;
+  return (
+    <div class="spread">
+      <p class="muted">{capitalized(words)}</p>
+      <ButtonLink id="export" to={`${context.base}/refunds/export${filterQuery(filter)}`}>
+        Export {words} as CSV
+      </ButtonLink>
+    </div>
+  );
 }
 
-function NoRefunds({ context, entered, origin }: NoRefundsProps) {
-  if (isRestricting(entered)) {
+function NoRefunds({ context, filter, origin }: ListProps & { origin: string }) {
+  if (isRestricting(filter)) {
     return (
       <Empty title="No matching refunds">
         <p>Search matches complete IDs in this environment.</p>
-        <a class="button" href={`${context.base}/refunds`}>
-          Clear filters
-        </a>
+        <ButtonLink to={`${context.base}/refunds`}>Clear filters</ButtonLink>
       </Empty>
     );
   }
@@ -155,20 +169,14 @@ function NoRefunds({ context, entered, origin }: NoRefundsProps) {
   );
 }
 
-interface ResultsPartProps {
-  context: Context;
-  entered: EnteredFilter;
-  results: Results;
-}
-
 /** The table with its pagination; it updates itself while any refund in it is open. */
-function ResultsPart({ context, entered, results }: ResultsPartProps) {
+function ResultsPart({ context, filter, results }: ListProps & { results: Results }) {
   const { refunds, cursor, next, previous } = results;
   const isOpen = refunds.some(({ refund }) => !isTerminal(refund.status));
   const at = cursor === null ? {} : { cursor };
   const list = `${context.base}/refunds`;
   return (
-    <Live id="results" from={`${list}/results${filterQuery(entered, at)}`} everySeconds={isOpen ? 4 : null}>
+    <Live id="results" from={`${list}/results${filterQuery(filter, at)}`} everySeconds={isOpen ? 4 : null}>
       <div class="card card-flush table-scroll">
         <Table
           caption="Refunds, newest first"
@@ -178,20 +186,16 @@ function ResultsPart({ context, entered, results }: ResultsPartProps) {
         />
       </div>
       <nav class="row pager" aria-label="Pages">
-        <PageLink to={previous && `${list}${filterQuery(entered, { cursor: previous })}`}>Newer</PageLink>
-        <PageLink to={next && `${list}${filterQuery(entered, { cursor: next })}`}>Older</PageLink>
-        {cursor === null ? null : <a href={`${list}${filterQuery(entered)}`}>Newest</a>}
+        <PageLink to={previous && `${list}${filterQuery(filter, { cursor: previous })}`}>Newer</PageLink>
+        <PageLink to={next && `${list}${filterQuery(filter, { cursor: next })}`}>Older</PageLink>
+        {cursor === null ? null : <a href={`${list}${filterQuery(filter)}`}>Newest</a>}
       </nav>
     </Live>
   );
 }
 
 function PageLink({ to, children }: { to: string | null; children: string }) {
-  return to === null ? null : (
-    <a class="button" href={to}>
-      {children}
-    </a>
-  );
+  return to === null ? null : <ButtonLink to={to}>{children}</ButtonLink>;
 }
 
 const columns: readonly Column[] = [

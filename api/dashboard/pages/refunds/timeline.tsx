@@ -3,6 +3,7 @@ import type { RefundEventType } from '../../../../shared/refunds/model/event-typ
 import { wordsFor } from '../../../../shared/refunds/model/flag-wording.ts';
 import type { Facts, Flag } from '../../../../shared/refunds/model/flags.ts';
 import { statusWords, type Tone } from '../../layout/badge.tsx';
+import { Card } from '../../layout/card.tsx';
 import { inMoney } from '../../layout/numbers.ts';
 import { Moment } from '../../layout/values.tsx';
 
@@ -17,8 +18,7 @@ export interface TimelineProps {
 /** A refund's events, the newest first. */
 export function Timeline({ events, names, processor }: TimelineProps) {
   return (
-    <section class="card stack" aria-labelledby="timeline">
-      <h2 id="timeline">Timeline</h2>
+    <Card id="timeline" title="Timeline">
       <ol class="timeline" reversed>
         {events.toReversed().map((event) => (
           <Entry
@@ -29,7 +29,7 @@ export function Timeline({ events, names, processor }: TimelineProps) {
           />
         ))}
       </ol>
-    </section>
+    </Card>
   );
 }
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { FastifyRequest } from 'fastify';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import { ServiceError } from '../../../../shared/platform/errors.ts';
 import { loadAccount } from '../../../../shared/processors/accounts/connections.ts';
@@ -15,43 +15,34 @@ import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
+import { sendPage, sendPart } from '../../http/render.ts';
 import { Badge } from '../../layout/badge.tsx';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
+import { Facts } from '../../layout/card.tsx';
 import { CsrfField } from '../../layout/form.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { CopyButton, Moment } from '../../layout/values.tsx';
 import { credentialPages, processorInPath } from './credentials.tsx';
-import { answeredIn, Done, SettingsFrame, sendOnce } from './settings-frame.tsx';
+import { answeredIn, SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/accounts';
-const querySchema = z.object({ done: z.string().optional().catch(undefined) });
-const doneMessages = new Map([
-  ['set', 'Credentials saved. Refunds on hold are being retried. Test the connection to check the account.'],
-]);
 
 /** `/settings/accounts`: the processor accounts of the environment. */
 export function accountPages(scope: Api, deps: ApiDependencies): void {
   scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
-    const { done } = querySchema.parse(request.query);
-    const view = await readAccounts(deps, contextOf(request), originOf(request));
-    return sendPage(reply, <Accounts {...view} done={done} test={null} />);
+    const view = await readAccounts(deps, request);
+    return sendPage(reply, <Accounts {...view} tested={null} />);
   });
 
-  scope.post<{ Params: { processor: string } }>(
-    `${path}/:processor/test`,
-    { config: { role: 'admin' } },
-    async (request, reply) => {
-      const context = contextOf(request);
-      const processor = processorInPath(request.params);
-      const result = await testAccount(deps, context, processor);
-      const view = await readAccounts(deps, context, originOf(request));
-      const account = view.accounts.find((each) => each.processor === processor) ?? null;
-      return sendOnce(request, reply, {
-        part: <AccountCard {...view} processor={processor} account={account} test={result} />,
-        page: () => <Accounts {...view} done={undefined} test={{ processor, result }} />,
-      });
-    },
-  );
+  scope.post(`${path}/:processor/test`, { config: { role: 'admin' } }, async (request, reply) => {
+    const processor = processorInPath(request);
+    const test = await testAccount(deps, contextOf(request), processor);
+    const view = await readAccounts(deps, request);
+    const tested = { processor, test };
+    return request.headers['hx-request'] === 'true'
+      ? sendPart(reply, <AccountCard {...view} processor={processor} test={test} />)
+      : sendPage(reply, <Accounts {...view} tested={tested} />);
+  });
 
   credentialPages(scope, deps);
 }
@@ -62,8 +53,7 @@ async function testAccount(
   context: Context,
   processor: string,
 ): Promise<ConnectionTest> {
-  const { organization, environment } = context;
-  const key = { organizationId: organization.id, environment, processor };
+  const key = { ...context.owner, processor };
   if ((await deps.db.processorAccount.count({ where: key })) === 0) {
     throw new ServiceError('not_found', 'This account is not set up.');
   }
@@ -79,56 +69,55 @@ interface AccountsView {
   now: Date;
 }
 
-async function readAccounts(
-  { db, clock }: ApiDependencies,
-  context: Context,
-  origin: string,
-): Promise<AccountsView> {
-  const accounts = await listProcessorAccounts(db, context.organization.id, context.environment);
-  return { context, accounts, origin, now: clock.now() };
+async function readAccounts({ db, clock }: ApiDependencies, request: FastifyRequest): Promise<AccountsView> {
+  const context = contextOf(request);
+  const { organizationId, environment } = context.owner;
+  const accounts = await listProcessorAccounts(db, organizationId, environment);
+  return { context, accounts, origin: originOf(request), now: clock.now() };
 }
 
 interface AccountsProps extends AccountsView {
-  done: string | undefined;
-  /** The result of a connection test. */
-  test: { processor: string; result: ConnectionTest } | null;
+  /** The account whose connection was just tested. */
+  tested: { processor: string; test: ConnectionTest } | null;
 }
 
-function Accounts({ done, test, ...view }: AccountsProps) {
-  const { context, accounts } = view;
+function Accounts({ tested, ...view }: AccountsProps) {
+  const { context } = view;
   return (
     <SettingsFrame context={context} page="accounts">
-      <div class="stack">
-        <Done done={done} messages={doneMessages} />
-        <p class="muted">
-          Processor accounts of the {context.environment} environment. Test and live have separate accounts.
-        </p>
-        <div class="columns">
-          {processorNames.map((processor) => (
-            <AccountCard
-              key={processor}
-              {...view}
-              processor={processor}
-              account={accounts.find((account) => account.processor === processor) ?? null}
-              test={test?.processor === processor ? test.result : null}
-            />
-          ))}
-        </div>
+      <p class="muted">
+        Processor accounts of the {context.environment} environment. Test and live have separate accounts.
+      </p>
+      <div class="columns">
+        {processorNames.map((processor) => (
+          <AccountCard
+            key={processor}
+            {...view}
+            processor={processor}
+            test={tested?.processor === processor ? tested.test : null}
+          />
+        ))}
       </div>
     </SettingsFrame>
   );
 }
 
-interface AccountCardProps extends Omit<AccountsView, 'accounts'> {
+interface AccountCardProps extends AccountsView {
   processor: string;
-  /** Null for an account that is not set up. */
-  account: AccountSummary | null;
   test: ConnectionTest | null;
 }
 
-function AccountCard(props: AccountCardProps) {
-  const { context, processor, account, test } = props;
+interface AccountProps extends AccountCardProps {
+  /** Null for an account that is not set up. */
+  account: AccountSummary | null;
+}
+
+function AccountCard(card: AccountCardProps) {
+  const { context, accounts, processor, test } = card;
   const { displayName } = processorKind(processor);
+  const account = accounts.find((each) => each.processor === processor) ?? null;
+  const props = { ...card, account };
+  const isAdmin = mayAct(context.role, 'admin');
   return (
     <section class="card stack" id={`account-${processor}`} aria-labelledby={`${processor}-title`}>
       <div class="spread">
@@ -139,18 +128,18 @@ function AccountCard(props: AccountCardProps) {
       {account === null ? (
         <p class="muted">
           {displayName} payments can't be refunded until this account is set up.
-          {mayAct(context.role, 'admin') ? null : ' Ask an admin to set it up.'}
+          {isAdmin ? null : ' Ask an admin to set it up.'}
         </p>
       ) : (
         <AccountDetails {...props} account={account} />
       )}
-      {mayAct(context.role, 'admin') ? <AccountActions {...props} /> : null}
+      {isAdmin ? <AccountActions {...props} /> : null}
     </section>
   );
 }
 
 /** Shows Connected only after a test. */
-function AccountBadge({ account, now, test }: AccountCardProps) {
+function AccountBadge({ account, now, test }: AccountProps) {
   if (account === null) return <Badge tone="quiet">Not set up</Badge>;
   const { misconfiguredAt, throttledUntil } = account;
   if (misconfiguredAt !== null) return <Badge tone="bad">Credentials rejected</Badge>;
@@ -159,51 +148,48 @@ function AccountBadge({ account, now, test }: AccountCardProps) {
   return <Badge tone="quiet">Set up</Badge>;
 }
 
-function AccountDetails({
-  account,
-  processor,
-  origin,
-  now,
-}: Omit<AccountCardProps, 'account'> & { account: AccountSummary }) {
+function AccountDetails({ account, processor, origin, now }: AccountProps & { account: AccountSummary }) {
   const { misconfiguredAt, throttledUntil, updatedAt, id } = account;
   const { displayName, webhooks } = processorKind(processor);
   const webhookUrl = `${origin}/webhooks/${processor}/${id}`;
+  const isThrottled = throttledUntil !== null && throttledUntil > now;
   return (
-    <dl class="facts">
-      {misconfiguredAt === null ? null : (
-        <>
-          <dt>Rejected since</dt>
-          <dd>
-            <Moment at={misconfiguredAt} />. Refunds are on hold until you replace the credentials or they
-            work again.
-          </dd>
-        </>
-      )}
-      {throttledUntil === null || throttledUntil <= now ? null : (
-        <>
-          <dt>Rate limited until</dt>
-          <dd>
-            <Moment at={throttledUntil} />. Refunds resume automatically.
-          </dd>
-        </>
-      )}
-      <dt>Credentials updated</dt>
-      <dd>
-        <Moment at={updatedAt} />
-      </dd>
-      <dt>Webhook URL</dt>
-      <dd>
-        <code>{webhookUrl}</code>
-        <CopyButton text={webhookUrl} label="webhook URL" />
-        <p class="small muted">
-          Add this URL in {displayName}. {webhooks.setUp}
-        </p>
-      </dd>
-    </dl>
+    <Facts
+      facts={[
+        [
+          'Rejected since',
+          misconfiguredAt === null ? null : (
+            <>
+              <Moment at={misconfiguredAt} />. Refunds are on hold until you replace the credentials or they
+              work again.
+            </>
+          ),
+        ],
+        [
+          'Rate limited until',
+          isThrottled ? (
+            <>
+              <Moment at={throttledUntil} />. Refunds resume automatically.
+            </>
+          ) : null,
+        ],
+        ['Credentials updated', <Moment key="updated" at={updatedAt} />],
+        [
+          'Webhook URL',
+          <>
+            <code>{webhookUrl}</code>
+            <CopyButton text={webhookUrl} label="webhook URL" />
+            <p class="small muted">
+              Add this URL in {displayName}. {webhooks.setUp}
+            </p>
+          </>,
+        ],
+      ]}
+    />
   );
 }
 
-function AccountActions({ context, processor, account }: AccountCardProps) {
+function AccountActions({ context, processor, account }: AccountProps) {
   const base = `${context.base}${path}/${processor}`;
   const { displayName } = processorKind(processor);
   return (
@@ -211,15 +197,15 @@ function AccountActions({ context, processor, account }: AccountCardProps) {
       {account === null ? null : (
         <form {...answeredIn(`account-${processor}`, `${base}/test`)}>
           <CsrfField token={context.csrfToken} />
-          <button type="submit" class="button">
+          <Submit>
             Test connection<span class="visually-hidden"> to {displayName}</span>
-          </button>
+          </Submit>
         </form>
       )}
-      <a class="button" data-kind={account === null ? 'primary' : undefined} href={base}>
+      <ButtonLink kind={account === null ? 'primary' : undefined} to={base}>
         {account === null ? 'Set up' : 'Replace credentials'}
         <span class="visually-hidden"> {account === null ? displayName : `of ${displayName}`}</span>
-      </a>
+      </ButtonLink>
     </div>
   );
 }

@@ -1,13 +1,8 @@
 import { z } from 'zod';
-import {
-  type ApiKeyScope,
-  apiKeyScopes,
-  defaultScopes,
-  maxExpiryDays,
-} from '../../../../shared/organizations/api-keys.ts';
+import { type ApiKeyScope, apiKeyScopes, maxExpiryDays } from '../../../../shared/organizations/api-keys.ts';
 import type { Context } from '../../http/access.ts';
-import { entered, type FormProblems } from '../../http/forms.ts';
-import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
+import { Submit } from '../../layout/button.tsx';
+import { CheckboxesField, CsrfField, FormNotice, type FormState, TextField } from '../../layout/form.tsx';
 import { answeredIn } from './settings-frame.tsx';
 
 /** A submitted form, invalid ones with messages. */
@@ -43,83 +38,43 @@ interface NewKeyFormProps {
   context: Context;
   /** Where the form is posted. */
   to: string;
-  problems: FormProblems;
-  /** A submitted form with problems; undefined for a new one. */
-  body: unknown;
+  form: FormState;
 }
 
 /** The form that creates a key. */
-export function NewKeyForm({ context, to, problems, body }: NewKeyFormProps) {
+export function NewKeyForm({ context, to, form }: NewKeyFormProps) {
   return (
     <form {...answeredIn('api-keys', to)} class="card stack" aria-labelledby="new-key-title">
       <h2 id="new-key-title">New {context.environment} key</h2>
-      <FormNotice problems={problems} />
+      <FormNotice problems={form.problems} />
       <div class="fields">
-        <Field
+        <TextField
+          form={form}
           name="name"
           label="Name"
           hint="Optional. Shown here and in the audit log."
-          problem={problems.name}
-        >
-          <input
-            {...inputProps('name', problems.name)}
-            value={entered(body, 'name')}
-            maxLength={100}
-            autocomplete="off"
-          />
-        </Field>
-        <Field
+          maxLength={100}
+        />
+        <TextField
+          form={form}
           name="expiresInDays"
           label="Expires in days"
           hint="If empty, the key never expires."
-          problem={problems.expiresInDays}
-        >
-          <input
-            {...inputProps('expiresInDays', problems.expiresInDays)}
-            value={entered(body, 'expiresInDays')}
-            inputMode="numeric"
-            maxLength={4}
-            autocomplete="off"
-          />
-        </Field>
+          inputMode="numeric"
+          maxLength={4}
+        />
       </div>
-      <Scopes selected={selectedIn(body)} problem={problems.scopes} />
+      <CheckboxesField
+        form={form}
+        name="scopes"
+        label="Scopes"
+        hint="A key that you create can't approve what you, or other keys of yours, requested."
+        choices={apiKeyScopes.map((scope) => [scope, scopeWords[scope]])}
+      />
       <CsrfField token={context.csrfToken} />
       <div>
-        <button type="submit" class="button" data-kind="primary">
-          Create {context.environment} key
-        </button>
+        <Submit kind="primary">Create {context.environment} key</Submit>
       </div>
     </form>
-  );
-}
-
-function selectedIn(body: unknown): readonly string[] {
-  if (body === undefined) return defaultScopes;
-  const { scopes } = (body ?? {}) as { scopes?: unknown };
-  return [scopes ?? []].flat().filter((scope) => typeof scope === 'string');
-}
-
-function Scopes({ selected, problem }: { selected: readonly string[]; problem: string | undefined }) {
-  return (
-    <fieldset class="field" aria-describedby="scopes-hint scopes-problem">
-      <legend class="label">Scopes</legend>
-      <div class="row">
-        {apiKeyScopes.map((scope) => (
-          <label key={scope}>
-            <input type="checkbox" name="scopes" value={scope} checked={selected.includes(scope)} />{' '}
-            {scopeWords[scope]}
-          </label>
-        ))}
-      </div>
-      <p class="hint" id="scopes-hint">
-        A key that you create can't approve what you, or other keys of yours, requested.
-      </p>
-      {problem === undefined ? null : (
-        <p class="problem" id="scopes-problem">
-          {problem}
-        </p>
-      )}
-    </fieldset>
   );
 }

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import {
   type ApiKeyStatus,
   type ApiKeySummary,
   apiKeyStatus,
   createApiKey,
+  defaultScopes,
   expiryAfter,
   listApiKeys,
   revokeApiKey,
@@ -18,50 +18,45 @@ import { type FormProblems, readForm, validationProblemsOf } from '../../http/fo
 import { idInPath, originOf } from '../../http/paths.ts';
 import { Badge, type Tone } from '../../layout/badge.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
+import { doneAt } from '../../layout/done.tsx';
+import type { FormState } from '../../layout/form.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';
 import { CopyButton, Moment } from '../../layout/values.tsx';
 import { NewKeyForm, newKeySchema } from './api-key-form.tsx';
-import { Done, SettingsFrame, ShownOnce, sendOnce } from './settings-frame.tsx';
+import { ShownOnce, sendOnce } from './settings-frame.tsx';
 
 const path = '/settings/api-keys';
-const querySchema = z.object({ done: z.string().optional().catch(undefined) });
-const doneMessages = new Map([['revoked', 'API key revoked. Requests with it now fail.']]);
 
-/** `/settings/api-keys`: the API keys of the environment. */
+/** `/settings/api-keys`: the API keys of the environment, the first page of the settings. */
 export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
-    const { done } = querySchema.parse(request.query);
-    return await show(deps, request, reply, { done });
-  });
+  scope.get('/settings', { config: { role: 'viewer' } }, async (request, reply) =>
+    reply.redirect(`${contextOf(request).base}${path}`, 303),
+  );
+
+  scope.get(path, { config: { role: 'viewer' } }, (request, reply) => show(deps, request, reply, {}));
 
   scope.post(path, { config: { role: 'admin' } }, async (request, reply) => {
-    const { environment, organization, actor } = contextOf(request);
+    const { owner, actor } = contextOf(request);
     const again = (problems: FormProblems) =>
-      show(deps, request, reply.code(400), { problems, body: request.body });
+      show(deps, request, reply.code(400), { form: { body: request.body, problems } });
     const form = readForm(newKeySchema, request.body);
     if (form.kind === 'invalid') return await again(form.problems);
     const { name, scopes, expiresInDays } = form.value;
     const expiresAt = expiresInDays === null ? null : expiryAfter(expiresInDays, deps.clock.now());
-    const asked = { organizationId: organization.id, environment, actor, name, scopes, expiresAt };
     try {
-      const { plaintext } = await createApiKey(deps, asked);
+      const { plaintext } = await createApiKey(deps, { ...owner, actor, name, scopes, expiresAt });
       return await show(deps, request, reply, { created: { plaintext, origin: originOf(request) } });
     } catch (error) {
       return await again(validationProblemsOf(error, ['name', 'scopes']));
     }
   });
 
-  scope.post<{ Params: { keyId: string } }>(
-    `${path}/:keyId/revoke`,
-    { config: { role: 'admin' } },
-    async (request, reply) => {
-      const { base, environment, organization, actor } = contextOf(request);
-      const keyId = idInPath('key', request.params.keyId);
-      await revokeApiKey(deps, { organizationId: organization.id, environment, keyId, actor });
-      return reply.redirect(`${base}${path}?done=revoked`, 303);
-    },
-  );
+  scope.post(`${path}/:keyId/revoke`, { config: { role: 'admin' } }, async (request, reply) => {
+    const { base, owner, actor } = contextOf(request);
+    await revokeApiKey(deps, { ...owner, keyId: idInPath(request, 'keyId', 'key'), actor });
+    return reply.redirect(doneAt(`${base}${path}`, 'key-revoked'), 303);
+  });
 }
 
 async function show(
@@ -76,24 +71,14 @@ async function show(
   const creators = keys.map(({ createdBy }) => createdBy);
   const names = await nameActors(deps.db, id, creators);
   const view = { context, keys, names, now: deps.clock.now() };
-  return sendOnce(request, reply, {
-    part: <ApiKeys {...view} {...state} />,
-    page: (part) => (
-      <SettingsFrame context={context} page="api-keys">
-        {part}
-      </SettingsFrame>
-    ),
-  });
+  return sendOnce(request, reply, { context, page: 'api-keys', part: <ApiKeys {...view} {...state} /> });
 }
 
 /** The result of the last action. */
 interface State {
-  done?: string | undefined;
   /** A key that was just created. */
   created?: { plaintext: string; origin: string };
-  problems?: FormProblems;
-  /** The submitted form, if it has problems. */
-  body?: unknown;
+  form?: FormState;
 }
 
 interface ApiKeysProps extends State {
@@ -104,12 +89,13 @@ interface ApiKeysProps extends State {
   now: Date;
 }
 
-function ApiKeys({ context, keys, names, now, done, created, problems = {}, body }: ApiKeysProps) {
+const newForm: FormState = { body: { scopes: defaultScopes }, problems: {} };
+
+function ApiKeys({ context, keys, names, now, created, form = newForm }: ApiKeysProps) {
   const { environment, role } = context;
   const mayManage = mayAct(role, 'admin');
   return (
     <div id="api-keys" class="stack">
-      <Done done={done} messages={doneMessages} />
       {created === undefined ? null : <CreatedKey {...created} />}
       <p class="muted">
         API keys for the {environment} environment.{' '}
@@ -132,9 +118,7 @@ function ApiKeys({ context, keys, names, now, done, created, problems = {}, body
           />
         </div>
       )}
-      {mayManage ? (
-        <NewKeyForm context={context} to={`${context.base}${path}`} problems={problems} body={body} />
-      ) : null}
+      {mayManage ? <NewKeyForm context={context} to={`${context.base}${path}`} form={form} /> : null}
     </div>
   );
 }
@@ -178,8 +162,8 @@ function rowOf({ context, now }: RowView, apiKey: ApiKeySummary, creator: string
           action="Revoke"
           title={`Revoke API key ${name === '' ? '' : `${name} `}...${lastFour}?`}
           kind="danger"
-          to={`${context.base}${path}/${id}/revoke`}
-          csrfToken={context.csrfToken}
+          context={context}
+          to={`${path}/${id}/revoke`}
         >
           <p>Requests with this key will fail immediately. This can't be undone.</p>
         </Confirm>

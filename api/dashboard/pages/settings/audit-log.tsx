@@ -9,6 +9,8 @@ import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { sendPage } from '../../http/render.ts';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
+import { SelectField } from '../../layout/form.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { AuditTable, actionLabels, describeAction } from './audit-table.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
@@ -78,35 +80,29 @@ function AuditLogPage(view: AuditView) {
   const { context, page, filter, isNewest } = view;
   return (
     <SettingsFrame context={context} page="audit-log">
-      <div class="stack">
-        <p class="muted">
-          All changes by people in {context.organization.name}, in test and live. Entries can't be edited or
-          deleted.
-        </p>
-        <FilterForm {...view} />
-        {page.entries.length === 0 ? (
-          <Empty title="No matching entries">
-            <p>Change or clear the filters.</p>
-            <a class="button" href={addressOf(context, {})}>
-              Clear filters
-            </a>
-          </Empty>
-        ) : (
-          <AuditTable {...view} />
+      <p class="muted">
+        All changes by people in {context.organization.name}, in test and live. Entries can't be edited or
+        deleted.
+      </p>
+      <FilterForm {...view} />
+      {page.entries.length === 0 ? (
+        <Empty title="No matching entries">
+          <p>Change or clear the filters.</p>
+          <a class="button" href={addressOf(context, {})}>
+            Clear filters
+          </a>
+        </Empty>
+      ) : (
+        <AuditTable {...view} />
+      )}
+      <nav class="row" aria-label="Pages">
+        {isNewest ? null : <ButtonLink to={addressOf(context, filter)}>Newest</ButtonLink>}
+        {page.next === null ? null : (
+          <a class="button" href={addressOf(context, { ...filter, before: page.next })}>
+            Older
+          </a>
         )}
-        <nav class="row" aria-label="Pages">
-          {isNewest ? null : (
-            <a class="button" href={addressOf(context, filter)}>
-              Newest
-            </a>
-          )}
-          {page.next === null ? null : (
-            <a class="button" href={addressOf(context, { ...filter, before: page.next })}>
-              Older
-            </a>
-          )}
-        </nav>
-      </div>
+      </nav>
     </SettingsFrame>
   );
 }
@@ -122,43 +118,16 @@ function FilterForm({ context, filter: { actor, action }, members, names }: Audi
   if (actor !== undefined && !actors.has(actor)) actors.set(actor, names.get(actor) ?? actor);
   const actions = new Map(actionLabels);
   if (action !== undefined && !actions.has(action)) actions.set(action, describeAction(action));
+  const form = { body: { actor, action }, problems: {} };
   return (
-    <form method="get" action={`${context.base}${path}`} class="card fields">
-      <FilterSelect name="actor" label="Actor" all="All actors" options={actors} value={actor} />
-      <FilterSelect name="action" label="Action" all="All actions" options={actions} value={action} />
-      <div class="field">
-        <span class="label" aria-hidden="true">
-          &nbsp;
-        </span>
-        <button type="submit" class="button">
-          Filter
-        </button>
+    <form method="get" action={`${context.base}${path}`} class="card stack">
+      <div class="fields">
+        <SelectField form={form} name="actor" label="Actor" choices={[['', 'All actors'], ...actors]} />
+        <SelectField form={form} name="action" label="Action" choices={[['', 'All actions'], ...actions]} />
+      </div>
+      <div>
+        <Submit>Filter</Submit>
       </div>
     </form>
-  );
-}
-
-interface FilterSelectProps {
-  name: string;
-  label: string;
-  /** The label of the empty option. */
-  all: string;
-  options: ReadonlyMap<string, string>;
-  value: string | undefined;
-}
-
-function FilterSelect({ name, label, all, options, value }: FilterSelectProps) {
-  return (
-    <div class="field">
-      <label for={name}>{label}</label>
-      <select id={name} name={name}>
-        <option value="">{all}</option>
-        {[...options].map(([each, text]) => (
-          <option key={each} value={each} selected={each === value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
   );
 }

@@ -135,7 +135,7 @@ function Detail({ detail }: Pick<AuditLog, 'detail'>) {
     return (
       <details class="small">
         <summary>Show</summary>
-        <pre class="sample">{JSON.stringify(detail, null, 2)}</pre>
+        <pre>{JSON.stringify(detail, null, 2)}</pre>
       </details>
     );
   }

@@ -9,40 +9,46 @@ import { processorKind, processorNames } from '../../../../shared/processors/reg
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
-import { entered, type FormProblems, validationProblemsOf } from '../../http/forms.ts';
+import { entered, validationProblemsOf } from '../../http/forms.ts';
 import { pageNotFound } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
-import { CsrfField, Field, FormNotice, inputProps } from '../../layout/form.tsx';
+import { ButtonLink, Submit } from '../../layout/button.tsx';
+import { doneAt } from '../../layout/done.tsx';
+import {
+  CsrfField,
+  emptyForm,
+  FormNotice,
+  type FormState,
+  inputProps,
+  TextField,
+} from '../../layout/form.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/accounts/:processor';
 
-interface Params {
-  processor: string;
-}
-
 /** `/settings/accounts/<processor>`: the form for credentials. It never shows stored or submitted secrets. */
 export function credentialPages(scope: Api, deps: ApiDependencies): void {
-  scope.get<{ Params: Params }>(path, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.get(path, { config: { role: 'admin' } }, async (request, reply) => {
     const page = await readPage(deps, request);
-    return sendPage(reply, <Credentials {...page} problems={{}} body={{}} />);
+    return sendPage(reply, <Credentials {...page} form={emptyForm} />);
   });
 
-  scope.post<{ Params: Params }>(path, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(path, { config: { role: 'admin' } }, async (request, reply) => {
     const page = await readPage(deps, request);
     try {
       await setAccount(deps, page, request.body);
     } catch (error) {
       const names = page.fields.map(({ name }) => name);
-      const problems = validationProblemsOf(error, names);
-      return sendPage(reply.code(400), <Credentials {...page} problems={problems} body={request.body} />);
+      const form = { body: request.body, problems: validationProblemsOf(error, names) };
+      return sendPage(reply.code(400), <Credentials {...page} form={form} />);
     }
-    return reply.redirect(`${page.context.base}/settings/accounts?done=set`, 303);
+    return reply.redirect(doneAt(`${page.context.base}/settings/accounts`, 'credentials-saved'), 303);
   });
 }
 
 /** @throws ServiceError not_found for an unknown processor. */
-export function processorInPath({ processor }: { processor: string }): string {
+export function processorInPath({ params }: Pick<FastifyRequest, 'params'>): string {
+  const { processor = '' } = params as { processor?: string };
   if (processorNames.includes(processor)) return processor;
   throw pageNotFound();
 }
@@ -65,13 +71,10 @@ function fieldsFor({ settings }: ApiDependencies, processor: string): Credential
 }
 
 /** @throws ServiceError not_found for an unknown processor. */
-async function readPage(
-  deps: ApiDependencies,
-  request: FastifyRequest<{ Params: Params }>,
-): Promise<CredentialsPage> {
+async function readPage(deps: ApiDependencies, request: FastifyRequest): Promise<CredentialsPage> {
   const context = contextOf(request);
-  const processor = processorInPath(request.params);
-  const where = { organizationId: context.organization.id, environment: context.environment, processor };
+  const processor = processorInPath(request);
+  const where = { ...context.owner, processor };
   const isSetUp = (await deps.db.processorAccount.count({ where })) > 0;
   return { context, processor, isSetUp, fields: fieldsFor(deps, processor) };
 }
@@ -83,13 +86,8 @@ async function setAccount(
   body: unknown,
 ): Promise<void> {
   try {
-    await setProcessorAccount(deps, {
-      organizationId: context.organization.id,
-      environment: context.environment,
-      processor,
-      credentials: credentialsIn(fields, body),
-      actor: context.actor,
-    });
+    const credentials = credentialsIn(fields, body);
+    await setProcessorAccount(deps, { ...context.owner, processor, credentials, actor: context.actor });
   } catch (error) {
     if (!(error instanceof InvalidCredentialsError)) throw error;
     throw new ServiceError('validation_error', error.message, { cause: error });
@@ -106,13 +104,7 @@ function credentialsIn(fields: readonly CredentialField[], body: unknown): Recor
   return Object.fromEntries(given);
 }
 
-interface CredentialsProps extends CredentialsPage {
-  problems: FormProblems;
-  /** The submitted form. */
-  body: unknown;
-}
-
-function Credentials({ context, processor, isSetUp, fields, problems, body }: CredentialsProps) {
+function Credentials({ context, processor, isSetUp, fields, form }: CredentialsPage & { form: FormState }) {
   const { displayName } = processorKind(processor);
   const accounts = `${context.base}/settings/accounts`;
   const title = isSetUp ? `Replace ${displayName} credentials` : `Set up ${displayName}`;
@@ -126,43 +118,32 @@ function Credentials({ context, processor, isSetUp, fields, problems, body }: Cr
           Credentials of the <strong>{context.environment}</strong> environment are stored encrypted and never
           shown again.
         </p>
-        <FormNotice problems={problems} />
+        <FormNotice problems={form.problems} />
         <CsrfField token={context.csrfToken} />
         {fields.map((field) => (
-          <CredentialInput
-            key={field.name}
-            field={field}
-            problem={problems[field.name]}
-            text={entered(body, field.name)}
-          />
+          <CredentialInput key={field.name} field={field} form={form} />
         ))}
         <div class="row">
-          <button type="submit" class="button" data-kind="primary">
-            {isSetUp ? 'Replace credentials' : 'Set up'}
-          </button>
-          <a class="button" href={accounts}>
-            Cancel
-          </a>
+          <Submit kind="primary">{isSetUp ? 'Replace credentials' : 'Set up'}</Submit>
+          <ButtonLink to={accounts}>Cancel</ButtonLink>
         </div>
       </form>
     </SettingsFrame>
   );
 }
 
-interface CredentialInputProps {
-  field: CredentialField;
-  problem: string | undefined;
-  text: string;
-}
-
-/** Shows a submitted value again unless it is a secret. */
-function CredentialInput({ field, problem, text }: CredentialInputProps) {
+function CredentialInput({ field, form }: { field: CredentialField; form: FormState }) {
   const { name, label, type, isRequired, hint } = field;
   if (type === 'choice') {
     return (
       <div class="field">
         <label class="row" for={name}>
-          <input {...inputProps(name, problem)} type="checkbox" value="yes" checked={text !== ''} />
+          <input
+            {...inputProps(name)}
+            type="checkbox"
+            value="yes"
+            checked={entered(form.body, name) !== ''}
+          />
           {label}
         </label>
         <p class="hint" id={`${name}-hint`}>
@@ -171,18 +152,10 @@ function CredentialInput({ field, problem, text }: CredentialInputProps) {
       </div>
     );
   }
-  return (
-    <Field name={name} label={isRequired ? label : `${label} (optional)`} hint={hint} problem={problem}>
-      {type === 'secret' ? (
-        <input
-          {...inputProps(name, problem)}
-          type="password"
-          required={isRequired}
-          autocomplete="new-password"
-        />
-      ) : (
-        <input {...inputProps(name, problem)} type="url" required={isRequired} value={text} />
-      )}
-    </Field>
+  const named = { form, name, label: isRequired ? label : `${label} (optional)`, hint, required: isRequired };
+  return type === 'secret' ? (
+    <TextField {...named} type="password" autocomplete="new-password" />
+  ) : (
+    <TextField {...named} type="url" />
   );
 }

@@ -2,9 +2,9 @@ import type { InvitationSummary } from '../../../../shared/people/invitations.ts
 import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Role } from '../../../../shared/platform/database.ts';
 import type { Context } from '../../http/access.ts';
-import { entered, type FormProblems } from '../../http/forms.ts';
+import { Submit } from '../../layout/button.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
-import { CsrfField, Field, inputProps } from '../../layout/form.tsx';
+import { type Choices, CsrfField, type FormState, SelectField, TextField } from '../../layout/form.tsx';
 import { type Column, Table } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 import { answeredIn, ShownOnce } from './settings-frame.tsx';
@@ -59,8 +59,8 @@ function Revoke({ context, invitation: { id, email } }: { context: Context; invi
       action="Revoke"
       title={`Revoke the invitation for ${email}?`}
       kind="danger"
-      to={`${context.base}/settings/members/invitations/${id}/revoke`}
-      csrfToken={context.csrfToken}
+      context={context}
+      to={`/settings/members/invitations/${id}/revoke`}
     >
       <p>The link will stop working. You can invite this address again.</p>
     </Confirm>
@@ -86,16 +86,7 @@ export function InvitedNotice({ link, email, role, expiresAt }: Invited) {
   );
 }
 
-interface InviteFormProps {
-  context: Context;
-  problems: FormProblems;
-  /** The submitted form. */
-  body: unknown;
-}
-
-export function InviteForm({ context, problems, body }: InviteFormProps) {
-  const offered = managedRoles(context.role);
-  const selected = offered.find((role) => role === entered(body, 'role')) ?? 'viewer';
+export function InviteForm({ context, ...form }: FormState & { context: Context }) {
   return (
     <form
       {...answeredIn('members', `${context.base}/settings/members/invitations`)}
@@ -105,49 +96,31 @@ export function InviteForm({ context, problems, body }: InviteFormProps) {
       <h2 id="invite-title">Invite member</h2>
       <CsrfField token={context.csrfToken} />
       <div class="fields">
-        <Field
+        <TextField
+          form={form}
           name="email"
           label="Email address"
           hint="You send the link yourself. It expires in 7 days."
-          problem={problems.email}
-        >
-          <input
-            {...inputProps('email', problems.email)}
-            type="email"
-            required
-            autocomplete="off"
-            value={entered(body, 'email')}
-          />
-        </Field>
-        <Field
+          type="email"
+          required
+        />
+        <SelectField
+          form={form}
           name="role"
           label="Role"
           hint="Viewers read, operators also manage refunds, and admins also manage policies, settings and members. Owners also manage owners."
-          problem={problems.role}
-        >
-          <select {...inputProps('role', problems.role)}>
-            <RoleOptions roles={offered} selected={selected} />
-          </select>
-        </Field>
+          choices={rolesFor(context)}
+          initial="viewer"
+        />
       </div>
       <div>
-        <button type="submit" class="button" data-kind="primary">
-          Create invite link
-        </button>
+        <Submit kind="primary">Create invite link</Submit>
       </div>
     </form>
   );
 }
 
-/** The options of a role selection. */
-export function RoleOptions({ roles, selected }: { roles: readonly Role[]; selected: Role }) {
-  return (
-    <>
-      {roles.map((role) => (
-        <option key={role} value={role} selected={role === selected}>
-          {role}
-        </option>
-      ))}
-    </>
-  );
+/** The roles that a member may give to others. */
+export function rolesFor({ role }: Context): Choices {
+  return managedRoles(role).map((each) => [each, each]);
 }

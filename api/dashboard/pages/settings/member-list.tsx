@@ -4,18 +4,12 @@ import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import type { FormProblems } from '../../http/forms.ts';
 import { Badge } from '../../layout/badge.tsx';
+import { Submit } from '../../layout/button.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
-import { CsrfField, FormNotice } from '../../layout/form.tsx';
+import { CsrfField, FormNotice, Options } from '../../layout/form.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
-import { Invitations, type Invited, InvitedNotice, InviteForm, RoleOptions } from './invitations.tsx';
-import { Done } from './settings-frame.tsx';
-
-const doneMessages = new Map([
-  ['role', 'Role changed.'],
-  ['removed', 'Member removed, and their open invitations revoked.'],
-  ['revoked', 'Invitation revoked. Its link no longer works.'],
-]);
+import { Invitations, type Invited, InvitedNotice, InviteForm, rolesFor } from './invitations.tsx';
 
 export interface MembersView {
   context: Context;
@@ -26,7 +20,6 @@ export interface MembersView {
 }
 
 export interface MembersProps extends MembersView {
-  done?: string | undefined;
   /** An invitation that was just created. */
   invited?: Invited;
   problems?: FormProblems;
@@ -35,12 +28,11 @@ export interface MembersProps extends MembersView {
 }
 
 /** Members, open invitations and the invitation form. */
-export function Members({ done, invited, problems = {}, body, ...view }: MembersProps) {
+export function Members({ invited, problems = {}, body, ...view }: MembersProps) {
   const { context, members, invitations, names } = view;
   const mayManage = managedRoles(context.role).length > 0;
   return (
     <div id="members" class="stack">
-      <Done done={done} messages={doneMessages} />
       <FormNotice problems={problems} />
       {invited === undefined ? null : <InvitedNotice {...invited} />}
       <div class="card card-flush table-scroll">
@@ -93,11 +85,11 @@ function RoleForm({ context, member: { userId, email, role } }: MemberRowProps) 
     <form method="post" action={`${context.base}/settings/members/${userId}/role`} class="role-form">
       <CsrfField token={context.csrfToken} />
       <select name="role" aria-label={`Role of ${email}`}>
-        <RoleOptions roles={managedRoles(context.role)} selected={role} />
+        <Options choices={rolesFor(context)} selected={role} />
       </select>
-      <button type="submit" class="button">
+      <Submit>
         Change<span class="visually-hidden"> the role of {email}</span>
-      </button>
+      </Submit>
     </form>
   );
 }
@@ -109,8 +101,8 @@ function Remove({ context, member: { userId, email } }: MemberRowProps) {
       action="Remove"
       title={`Remove ${email}?`}
       kind="danger"
-      to={`${context.base}/settings/members/${userId}/remove`}
-      csrfToken={context.csrfToken}
+      context={context}
+      to={`/settings/members/${userId}/remove`}
     >
       <p>
         They lose access to {context.organization.name} immediately, and their open invitations are revoked.
@@ -127,8 +119,8 @@ function Leave({ context }: { context: Context }) {
       action="Leave"
       title={`Leave ${context.organization.name}?`}
       kind="danger"
-      to={`${context.base}/settings/members/leave`}
-      csrfToken={context.csrfToken}
+      context={context}
+      to="/settings/members/leave"
     >
       <p>You lose access immediately. You need a new invitation to rejoin.</p>
     </Confirm>

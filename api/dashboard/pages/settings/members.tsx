@@ -9,11 +9,11 @@ import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { dashboardPath, idInPath, originOf } from '../../http/paths.ts';
+import { type DoneWord, doneAt } from '../../layout/done.tsx';
 import { Members, type MembersProps, type MembersView } from './member-list.tsx';
-import { SettingsFrame, sendOnce } from './settings-frame.tsx';
+import { sendOnce } from './settings-frame.tsx';
 
 const path = '/settings/members';
-const querySchema = z.object({ done: z.string().optional().catch(undefined) });
 const role = z.enum(roles, 'Select a role.');
 const roleSchema = z.object({ role });
 const inviteSchema = z.object({ email: z.string(), role });
@@ -22,42 +22,31 @@ type State = Partial<Omit<MembersProps, keyof MembersView>>;
 
 /** `/settings/members`: members and invitations. */
 export function memberPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
-    const { done } = querySchema.parse(request.query);
-    return await show(deps, request, reply, { done });
-  });
+  scope.get(path, { config: { role: 'viewer' } }, (request, reply) => show(deps, request, reply, {}));
   memberRoutes(scope, deps);
   invitationRoutes(scope, deps);
 }
 
 function memberRoutes(scope: Api, deps: ApiDependencies): void {
-  scope.post<{ Params: { userId: string } }>(
-    `${path}/:userId/role`,
-    { config: { role: 'admin' } },
-    async (request, reply) => {
-      const { organization, user } = contextOf(request);
-      const form = readForm(roleSchema, request.body);
-      if (form.kind === 'invalid') {
-        return await show(deps, request, reply.code(400), { problems: { form: form.problems.role } });
-      }
-      const userId = idInPath('usr', request.params.userId);
-      const change = { organizationId: organization.id, userId, role: form.value.role };
-      return await perform(deps, request, reply, 'role', () =>
-        changeRole(deps, { ...change, actingUserId: user.id }),
-      );
-    },
-  );
+  scope.post(`${path}/:userId/role`, { config: { role: 'admin' } }, async (request, reply) => {
+    const { organization, user } = contextOf(request);
+    const form = readForm(roleSchema, request.body);
+    if (form.kind === 'invalid') {
+      return await show(deps, request, reply.code(400), { problems: { form: form.problems.role } });
+    }
+    const userId = idInPath(request, 'userId', 'usr');
+    const change = { organizationId: organization.id, userId, role: form.value.role };
+    return await perform(deps, request, reply, 'role-changed', () =>
+      changeRole(deps, { ...change, actingUserId: user.id }),
+    );
+  });
 
-  scope.post<{ Params: { userId: string } }>(
-    `${path}/:userId/remove`,
-    { config: { role: 'admin' } },
-    async (request, reply) => {
-      const userId = idInPath('usr', request.params.userId);
-      return await perform(deps, request, reply, 'removed', () =>
-        removeMember(deps, { ...acting(contextOf(request)), userId }),
-      );
-    },
-  );
+  scope.post(`${path}/:userId/remove`, { config: { role: 'admin' } }, async (request, reply) => {
+    const userId = idInPath(request, 'userId', 'usr');
+    return await perform(deps, request, reply, 'member-removed', () =>
+      removeMember(deps, { ...acting(contextOf(request)), userId }),
+    );
+  });
 
   scope.post(`${path}/leave`, { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
@@ -85,16 +74,13 @@ function invitationRoutes(scope: Api, deps: ApiDependencies): void {
     }
   });
 
-  scope.post<{ Params: { invitationId: string } }>(
-    `${path}/invitations/:invitationId/revoke`,
-    { config: { role: 'admin' } },
-    async (request, reply) => {
-      const invitationId = idInPath('inv', request.params.invitationId);
-      return await perform(deps, request, reply, 'revoked', () =>
-        revokeInvitation(deps, { ...acting(contextOf(request)), invitationId }),
-      );
-    },
-  );
+  const revoke = `${path}/invitations/:invitationId/revoke`;
+  scope.post(revoke, { config: { role: 'admin' } }, async (request, reply) => {
+    const invitationId = idInPath(request, 'invitationId', 'inv');
+    return await perform(deps, request, reply, 'invitation-revoked', () =>
+      revokeInvitation(deps, { ...acting(contextOf(request)), invitationId }),
+    );
+  });
 }
 
 function acting({ organization, user }: Context) {
@@ -106,7 +92,7 @@ async function perform(
   deps: ApiDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  done: string,
+  done: DoneWord,
   action: () => Promise<void>,
 ): Promise<FastifyReply> {
   try {
@@ -114,7 +100,7 @@ async function perform(
   } catch (error) {
     return await show(deps, request, reply.code(400), { problems: validationProblemsOf(error, []) });
   }
-  return reply.redirect(`${contextOf(request).base}${path}?done=${done}`, 303);
+  return reply.redirect(doneAt(`${contextOf(request).base}${path}`, done), 303);
 }
 
 async function show(
@@ -129,12 +115,6 @@ async function show(
   const invitations = await listInvitations(deps, id);
   const inviters = invitations.map(({ invitedBy }) => invitedBy);
   const names = await nameActors(deps.db, id, inviters);
-  return sendOnce(request, reply, {
-    part: <Members context={context} members={members} invitations={invitations} names={names} {...state} />,
-    page: (part) => (
-      <SettingsFrame context={context} page="members">
-        {part}
-      </SettingsFrame>
-    ),
-  });
+  const view = { context, members, invitations, names };
+  return sendOnce(request, reply, { context, page: 'members', part: <Members {...view} {...state} /> });
 }

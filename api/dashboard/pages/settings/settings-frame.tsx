@@ -4,7 +4,6 @@ import { mayAct } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
-import { Notice } from '../../layout/notice.tsx';
 import { CopyButton } from '../../layout/values.tsx';
 
 const pages = [
@@ -14,10 +13,12 @@ const pages = [
   { path: 'audit-log', label: 'Audit log', role: 'admin' },
 ] as const;
 
-export interface SettingsFrameProps {
+type SettingsPage = (typeof pages)[number]['path'];
+
+interface SettingsFrameProps {
   context: Context;
   /** The page, as in its path. */
-  page: (typeof pages)[number]['path'];
+  page: SettingsPage;
   /** The label of the page by default. */
   title?: string;
   children: ComponentChildren;
@@ -49,18 +50,6 @@ export function SettingsFrame({ context, page, title, children }: SettingsFrameP
   );
 }
 
-/** Confirms an action. @param messages by the `done` parameter of the address; unknown ones show nothing. */
-export function Done({
-  done,
-  messages,
-}: {
-  done: string | undefined;
-  messages: ReadonlyMap<string, string>;
-}) {
-  const text = messages.get(done ?? '');
-  return text === undefined ? null : <Notice tone="good">{text}</Notice>;
-}
-
 /**
  * Responds to a form with its result instead of a redirect, for a secret that is shown once and must not be in an
  * address. With scripts, only `part` is replaced, so that a reload does not submit the form again.
@@ -68,9 +57,10 @@ export function Done({
 export function sendOnce(
   request: FastifyRequest,
   reply: FastifyReply,
-  { part, page }: { part: VNode; page: (part: VNode) => VNode },
+  { part, ...frame }: { part: VNode; context: Context; page: SettingsPage },
 ): FastifyReply {
-  return request.headers['hx-request'] === 'true' ? sendPart(reply, part) : sendPage(reply, page(part));
+  if (request.headers['hx-request'] === 'true') return sendPart(reply, part);
+  return sendPage(reply, <SettingsFrame {...frame}>{part}</SettingsFrame>);
 }
 
 /** Makes a form's response replace the element with this id, and ignores a second click. */

@@ -14,7 +14,7 @@ import { waitFor } from '../../../support/wait-for.ts';
 const maxResponseMs = 5_500;
 
 async function expectSoonUnavailable(board: TestBoard): Promise<void> {
-  board.setAccess('operate');
+  board.setAccess(true);
   const wanted = [
     ['GET', `${prefix}/api/queues`],
     ['GET', `${prefix}/api/redis/stats`],

@@ -1,18 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { ExportDeliveries, RunningExports } from '../../../../api/dashboard/pages/refunds/running-exports.ts';
+import { Downloads } from '../../../../api/dashboard/pages/refunds/export.ts';
 import type { Database } from '../../../../shared/platform/database.ts';
-import type { ServiceError } from '../../../../shared/platform/errors.ts';
 import { newId } from '../../../../shared/platform/ids.ts';
-import {
-  auditedExport,
-  type ExportObserver,
-  exportRefunds,
-} from '../../../../shared/refunds/queries/export-refunds.ts';
+import { auditedExport, exportRefunds } from '../../../../shared/refunds/queries/export-refunds.ts';
 import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
 import { parseCsv, wholeText } from '../../../support/http/csv.ts';
 import { fillRefunds } from '../../../support/refunds/many-refunds.ts';
@@ -41,8 +36,6 @@ const audited = async (action: string) =>
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
 
-const total = { count: 1, atLeast: false };
-
 async function portOf({ app }: Pick<typeof service, 'app'>): Promise<number> {
   if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' });
   return (app.server.address() as AddressInfo).port;
@@ -60,9 +53,11 @@ async function download(
   });
 }
 
-const decoded = (text: string) => text.replaceAll('&amp;', '&');
-const exportLink = (text: string) => decoded(/id="export" href="([^"]+)"/.exec(text)?.[1] ?? '');
-const progressLink = (text: string) => decoded(/hx-get="([^"]+progress[^"]+)"/.exec(text)?.[1] ?? '');
+/** A response whose client reads nothing. */
+const newResponse = () => Object.assign(new PassThrough(), { setTimeout: () => undefined });
+
+const exportLink = (text: string) =>
+  (/id="export" href="([^"]+)"/.exec(text)?.[1] ?? '').replaceAll('&amp;', '&');
 
 describe('an export', () => {
   test('contains exactly the listed refunds and is recorded in the audit log with filter and row count', async () => {
@@ -89,9 +84,6 @@ describe('an export', () => {
     expect(await audited('refunds.exported')).toMatchObject([
       { actor, detail: { ...detail, rowCount, isComplete: true } },
     ]);
-    const done = await person.visitor.get(progressLink(page.text));
-    expect(done.text).toContain(`Exported ${rowCount.toLocaleString('en')} refunds.`);
-    expect(done.text).not.toContain('hx-get');
   });
 
   test('shows that there are more than 10,000 refunds instead of counting them', async () => {
@@ -100,62 +92,30 @@ describe('an export', () => {
     expect(text).toContain('Export more than 10,000 refunds as CSV');
   });
 
-  test('is read no faster than the client reads, shows its progress, and ends when the client disconnects', async () => {
-    const { text } = await person.visitor.get(list);
+  test('is read no faster than the client reads, and ends when the client disconnects', async () => {
     const before = (await audited('refunds.exported')).length;
-    const answer = await download(exportLink(text));
+    const answer = await download();
     expect(answer.statusCode).toBe(200);
     await waitFor('the first piece', () => answer.readableLength > 0);
-    const rowsShown = async () => {
-      const part = await person.visitor.get(progressLink(text));
-      expect(part.text).toContain('hx-trigger="every 1s"');
-      return Number(/([\d,]+) refunds so far/.exec(part.text)?.[1]?.replaceAll(',', '') ?? 0);
-    };
     // Nothing is read here, so the export stops once the network buffers are full.
-    let last = -1;
-    const standing = await waitFor(
-      'the export to stop',
-      async () => {
-        const rows = await rowsShown();
-        const isStill = rows > 0 && rows === last;
-        last = rows;
-        return isStill ? rows : null;
-      },
-      { intervalMs: 500 },
-    );
-    expect(standing).toBeLessThan(count);
+    expect(await audited('refunds.exported')).toHaveLength(before);
     answer.destroy();
     const entry = await waitFor('its end', async () => (await audited('refunds.exported'))[before]);
     expect(entry.detail).toMatchObject({ isComplete: false });
     expect((entry.detail as { rowCount: number }).rowCount).toBeLessThan(count);
-    const part = await person.visitor.get(progressLink(text));
-    expect(part.text).toMatch(/Export stopped after [\d,]+ refunds\. The file is incomplete/);
-    expect(part.text).not.toContain('hx-get');
   });
 
-  test('ends when the client disconnects before it starts', async () => {
-    const { text } = await person.visitor.get(`${list}?status=failed`);
-    const port = await portOf(service);
-    await withClient(service.settings.DATABASE_URL, async (client) => {
-      await client.query('BEGIN; LOCK TABLE refund IN ACCESS EXCLUSIVE MODE');
-      const gone = new Promise<void>((resolve) => {
-        service.app.server.once('request', (_request, answer) => answer.once('close', resolve));
-      });
-      const asking = get({
-        ...{ host: '127.0.0.1', port, path: exportLink(text) },
-        headers: { cookie: person.visitor.cookie },
-      }).on('error', () => undefined);
-      await waitFor('the export to count', async () => {
-        const { rows } = await client.query('SELECT FROM pg_locks WHERE NOT granted');
-        return rows.length > 0;
-      });
-      asking.destroy();
-      await gone;
-      await client.query('COMMIT');
-    });
-    await waitFor('its end', async () =>
-      (await person.visitor.get(progressLink(text))).text.includes('Export stopped after 0 refunds'),
-    );
+  test('never starts for a client that has disconnected', async () => {
+    const before = (await audited('refunds.export_started')).length;
+    const downloads = new Downloads(1_000);
+    const response = newResponse();
+    response.destroy();
+    await waitFor('the response to close', () => response.closed);
+    const asked = { owner, filter: {}, actor: 'cli:gone' };
+    const stream = downloads.start('usr_gone', response, auditedExport(service.deps, asked));
+    await waitFor('its end', () => stream.closed);
+    await downloads.ended();
+    expect(await audited('refunds.export_started')).toHaveLength(before);
   });
 
   test('masks card numbers of the search text in the audit log', async () => {
@@ -174,8 +134,7 @@ describe('an export', () => {
       return Promise.reject(entries === 1 ? fault : new Error('The entry failed.'));
     };
     const deps = { ...service.deps, db: { auditLog: { create } } as unknown as Database };
-    const observer = { onRows: () => undefined, onEnd: () => undefined };
-    const pieces = auditedExport(deps, { owner, filter: {}, actor: 'test' }, observer);
+    const pieces = auditedExport(deps, { owner, filter: {}, actor: 'test' });
     await expect(pieces.next()).rejects.toBe(fault);
     expect(entries).toBe(2);
   });
@@ -199,46 +158,29 @@ describe('an export', () => {
   });
 });
 
-const reader = { userId: 'usr_1', organizationId: 'org_1' };
-
 describe('concurrent exports', () => {
-  test('are limited to two per person, four per organization and eight in all, until one ends', async () => {
-    const exports = new RunningExports();
-    const begin = (userId: string, organizationId = `org_${userId}`) =>
-      exports.begin({ userId, organizationId }, newId('evt'), async () => total);
-    const refusalOf = (begun: Promise<ExportObserver>) =>
-      begun.then(
-        () => null,
-        (error: ServiceError) => error,
-      );
-    const [first] = [await begin('usr_1'), await begin('usr_1')];
-    expect(await refusalOf(begin('usr_1'))).toMatchObject({
-      ...{ code: 'rate_limited', status: 429, retryAfterSeconds: 30 },
-      message: expect.stringMatching(/^You already have 2 exports running\./),
-    });
-    first?.onEnd(true);
-    // A second end changes nothing.
-    first?.onEnd(false);
-    await begin('usr_1');
-    expect(await refusalOf(begin('usr_1'))).not.toBeNull();
-    for (const userId of ['usr_2', 'usr_2', 'usr_3', 'usr_3']) await begin(userId, 'org_large');
-    expect(await refusalOf(begin('usr_4', 'org_large'))).toMatchObject({
-      ...{ status: 429, message: expect.stringMatching(/^Too many exports/) },
-    });
-    for (const userId of ['usr_4', 'usr_4']) await begin(userId);
-    expect(await refusalOf(begin('usr_5'))).toMatchObject({
-      ...{ status: 429, message: expect.stringMatching(/^Too many exports/) },
-    });
-  });
-
-  test('are not counted above the limit, and one whose count fails does not occupy a place', async () => {
-    const exports = new RunningExports({ perPerson: 1, perOrganization: 8, inAll: 8, remembered: 10 });
-    const fails = async () => {
-      throw new Error('The database is gone.');
+  test('are limited to two per user and eight in all, until one ends', async () => {
+    const downloads = new Downloads(60_000);
+    const begin = (userId: string) => {
+      downloads.refuseTooMany(userId);
+      const response = newResponse();
+      downloads.start(userId, response, Readable.from([])).resume();
+      return response;
     };
-    await expect(exports.begin(reader, 'one', fails)).rejects.toThrow('The database is gone.');
-    await exports.begin(reader, 'two', async () => total);
-    await expect(exports.begin(reader, 'three', fails)).rejects.toMatchObject({ code: 'rate_limited' });
+    const [first] = [begin('usr_1'), begin('usr_1')];
+    expect(() => begin('usr_1')).toThrow(/^You already have 2 exports running\./);
+    first?.destroy();
+    await waitFor('a place', () => {
+      try {
+        return begin('usr_1');
+      } catch {
+        return null;
+      }
+    });
+    for (const userId of ['usr_2', 'usr_2', 'usr_3', 'usr_3', 'usr_4', 'usr_4']) begin(userId);
+    expect(() => begin('usr_5')).toThrow(/^Too many exports are running\./);
+    downloads.abort();
+    await downloads.ended();
   });
 
   test('above the limit are refused with a page that says what to do', async () => {
@@ -274,12 +216,12 @@ describe('a slow reader', () => {
 
   /** Sends an export to a client that reads only what `use` reads. */
   async function deliverTo(
-    deliveries: ExportDeliveries,
+    downloads: Downloads,
     pieces: AsyncIterable<string>,
     use: (client: Socket) => void = () => undefined,
   ) {
     const server = createServer((_request, response) => {
-      deliveries.deliver(response, pieces).pipe(response);
+      downloads.start('usr_1', response, pieces).pipe(response);
       responses.emit('response', response);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -293,22 +235,15 @@ describe('a slow reader', () => {
   }
 
   test('that stops reading is disconnected, and the audit log has the export as incomplete', async () => {
-    const ends: boolean[] = [];
-    const observer = { onRows: () => undefined, onEnd: (isComplete: boolean) => ends.push(isComplete) };
     const asked = { owner, filter: {}, actor: 'cli:stalled' };
-    const deliveries = new ExportDeliveries(400);
-    onTestFinished(await deliverTo(deliveries, auditedExport(service.deps, asked, observer)));
-    await waitFor('its end', () => ends.length > 0);
-    expect(ends).toEqual([false]);
-    await deliveries.ended();
-    const entries = await service.deps.db.auditLog.findMany({
-      where: { actor: 'cli:stalled', action: 'refunds.exported' },
-    });
-    expect(entries).toMatchObject([{ detail: { isComplete: false } }]);
+    onTestFinished(await deliverTo(new Downloads(400), auditedExport(service.deps, asked)));
+    const where = { actor: 'cli:stalled', action: 'refunds.exported' };
+    const entry = await waitFor('the entry', () => service.deps.db.auditLog.findFirst({ where }));
+    expect(entry.detail).toMatchObject({ isComplete: false });
   });
 
   test('that keeps reading gets the whole file', async () => {
-    const deliveries = new ExportDeliveries(3_000);
+    const downloads = new Downloads(3_000);
     const size = 20_000_000;
     let read = 0;
     const readSlowly = async (client: Socket) => {
@@ -317,7 +252,7 @@ describe('a slow reader', () => {
         await setTimeout(10);
       }
     };
-    onTestFinished(await deliverTo(deliveries, Readable.from(['x'.repeat(size)]), readSlowly));
+    onTestFinished(await deliverTo(downloads, Readable.from(['x'.repeat(size)]), readSlowly));
     await waitFor('all of it', () => read >= size);
   });
 
@@ -327,8 +262,7 @@ describe('a slow reader', () => {
       if (!mayRead) throw new Error('You are signed out.');
     };
     const asked = { owner, filter: {}, actor: 'cli:removed', confirm };
-    const observer = { onRows: () => undefined, onEnd: () => undefined };
-    const pieces = auditedExport(service.deps, asked, observer);
+    const pieces = auditedExport(service.deps, asked);
     await pieces.next();
     expect((await pieces.next()).value).toContain('ref_');
     mayRead = false;
@@ -339,12 +273,12 @@ describe('a slow reader', () => {
   });
 
   test('that stops reading during the last piece is disconnected as well', async () => {
-    const deliveries = new ExportDeliveries(400);
+    const downloads = new Downloads(400);
     const served = new Promise<ServerResponse>((resolve) => {
       responses.once('response', resolve);
     });
     // More than the network buffers hold.
-    onTestFinished(await deliverTo(deliveries, Readable.from(['x'.repeat(50_000_000)])));
+    onTestFinished(await deliverTo(downloads, Readable.from(['x'.repeat(50_000_000)])));
     const response = await served;
     await waitFor('the response to be closed', () => response.closed);
     expect(response.writableFinished).toBe(false);
@@ -383,29 +317,5 @@ describe('an API that closes', () => {
     await closed;
     const entry = await closing.deps.db.auditLog.findFirstOrThrow(exported);
     expect(entry.detail).toMatchObject({ isComplete: false });
-  });
-});
-
-describe('progress', () => {
-  test('of an export is not shown to other members', async () => {
-    const { text } = await person.visitor.get(`${list}?status=failed`);
-    await person.visitor.get(exportLink(text));
-    expect((await person.visitor.get(progressLink(text))).text).toContain('Exported');
-    const other = await signInMember(service, 'owner', organizationId);
-    expect((await other.visitor.get(progressLink(text))).text).toContain('Export starting.');
-  });
-
-  test('of an unknown export is requested ten times', async () => {
-    let url = `${list}/export/progress?run=none&asked=1`;
-    let asked = 0;
-    for (; url !== ''; asked += 1) url = progressLink((await person.visitor.get(url)).text);
-    expect(asked).toBe(10);
-  });
-
-  test('is remembered for the latest exports only', async () => {
-    const exports = new RunningExports({ perPerson: 4, perOrganization: 4, inAll: 4, remembered: 2 });
-    const names = ['first', 'second', 'third'];
-    for (const name of [...names, 'second']) await exports.begin(reader, name, async () => total);
-    expect(names.filter((name) => exports.find(name) !== null)).toEqual(['second', 'third']);
   });
 });

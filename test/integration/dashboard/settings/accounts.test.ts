@@ -75,7 +75,10 @@ describe('processor accounts', () => {
   test.each(processors)('replace the credentials of %s and store them encrypted', async (processor) => {
     const before = await accountOf(processor);
     const answer = await store(processor, { ...credentialsOf(processor), unknownField: 'x' });
-    expect(answer).toMatchObject({ status: 303, headers: { location: `${accounts}?done=set` } });
+    expect(answer).toMatchObject({
+      status: 303,
+      headers: { location: `${accounts}?done=credentials-saved` },
+    });
     const after = await accountOf(processor);
     expect(after.id).toBe(before.id);
     expect(after.updatedAt > before.updatedAt).toBe(true);

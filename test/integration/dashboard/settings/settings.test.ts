@@ -178,9 +178,9 @@ describe('API keys', () => {
   test('are refused from the next request on once they are revoked', async () => {
     const { id, plaintext } = await newKey();
     const answer = await admin.visitor.post(`${apiKeys}/${id}/revoke`);
-    expect(answer).toMatchObject({ status: 303, headers: { location: `${apiKeys}?done=revoked` } });
+    expect(answer).toMatchObject({ status: 303, headers: { location: `${apiKeys}?done=key-revoked` } });
     expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(401);
-    expect((await admin.visitor.get(`${apiKeys}?done=revoked`)).text).toContain('API key revoked.');
+    expect((await admin.visitor.get(`${apiKeys}?done=key-revoked`)).text).toContain('API key revoked.');
     const entries = await auditOf(service, id);
     expect(entries.at(-1)).toMatchObject({ action: 'key.revoked', actor: `user:${admin.userId}` });
   });

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Overview, readOverview } from '../../../../shared/insights/overview.ts';
-import { completionBoundsMs } from '../../../../shared/insights/overview-queries.ts';
 import { type Database, openDatabase, type Refund } from '../../../../shared/platform/database.ts';
 import type { RefundOwner } from '../../../../shared/refunds/model/refund.ts';
 import { type RefundStatus, refundStatuses } from '../../../../shared/refunds/model/states.ts';
@@ -137,14 +136,9 @@ describe('the overview', () => {
         .sort((a, b) => a - b);
       const at = (share: number) => times[Math.ceil(share * times.length) - 1];
       expect(overview.completion).toEqual({
-        count: times.length,
         medianMs: at(0.5),
         p90Ms: at(0.9),
         p99Ms: at(0.99),
-        spread: [...completionBoundsMs, Number.POSITIVE_INFINITY].map(
-          (bound, index, bounds) =>
-            times.filter((ms) => ms < bound && ms >= (bounds[index - 1] ?? Number.NEGATIVE_INFINITY)).length,
-        ),
       });
     });
 
@@ -160,19 +154,14 @@ describe('the overview', () => {
     });
 
     test('counts by processor and by source', () => {
-      for (const { processor, counts: counted } of overview.byProcessor) {
-        expect(counted, processor).toEqual(counts(meant.filter((refund) => refund.processor === processor)));
+      for (const { name, count } of overview.byProcessor) {
+        expect(count, name).toBe(meant.filter(({ processor }) => processor === name).length);
       }
-      for (const { initiatedBy, counts: counted } of overview.byInitiator) {
-        expect(counted, initiatedBy).toEqual(
-          counts(meant.filter((each) => each.initiatedBy === initiatedBy)),
-        );
+      for (const { name, count } of overview.byInitiator) {
+        expect(count, name).toBe(meant.filter(({ initiatedBy }) => initiatedBy === name).length);
       }
-      expect(overview.byProcessor.map(({ processor }) => processor)).toEqual(['braintree', 'stripe']);
-      expect(overview.byInitiator.map(({ initiatedBy }) => initiatedBy).slice(0, 2)).toEqual([
-        'api',
-        'dashboard',
-      ]);
+      expect(overview.byProcessor.map(({ name }) => name)).toEqual(['braintree', 'stripe']);
+      expect(overview.byInitiator.map(({ name }) => name).slice(0, 2)).toEqual(['api', 'dashboard']);
     });
   });
 

@@ -1,0 +1,49 @@
+import type { ComponentChildren } from 'preact';
+
+interface ButtonProps {
+  kind?: 'primary' | 'danger' | undefined;
+  children: ComponentChildren;
+}
+
+interface SubmitProps extends ButtonProps {
+  name?: string;
+  value?: string;
+  formAction?: string;
+}
+
+/** A button that sends its form. */
+export function Submit({ kind, children, ...attributes }: SubmitProps) {
+  return (
+    <button type="submit" class="button" data-kind={kind} {...attributes}>
+      {children}
+    </button>
+  );
+}
+
+/** A link that looks like a button. */
+export function ButtonLink({ to, kind, id, children }: ButtonProps & { to: string; id?: string }) {
+  return (
+    <a class="button" data-kind={kind} id={id} href={to}>
+      {children}
+    </a>
+  );
+}
+
+interface SwitchProps {
+  /** For screen readers. */
+  label: string;
+  links: readonly { to: string; text: string; isCurrent: boolean }[];
+}
+
+/** Links of which one is the current page. */
+export function Switch({ label, links }: SwitchProps) {
+  return (
+    <nav class="switch" aria-label={label}>
+      {links.map(({ to, text, isCurrent }) => (
+        <a key={to} href={to} aria-current={isCurrent ? 'true' : undefined}>
+          {text}
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,38 @@
+import { entered } from '../http/forms.ts';
+import { Notice } from './notice.tsx';
+
+/** What was done, by the word that a redirect leaves in the address. */
+const messages = {
+  created: 'Refund created. This page updates automatically.',
+  approved: 'Refund approved. It is being sent.',
+  rejected: 'Refund rejected. It was not sent.',
+  cancelled: "Refund cancelled. The customer won't get the money.",
+  'cancel-requested': 'Cancellation requested. This page updates once the processor confirms it.',
+  rechecked: 'Recheck requested. This page updates automatically.',
+  resolved: 'Refund resolved.',
+  dismissed: 'Flag dismissed.',
+  'policies-saved': 'Policies saved.',
+  'key-revoked': 'API key revoked. Requests with it now fail.',
+  'credentials-saved':
+    'Credentials saved. Refunds on hold are being retried. Test the connection to check the account.',
+  'role-changed': 'Role changed.',
+  'member-removed': 'Member removed, and their open invitations revoked.',
+  'invitation-revoked': 'Invitation revoked. Its link no longer works.',
+  'password-changed': 'Password changed. All other sessions were signed out.',
+  'session-ended': 'Session signed out.',
+  'sessions-ended': 'All other sessions were signed out.',
+  'signed-out': 'You are signed out.',
+} as const;
+
+export type DoneWord = keyof typeof messages;
+
+/** The address of a page that confirms what was done. */
+export function doneAt(path: string, word: DoneWord): string {
+  return `${path}?done=${word}`;
+}
+
+/** Confirms the action that led to this page. @param query of the request; unknown words show nothing. */
+export function Done({ query }: { query: unknown }) {
+  const word = entered(query, 'done');
+  return Object.hasOwn(messages, word) ? <Notice tone="good">{messages[word as DoneWord]}</Notice> : null;
+}

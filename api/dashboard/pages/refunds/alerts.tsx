@@ -1,0 +1,67 @@
+import { wordsFor } from '../../../../shared/refunds/model/flag-wording.ts';
+import { flagOf } from '../../../../shared/refunds/model/flags.ts';
+import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
+import { isTerminal } from '../../../../shared/refunds/model/states.ts';
+import { Notice } from '../../layout/notice.tsx';
+import { processorWord } from '../../layout/words.ts';
+
+interface AlertsProps {
+  refund: RefundWithWork;
+  /** True when the refund may have moved money although it failed. */
+  isUncertain: boolean;
+}
+
+/** Notices about a refund: awaiting approval, failed, flagged or being cancelled, and what to do. */
+export function Alerts({ refund, isUncertain }: AlertsProps) {
+  const { status, failureCode, failureMessage, work } = refund;
+  const flag = flagOf(work);
+  const words = flag === null ? null : wordsFor(flag.reason, flag.facts, processorWord(refund.processor));
+  return (
+    <>
+      {status === 'pending' ? (
+        <Notice tone="warn">
+          <strong>Awaiting approval.</strong> It is sent after approval.
+        </Notice>
+      ) : null}
+      {status === 'failed' ? (
+        <Notice tone="bad">
+          <strong>Failed: {failureMessage ?? 'the processor gave no reason.'}</strong>
+          {isUncertain ? uncertain : (adviceByCode[failureCode ?? ''] ?? otherAdvice)}
+          {failureCode === null ? null : <span class="small"> Code: {failureCode}</span>}
+        </Notice>
+      ) : null}
+      {words === null ? null : (
+        <Notice tone="warn">
+          <strong>
+            Flagged ({words.title.toLowerCase()}): {words.summary}
+          </strong>
+          {words.advice}
+        </Notice>
+      )}
+      {work?.cancelRequestedAt == null || isTerminal(status) ? null : (
+        <Notice tone="wait">Cancellation requested. The processor has not confirmed it yet.</Notice>
+      )}
+    </>
+  );
+}
+
+const uncertain =
+  'The customer may have received the money. Do not refund it again before you check with the processor.';
+
+const otherAdvice = 'The customer did not get this money. Fix the cause, then create another refund.';
+
+const adviceByCode: Readonly<Record<string, string>> = {
+  already_refunded: 'The payment has already been refunded in full. There is nothing to do.',
+  amount_too_large: 'Create another refund of the remaining amount or less.',
+  currency_mismatch: 'Create another refund in the currency of the payment.',
+  transaction_not_found:
+    'Check the transaction ID and that the payment was made in this environment, then create another refund.',
+  processor_unavailable: 'It was never sent. Create another refund once the processor is available.',
+  reversed: 'The refund was reversed. Pay the customer another way.',
+  expired_or_canceled_card: 'The card has expired or was cancelled. Pay the customer another way.',
+  lost_or_stolen_card: 'The card was reported lost or stolen. Pay the customer another way.',
+  insufficient_funds: 'Add funds to the processor account, then create another refund.',
+  charge_for_pending_refund_disputed:
+    'The customer disputed the payment. Respond to the dispute instead of refunding.',
+  resolved_by_person: 'Resolved as failed by an operator. See the timeline.',
+};
