@@ -44,7 +44,7 @@ describe('a process that is killed or frozen, with every answer of the processor
     for (const title of result.missed) console.log(`Missed its point: ${title}`);
     expect(result.violations.join('\n')).toBe('');
     expect(result.combinations).toBe(Math.min(count, all.length));
-    expect(result.missed.length, result.missed.join('\n')).toBeLessThanOrEqual(count / 50);
+    expect(result.missed.length, result.missed.join('\n')).toBeLessThanOrEqual(Math.max(1, count / 50));
   }, 14_400_000);
 
   test.each(isRelease ? plantedBugs : plantedBugs.slice(0, 2))(

@@ -37,6 +37,7 @@ const writes = [
   'rest of the account',
   'mark of the account',
   'mark of what is due',
+  'place for the payment',
 ];
 
 const transactions = ["commit of the payment's facts"];
