@@ -1,4 +1,5 @@
 import type Stripe from 'stripe';
+import { Deadline } from '../contract/calls.ts';
 import { asListProblem, UnexpectedAnswerError } from '../contract/outcome.ts';
 import type { CallOptions, ReadResult, RefundPage, RefundWindow } from '../contract/processor.ts';
 import { outcomeOf } from './map-error.ts';
@@ -15,7 +16,7 @@ export async function listRefunds(
   stripe: Stripe,
   window: RefundWindow,
   after: string | null,
-  { timeoutMs }: CallOptions,
+  options: CallOptions,
 ): Promise<ReadResult<RefundPage>> {
   try {
     const reply = await stripe.refunds.list(
@@ -24,7 +25,7 @@ export async function listRefunds(
         limit: pageSize,
         ...(after === null ? {} : { starting_after: after }),
       },
-      { timeout: timeoutMs },
+      { timeout: new Deadline(options).remainingMs() },
     );
     const { refunds, hasMore } = readListedPage(reply);
     return { kind: 'found', value: { refunds, next: nextPage(stripe, window, refunds.at(-1)?.id, hasMore) } };
