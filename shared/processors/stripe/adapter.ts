@@ -37,7 +37,7 @@ import {
   readRefund,
   readRefundPage,
   type StripeCharge,
-  toTransaction,
+  toPayment,
 } from './replies.ts';
 import { verifyWebhook } from './verify-webhook.ts';
 
@@ -66,7 +66,7 @@ export class StripeProcessor implements Processor {
       // Without a refunded amount there are only failed and cancelled refunds, which are not needed.
       const refunds = charge.amount_refunded === 0 ? [] : await this.#listRefunds(transactionId, deadline);
       const isChargedBack = charge.disputed && (await this.#isChargedBack(charge.id, deadline));
-      return { kind: 'found', value: toTransaction(transactionId, charge, refunds, isChargedBack) };
+      return { kind: 'found', value: toPayment(transactionId, charge, refunds, isChargedBack) };
     } catch (error) {
       return asReadProblem(outcomeOf(error));
     }

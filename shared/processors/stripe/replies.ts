@@ -72,14 +72,14 @@ export function readRefund(reply: unknown): ProcessorRefund {
     currency: refund.currency,
     state,
     processorStatus: refund.status ?? 'unknown',
-    refundId: ourName(refund.metadata?.refund_id),
+    refundId: ourRefundId(refund.metadata?.refund_id),
     failure: state === 'failed' ? refundFailure(refund.failure_reason ?? 'unknown') : null,
   };
 }
 
 /** Others may write anything into the metadata. */
-function ourName(name: string | undefined): string | null {
-  return name !== undefined && isId('ref', name) ? name : null;
+function ourRefundId(id: string | undefined): string | null {
+  return id !== undefined && isId('ref', id) ? id : null;
 }
 
 /** One page of refunds. */
@@ -126,7 +126,7 @@ export function readIsChargedBack(reply: unknown): boolean {
  * after an overcapture.
  * @param requestedId by which it was read: its own id or its payment intent's.
  */
-export function toTransaction(
+export function toPayment(
   requestedId: string,
   charge: StripeCharge,
   refunds: ProcessorRefund[],
