@@ -3,7 +3,6 @@ import { type Database, Prisma, type Reads, type Refund } from '../../platform/d
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { type SharedStatement, shareQuestion, shareRead } from '../../platform/shared-statement.ts';
-import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import {
   detailColumns,
   isRefundId,
@@ -14,7 +13,7 @@ import {
   refundColumns,
 } from '../model/refund.ts';
 import type { RefundStatus } from '../model/states.ts';
-import { conditionOf } from './refund-filter.ts';
+import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
 type OwnedRefund = RefundDetails & Pick<Refund, 'environment'>;
 
@@ -57,24 +56,13 @@ export async function readRefund(
 }
 
 /** A page of a list of refunds. All given filters have to hold. */
-export interface RefundListing {
+export interface RefundListing
+  extends Omit<RefundFilter, 'statuses' | 'amountFrom' | 'amountTo' | 'needsAttention' | 'q'> {
   status?: RefundStatus | undefined;
-  processor?: string | undefined;
-  transactionId?: string | undefined;
-  reason?: RefundReason | undefined;
-  initiatedBy?: InitiatedBy | undefined;
-  /** Lowercase ISO 4217. */
-  currency?: string | undefined;
-  /** Inclusive. */
-  createdAfter?: Date | undefined;
-  /** Exclusive. */
-  createdBefore?: Date | undefined;
   /** Minor units, inclusive. */
   amountMin?: number | undefined;
   /** Minor units, inclusive. */
   amountMax?: number | undefined;
-  /** Values as text. */
-  metadata?: Readonly<Record<string, string>> | undefined;
   limit: number;
   /** How many of the newest refunds to skip; 0 with `after`. */
   offset: number;
@@ -93,12 +81,10 @@ export async function listRefunds(
   owner: RefundOwner,
   { after, limit, offset, ...filters }: RefundListing,
 ): Promise<ReadRefund[]> {
-  const { status, createdAfter, createdBefore, amountMin, amountMax, ...others } = filters;
+  const { status, amountMin, amountMax, ...others } = filters;
   const condition = conditionOf(owner, {
     ...others,
     statuses: status === undefined ? [] : [status],
-    createdFrom: createdAfter,
-    createdTo: createdBefore,
     amountFrom: amountMin === undefined ? undefined : BigInt(amountMin),
     amountTo: amountMax === undefined ? undefined : BigInt(amountMax),
   });

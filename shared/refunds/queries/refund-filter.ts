@@ -17,10 +17,10 @@ export interface RefundFilter {
   reason?: RefundReason | undefined;
   /** Lowercase ISO 4217. */
   currency?: string | undefined;
-  /** Created from here (inclusive) ... */
-  createdFrom?: Date | undefined;
-  /** ... to here (exclusive). */
-  createdTo?: Date | undefined;
+  /** Inclusive. */
+  createdAfter?: Date | undefined;
+  /** Exclusive. */
+  createdBefore?: Date | undefined;
   /** Minor units of each refund's currency; both ends count. */
   amountFrom?: bigint | undefined;
   amountTo?: bigint | undefined;
@@ -47,7 +47,7 @@ function needsAttentionSql(owner: RefundOwner): Prisma.Sql {
 export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sql {
   check(filter);
   const { statuses = [], processor, transactionId, initiatedBy, reason, currency, needsAttention } = filter;
-  const { createdFrom, createdTo, amountFrom, amountTo, metadata } = filter;
+  const { createdAfter, createdBefore, amountFrom, amountTo, metadata } = filter;
   const q = filter.q?.trim() ?? '';
   return Prisma.join(
     [
@@ -58,8 +58,8 @@ export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sq
       initiatedBy !== undefined && Prisma.sql`initiated_by = ${initiatedBy}::initiated_by`,
       reason !== undefined && Prisma.sql`reason = ${reason}::refund_reason`,
       currency !== undefined && Prisma.sql`currency = ${currency}`,
-      createdFrom !== undefined && Prisma.sql`created_at >= ${createdFrom}`,
-      createdTo !== undefined && Prisma.sql`created_at < ${createdTo}`,
+      createdAfter !== undefined && Prisma.sql`created_at >= ${createdAfter}`,
+      createdBefore !== undefined && Prisma.sql`created_at < ${createdBefore}`,
       amountFrom !== undefined && Prisma.sql`amount >= ${amountFrom}`,
       amountTo !== undefined && Prisma.sql`amount <= ${amountTo}`,
       metadata !== undefined && metadataSql(owner, metadata),
@@ -124,11 +124,11 @@ function namedSql(owner: RefundOwner, text: string): Prisma.Sql {
 
 const latestDate = Date.UTC(9999, 11, 31);
 
-function check({ currency, createdFrom, createdTo, amountFrom, amountTo }: RefundFilter): void {
+function check({ currency, createdAfter, createdBefore, amountFrom, amountTo }: RefundFilter): void {
   if (currency !== undefined && !isCurrency(currency)) {
     throw invalid('currency', 'must be a lowercase currency code of ISO 4217, such as usd.');
   }
-  for (const [field, date] of Object.entries({ createdFrom, createdTo })) {
+  for (const [field, date] of Object.entries({ createdAfter, createdBefore })) {
     if (date !== undefined && !(date.getTime() >= 0 && date.getTime() <= latestDate)) {
       throw invalid(field, 'must be a time between the years 1970 and 9999.');
     }

@@ -89,14 +89,14 @@ const filterSchema = z.object({
 export function readFilter(entered: EnteredFilter): FormReading<RefundFilter> {
   const reading = readForm(filterSchema, entered);
   if (reading.kind === 'invalid') return reading;
-  const { status: statuses, from: createdFrom, to, amountFrom, amountTo, ...rest } = reading.value;
-  if (createdFrom !== undefined && to !== undefined && to < createdFrom) {
+  const { status: statuses, from: createdAfter, to, amountFrom, amountTo, ...rest } = reading.value;
+  if (createdAfter !== undefined && to !== undefined && to < createdAfter) {
     return invalid({ to: 'Must not be before the start date.' });
   }
   const amounts = readAmounts({ amountFrom, amountTo }, rest.currency);
   if (amounts.kind === 'invalid') return amounts;
-  const createdTo = to === undefined ? undefined : new Date(to.getTime() + dayMs);
-  return { kind: 'valid', value: { ...rest, ...amounts.value, statuses, createdFrom, createdTo } };
+  const createdBefore = to === undefined ? undefined : new Date(to.getTime() + dayMs);
+  return { kind: 'valid', value: { ...rest, ...amounts.value, statuses, createdAfter, createdBefore } };
 }
 
 function readAmounts(

@@ -39,7 +39,7 @@ afterAll(() => db.$disconnect());
 
 /** What a filter means, without any database; newest first. */
 function expected(owner: RefundOwner, filter: RefundFilter): Refund[] {
-  const { statuses = [], processor, initiatedBy, reason, currency, createdFrom, createdTo } = filter;
+  const { statuses = [], processor, initiatedBy, reason, currency, createdAfter, createdBefore } = filter;
   const { amountFrom, amountTo, needsAttention = false, q = '' } = filter;
   return everything
     .filter(
@@ -51,8 +51,8 @@ function expected(owner: RefundOwner, filter: RefundFilter): Refund[] {
         (initiatedBy === undefined || refund.initiatedBy === initiatedBy) &&
         (reason === undefined || refund.reason === reason) &&
         (currency === undefined || refund.currency === currency) &&
-        (createdFrom === undefined || refund.createdAt >= createdFrom) &&
-        (createdTo === undefined || refund.createdAt < createdTo) &&
+        (createdAfter === undefined || refund.createdAt >= createdAfter) &&
+        (createdBefore === undefined || refund.createdAt < createdBefore) &&
         (amountFrom === undefined || refund.amount >= amountFrom) &&
         (amountTo === undefined || refund.amount <= amountTo) &&
         (!needsAttention || refund.status === 'pending' || refund.work?.flaggedAt != null) &&
@@ -89,8 +89,8 @@ function filters(): fc.Arbitrary<RefundFilter> {
       processor: fc.constantFrom('stripe', 'braintree'),
       initiatedBy: fc.constantFrom(...initiators),
       reason: fc.constantFrom(...refundReasons),
-      createdFrom: rows().map(({ createdAt }) => createdAt),
-      createdTo: rows().map(({ createdAt }) => createdAt),
+      createdAfter: rows().map(({ createdAt }) => createdAt),
+      createdBefore: rows().map(({ createdAt }) => createdAt),
       needsAttention: fc.boolean(),
     },
     { requiredKeys: [] },
@@ -106,7 +106,7 @@ function filters(): fc.Arbitrary<RefundFilter> {
   });
   // Most filters let many refunds pass, so that there are pages to turn.
   const few = fc
-    .tuple(plain, fc.constantFrom('statuses', 'processor', 'createdFrom', 'needsAttention'))
+    .tuple(plain, fc.constantFrom('statuses', 'processor', 'createdAfter', 'needsAttention'))
     .map(([filter, key]): RefundFilter => ({ [key]: filter[key as keyof typeof filter] }));
   const mixed = fc.tuple(plain, money, named).map(([most, some, name]) => ({ ...most, ...some, ...name }));
   return fc.oneof({ weight: 4, arbitrary: few }, plain, money, named, mixed);
@@ -207,8 +207,8 @@ describe('rejects an invalid filter and names the field', () => {
     ['amountTo', { currency: 'usd', amountTo: 2n ** 64n }],
     ['amountFrom', { currency: 'usd', amountFrom: -1n }],
     ['currency', { currency: 'USD' }],
-    ['createdFrom', { createdFrom: new Date(Number.NaN) }],
-    ['createdTo', { createdTo: new Date(8.64e15) }],
+    ['createdAfter', { createdAfter: new Date(Number.NaN) }],
+    ['createdBefore', { createdBefore: new Date(8.64e15) }],
   ])('%s: %o', async (field, filter) => {
     const refusal = { code: 'validation_error', message: expect.stringMatching(`^${field}: `) };
     await expect(searchRefunds(db, ours, filter, anything)).rejects.toMatchObject(refusal);
