@@ -12,13 +12,15 @@ type Truthy<T> = Exclude<T, null | undefined | false | 0 | 0n | ''>;
 /**
  * Repeats a probe until its result is truthy, and returns the result. A probe that throws is repeated, too.
  * @param description completes the sentence "Waited 10000 ms for ...".
- * @throws Error with the description and the last result, after the timeout.
+ * @throws Error with the description and the last result, after the timeout; at once for a probe that is not a function.
  */
 export async function waitFor<T>(
   description: string,
   probe: () => T | Promise<T>,
   { timeoutMs = 60_000, intervalMs = 20 }: WaitOptions = {},
 ): Promise<Truthy<T>> {
+  if (typeof probe !== 'function')
+    throw new TypeError('waitFor(description, probe): probe must be a function.');
   const deadline = performance.now() + timeoutMs;
   let last: Answer<T> = { error: 'none' };
   for (;;) {
