@@ -121,7 +121,7 @@ const filters: Filter[] = [
   },
 ];
 
-/** Every choice of up to three filters, and all filters together. */
+/** Every choice of up to two filters, and all filters together. */
 function combinations(): Filter[][] {
   const upTo = (size: number, from: readonly Filter[]): Filter[][] =>
     size === 0
@@ -132,10 +132,10 @@ function combinations(): Filter[][] {
             upTo(size - 1, from.slice(index + 1)).map((more) => [one, ...more]),
           ),
         ];
-  return [...upTo(3, filters), filters];
+  return [...upTo(2, filters), filters];
 }
 
-test('returns what a plain filter finds, for every combination of up to three filters and for all', async () => {
+test('returns what a plain filter finds, for every combination of up to two filters and for all', async () => {
   const random = new Random(7);
   let found = 0;
   for (const chosen of combinations()) {
@@ -239,24 +239,38 @@ test.each(Object.entries(garbage).flatMap(([name, values]) => values.map((value)
   },
 );
 
-test.each([...Object.keys(garbage).slice(0, 12), 'after', 'metadata[order]'])(
-  'refuses %s when it is repeated',
-  async (name) => {
-    const good: Record<string, string> = {
-      status: refundStatuses[0],
-      reason: refundReasons[0],
-      initiatedBy: initiators[0],
-      createdAfter: '2026-01-01',
-      createdBefore: '2026-01-01',
-      currency: 'usd',
-      after: ours[0]?.id ?? '',
-    };
-    const once = new URLSearchParams({ [name]: good[name] ?? '5' });
-    expect((await get(once.toString())).status).toBe(200);
-    const { status, body } = await get(`${once}&${once}`);
-    expect([status, body.error?.message]).toEqual([400, expect.stringContaining(`${name}: must be`)]);
-  },
-);
+const parameters = [
+  'status',
+  'processor',
+  'transactionId',
+  'reason',
+  'initiatedBy',
+  'currency',
+  'createdAfter',
+  'createdBefore',
+  'amountMin',
+  'amountMax',
+  'limit',
+  'offset',
+  'after',
+  'metadata[order]',
+];
+
+test.each(parameters)('refuses %s when it is repeated', async (name) => {
+  const good: Record<string, string> = {
+    status: refundStatuses[0],
+    reason: refundReasons[0],
+    initiatedBy: initiators[0],
+    createdAfter: '2026-01-01',
+    createdBefore: '2026-01-01',
+    currency: 'usd',
+    after: ours[0]?.id ?? '',
+  };
+  const once = new URLSearchParams({ [name]: good[name] ?? '5' });
+  expect((await get(once.toString())).status).toBe(200);
+  const { status, body } = await get(`${once}&${once}`);
+  expect([status, body.error?.message]).toEqual([400, expect.stringContaining(`${name}: must be`)]);
+});
 
 describe('a cursor', () => {
   const walk = async (query: Record<string, string>, limit: number) => {
