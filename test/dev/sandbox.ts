@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../shared/platform/database.ts';
+import type { Environment } from '../../shared/platform/environment.ts';
 import { sandboxControl } from '../sandbox/clients.ts';
-import type { WebhookEndpoint } from '../sandbox/ledger/ledger.ts';
+import type { Processor, WebhookEndpoint } from '../sandbox/ledger/ledger.ts';
 import { type KeptProgram, StartError } from './program.ts';
 import { sandboxCredentials } from './seed.ts';
 
@@ -70,16 +71,23 @@ export async function connectWebhooks(connection: WebhookConnection): Promise<vo
   const db = openDatabase(databaseUrl, { poolSize: 1 });
   try {
     const accounts = await db.processorAccount.findMany({ where: { organizationId } });
-    const webhooks = accounts.flatMap(({ id, environment, processor }): WebhookEndpoint[] => {
-      const { stripe, braintree } = sandboxCredentials(environment);
-      const url = `${apiUrl}/webhooks/${processor}/${id}`;
-      if (processor === 'stripe') return [{ processor, environment, url, secret: stripe.webhookSecret }];
-      if (processor !== 'braintree') return [];
-      const { publicKey, privateKey } = braintree;
-      return [{ processor, environment, url, publicKey, privateKey }];
-    });
+    const webhooks = accounts.map(({ id, environment, processor }) =>
+      webhookEndpoint(processor as Processor, environment, `${apiUrl}/webhooks/${processor}/${id}`),
+    );
     await sandboxControl(sandboxUrl).settings({ webhooks });
   } finally {
     await db.$disconnect();
+  }
+}
+
+function webhookEndpoint(processor: Processor, environment: Environment, url: string): WebhookEndpoint {
+  const { stripe, braintree } = sandboxCredentials(environment);
+  switch (processor) {
+    case 'stripe':
+      return { processor, environment, url, secret: stripe.webhookSecret };
+    case 'braintree': {
+      const { publicKey, privateKey } = braintree;
+      return { processor, environment, url, publicKey, privateKey };
+    }
   }
 }

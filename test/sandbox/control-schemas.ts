@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { FAULT_KINDS, OPERATIONS } from './faults.ts';
+import { PROCESSORS } from './ledger/ledger.ts';
 import { mayNotExist } from './ledger/payments.ts';
 import { PAYMENT_STATUSES, REFUND_STATUSES } from './ledger/statuses.ts';
 
-const processor = z.enum(['stripe', 'braintree']);
+const processor = z.enum(PROCESSORS);
 const environment = z.enum(['test', 'live']);
 const currency = z
   .string()

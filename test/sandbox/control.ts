@@ -10,12 +10,18 @@ import {
 import type { Answer, Call } from './exchange.ts';
 import type { FaultKind } from './faults.ts';
 import { stripeCanExpress } from './ledger/currency.ts';
-import type { Environment, Payment, Processor, Refund, Scope } from './ledger/ledger.ts';
+import {
+  type Environment,
+  type Payment,
+  PROCESSORS,
+  type Processor,
+  type Refund,
+  type Scope,
+} from './ledger/ledger.ts';
 import { isNamed, knownPayment, newPaymentId, scopeOf, storedIds } from './ledger/payments.ts';
 import { moveRefund, type Sandbox } from './ledger/state.ts';
 import { PAYMENT_STATUSES, REFUND_STATUSES } from './ledger/statuses.ts';
 
-const PROCESSORS: readonly Processor[] = ['stripe', 'braintree'];
 const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
 const DEFAULT_HOLD_MS = 60_000;
 const DEFAULT_LATE_MS = 1_000;
@@ -125,7 +131,7 @@ function refundRow(refund: Refund, payment: Payment) {
     amount: refund.amount,
     currency: refund.currency,
     status: refund.status,
-    key: refund.key,
+    key: refund.reference,
     createdAt: new Date(refund.createdAt).toISOString(),
   };
 }

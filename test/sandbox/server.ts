@@ -4,7 +4,7 @@ import { braintreeGateway } from './braintree/gateway.ts';
 import { control } from './control.ts';
 import { type Answer, type Call, type Delivery, exchange, type Gateway } from './exchange.ts';
 import { Faults } from './faults.ts';
-import { Ledger } from './ledger/ledger.ts';
+import { Ledger, type Processor } from './ledger/ledger.ts';
 import { settleDueRefunds, startSettlement } from './ledger/settlement.ts';
 import type { Sandbox } from './ledger/state.ts';
 import { stripeGateway } from './stripe/gateway.ts';
@@ -85,7 +85,7 @@ function requestHandler(sandbox: Sandbox, held: Set<NodeJS.Timeout>) {
   };
 }
 
-function respond(sandbox: Sandbox, gateways: Record<'stripe' | 'braintree', Gateway>, call: Call): Delivery {
+function respond(sandbox: Sandbox, gateways: Record<Processor, Gateway>, call: Call): Delivery {
   const { latencyMs } = sandbox.ledger.settings;
   if (call.path.startsWith('/v1/')) return exchange(gateways.stripe, call, sandbox.faults, latencyMs);
   if (call.path.startsWith('/merchants/'))

@@ -41,10 +41,7 @@ export function startWebhooks(ledger: Ledger): Webhooks {
     announce: (previous, refund, cause) => {
       const endpoints = ledger.settings.webhooks.filter((endpoint) => concerns(endpoint, refund));
       if (endpoints.length === 0) return;
-      const payloads =
-        refund.processor === 'stripe'
-          ? stripeEvents(ledger, previous, refund, cause)
-          : braintreeNotifications(ledger, previous, refund);
+      const payloads = payloadsOf(ledger, previous, refund, cause);
       for (const payload of payloads) for (const endpoint of endpoints) deliver(endpoint, payload, 0);
     },
     stop: () => {
@@ -54,14 +51,26 @@ export function startWebhooks(ledger: Ledger): Webhooks {
   };
 }
 
+function payloadsOf(ledger: Ledger, ...[previous, refund, cause]: Parameters<Sandbox['announce']>): string[] {
+  switch (refund.processor) {
+    case 'stripe':
+      return stripeEvents(ledger, previous, refund, cause);
+    case 'braintree':
+      return braintreeNotifications(ledger, previous, refund);
+  }
+}
+
 function concerns(endpoint: WebhookEndpoint, { processor, environment }: Refund): boolean {
   return endpoint.processor === processor && endpoint.environment === environment;
 }
 
 function signed(endpoint: WebhookEndpoint, payload: string): WebhookRequest {
-  return endpoint.processor === 'stripe'
-    ? signedStripeEvent(payload, endpoint.secret)
-    : signedNotification(payload, endpoint);
+  switch (endpoint.processor) {
+    case 'stripe':
+      return signedStripeEvent(payload, endpoint.secret);
+    case 'braintree':
+      return signedNotification(payload, endpoint);
+  }
 }
 
 async function post(url: string, { body, headers }: WebhookRequest, stopping: AbortSignal): Promise<boolean> {

@@ -48,7 +48,7 @@ function newCredit(sandbox: Sandbox, sale: Payment, amount: number, orderId: str
     amount,
     currency: sale.currency,
     status: 'submitted_for_settlement',
-    key: orderId,
+    reference: orderId,
     createdAt: sandbox.now(),
     driven: false,
     reason: null,

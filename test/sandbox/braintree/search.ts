@@ -61,11 +61,11 @@ function transactions(sandbox: Sandbox, scope: Scope): Found[] {
 }
 
 function foundCredit(credit: Refund): Found {
-  const { id, key, status, createdAt } = credit;
+  const { id, reference, status, createdAt } = credit;
   return {
     id,
     type: 'credit',
-    orderId: key,
+    orderId: reference,
     status,
     createdAt,
     voidedAt: null,

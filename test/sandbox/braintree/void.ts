@@ -38,7 +38,7 @@ function voidSale(sandbox: Sandbox, sale: Payment, key: string): Payment {
       amount: sale.amount,
       currency: sale.currency,
       status: 'voided',
-      key,
+      reference: key,
       createdAt: sandbox.now(),
       driven: false,
       reason: null,

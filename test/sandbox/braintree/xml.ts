@@ -63,7 +63,7 @@ export function creditXml(credit: Refund): string {
     type: 'credit',
     currency: credit.currency,
     amount: credit.amount,
-    orderId: credit.key,
+    orderId: credit.reference,
     createdAt: credit.createdAt,
     refundedTransactionId: credit.paymentId,
     refundIds: [],

@@ -1,7 +1,9 @@
 import { type Journal, openJournal, readJournal } from './journal.ts';
 import { hasReturnedMoney, settlesTo } from './statuses.ts';
 
-export type Processor = 'stripe' | 'braintree';
+/** Every processor. A test that holds for all of them iterates over this list. */
+export const PROCESSORS = ['stripe', 'braintree'] as const;
+export type Processor = (typeof PROCESSORS)[number];
 export type Environment = 'test' | 'live';
 
 /** Ids are unique within a scope. */
@@ -33,7 +35,7 @@ export interface Refund extends Scope {
   currency: string;
   status: string;
   /** The caller's id of the refund: Stripe metadata.refund_id, Braintree order id. */
-  key: string;
+  reference: string;
   createdAt: number;
   /** True once the control API has set the status, so that it no longer settles. */
   driven: boolean;

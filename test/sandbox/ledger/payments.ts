@@ -1,4 +1,4 @@
-import type { Environment, Payment, Scope } from './ledger.ts';
+import type { Environment, Payment, Processor, Scope } from './ledger.ts';
 import { randomId, type Sandbox } from './state.ts';
 
 const DAY_MS = 86_400_000;
@@ -55,6 +55,8 @@ export function knownPayment(sandbox: Sandbox, scope: Scope, id: string): Paymen
   return undefined;
 }
 
+const INITIAL_STATUS: Record<Processor, string> = { stripe: 'succeeded', braintree: 'settled' };
+
 /** Finds a payment. An unknown id of plausible form becomes a payment of 100.00 USD made yesterday. */
 export function findPayment(sandbox: Sandbox, scope: Scope, id: string): Payment | undefined {
   const known = knownPayment(sandbox, scope, id);
@@ -66,7 +68,7 @@ export function findPayment(sandbox: Sandbox, scope: Scope, id: string): Payment
     amount: 10_000,
     currency: 'usd',
     createdAt: sandbox.now() - DAY_MS,
-    status: scope.processor === 'stripe' ? 'succeeded' : 'settled',
+    status: INITIAL_STATUS[scope.processor],
     // Refunds to a customer balance require action, so that a first refund can be cancelled.
     paymentMethod: scope.processor === 'stripe' ? 'customer_balance' : 'card',
   };
@@ -76,14 +78,23 @@ export function findPayment(sandbox: Sandbox, scope: Scope, id: string): Payment
 
 function isPlausible(scope: Scope, id: string): boolean {
   if (mayNotExist(id)) return false;
-  if (scope.processor === 'stripe') return STRIPE_SHAPE.test(id);
-  return BRAINTREE_SHAPE.test(id) && !NEVER_A_BRAINTREE_SALE.test(id);
+  switch (scope.processor) {
+    case 'stripe':
+      return STRIPE_SHAPE.test(id);
+    case 'braintree':
+      return BRAINTREE_SHAPE.test(id) && !NEVER_A_BRAINTREE_SALE.test(id);
+  }
 }
 
-export function newPaymentId(processor: Scope['processor']): string {
-  return processor === 'stripe' ? randomId('ch_', 24) : randomId('', 8);
+export function newPaymentId(processor: Processor): string {
+  switch (processor) {
+    case 'stripe':
+      return randomId('ch_', 24);
+    case 'braintree':
+      return randomId('', 8);
+  }
 }
 
-export function scopeOf(processor: Scope['processor'], environment: Environment): Scope {
+export function scopeOf(processor: Processor, environment: Environment): Scope {
   return { processor, environment };
 }

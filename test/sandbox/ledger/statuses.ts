@@ -36,7 +36,7 @@ export function hasReturnedMoney(status: string): boolean {
 }
 
 interface Settleable {
-  processor: 'stripe' | 'braintree';
+  processor: keyof typeof REFUND_STATUSES;
   status: string;
   driven: boolean;
 }
@@ -44,8 +44,10 @@ interface Settleable {
 /** The status to which the refund will settle; null when it stays as it is. */
 export function settlesTo(refund: Settleable): string | null {
   if (refund.driven) return null;
-  if (refund.processor === 'stripe') {
-    return refund.status === 'pending' || refund.status === 'requires_action' ? 'succeeded' : null;
+  switch (refund.processor) {
+    case 'stripe':
+      return refund.status === 'pending' || refund.status === 'requires_action' ? 'succeeded' : null;
+    case 'braintree':
+      return refund.status === 'submitted_for_settlement' ? 'settled' : null;
   }
-  return refund.status === 'submitted_for_settlement' ? 'settled' : null;
 }

@@ -34,7 +34,7 @@ export function createRefund(sandbox: Sandbox, request: StripeRequest) {
       amount,
       currency: payment.currency,
       status: initialStatus(sandbox, payment),
-      key: parameters.metadata.refund_id ?? '',
+      reference: parameters.metadata.refund_id ?? '',
       createdAt: sandbox.now(),
       driven: false,
       reason: parameters.reason,

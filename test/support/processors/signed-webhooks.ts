@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import Stripe from 'stripe';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { braintreeClient } from '../../sandbox/clients.ts';
+import type { Processor } from '../../sandbox/ledger/ledger.ts';
 import { sandboxCredentials } from '../service.ts';
 
 // Webhooks as the processors send them, signed by their own SDKs.
 
-export type ProcessorName = 'stripe' | 'braintree';
+export type ProcessorName = Processor;
 
 export interface SignedWebhook {
   body: string;
