@@ -13,6 +13,7 @@ import { migrateQueueTables, type QueueWorker } from '../../shared/platform/queu
 import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
 import { startWorkers } from '../../worker/start-workers.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
+import { PROCESSORS } from '../sandbox/ledger/ledger.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import type { ParsedJson } from './parsed-json.ts';
 import type { QueueBackend } from './stores/backends.ts';
@@ -139,7 +140,7 @@ async function seedOrganization(
   const { id: organizationId } = await createOrganization(deps, { name, actor });
   for (const environment of ['live', 'test'] as const) {
     const credentials = sandboxCredentials(environment, sandboxUrl);
-    for (const processor of ['stripe', 'braintree'] as const) {
+    for (const processor of PROCESSORS) {
       const account = { organizationId, environment, processor, credentials: credentials[processor], actor };
       await setProcessorAccount(deps, account);
     }

@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { PROCESSORS } from '../sandbox/ledger/ledger.ts';
 import { accept, refundOfNewPayment, untilAtProcessor, untilCompleted } from '../support/faults/refunds.ts';
 import { useDeployment } from '../support/faults/use-deployment.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
 import { rowOf, timelineOf } from '../support/refunds/refund-records.ts';
 import { testedBackends } from '../support/release.ts';
 import { waitFor } from '../support/wait-for.ts';
-
-const processors = ['stripe', 'braintree'] as const;
 
 /** Long enough for two lookups at once on a slow machine. */
 const patient = { PROCESSOR_TIMEOUT_MS: '10000' };
@@ -32,7 +31,7 @@ describe.each(testedBackends)('processes that end, queues on $name', (backend) =
     ]);
     await service.sandbox.settings({ latencyMs: 1_500 });
     const burst = await Promise.all(
-      [...processors, ...processors, ...processors].map((processor) => accept(service, processor)),
+      [...PROCESSORS, ...PROCESSORS, ...PROCESSORS].map((processor) => accept(service, processor)),
     );
     await waitFor('some refunds to be sent', async () => {
       const sent = { id: { in: burst }, attempts: { some: {} }, externalRefundId: null };
@@ -40,7 +39,7 @@ describe.each(testedBackends)('processes that end, queues on $name', (backend) =
     });
     await second.kill();
     await service.sandbox.settings({ latencyMs: 0 });
-    const later = await Promise.all(processors.map((processor) => accept(service, processor)));
+    const later = await Promise.all(PROCESSORS.map((processor) => accept(service, processor)));
     const laterMs = await untilCompleted(service, later);
     await untilCompleted(service, applied);
     const appliedMs = Math.round(performance.now() - killedAt);
@@ -62,10 +61,10 @@ describe.each(testedBackends)('processes that end, queues on $name', (backend) =
   /** Sends one refund per processor and holds back the answer. */
   async function holdAtProcessors(kind: string): Promise<string[]> {
     const { service } = processes;
-    for (const processor of processors) {
+    for (const processor of PROCESSORS) {
       await service.sandbox.fault({ processor, operation: 'refund.create', kind });
     }
-    const ids = await Promise.all(processors.map((processor) => accept(service, processor)));
+    const ids = await Promise.all(PROCESSORS.map((processor) => accept(service, processor)));
     await untilAtProcessor(service, ids);
     return ids;
   }
@@ -73,10 +72,10 @@ describe.each(testedBackends)('processes that end, queues on $name', (backend) =
   test('a worker that gets SIGTERM finishes its calls, records their outcomes, and exits with 0', async () => {
     const { service } = processes;
     const worker = await processes.startWorker({ PROCESSOR_TIMEOUT_MS: '20000' });
-    for (const processor of processors) {
+    for (const processor of PROCESSORS) {
       await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 3_000 });
     }
-    const ids = await Promise.all(processors.map((processor) => accept(service, processor)));
+    const ids = await Promise.all(PROCESSORS.map((processor) => accept(service, processor)));
     await untilAtProcessor(service, ids);
     expect(await worker.stop()).toEqual({ code: 0, signal: null });
     for (const id of ids) {

@@ -4,6 +4,7 @@ import { closeDependencies, openDependencies } from '../../shared/dependencies.t
 import { openLog } from '../../shared/platform/log.ts';
 import type { QueueWorker } from '../../shared/platform/queues.ts';
 import { startWorkers } from '../../worker/start-workers.ts';
+import { PROCESSORS } from '../sandbox/ledger/ledger.ts';
 import { allComplete, create, timed } from '../support/faults/refunds.ts';
 import { OwnPostgres } from '../support/faults/stores.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
@@ -165,7 +166,7 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
       { intervalMs: 100 },
     );
     const readyMs = Math.round(performance.now() - since);
-    for (const processor of ['stripe', 'braintree']) {
+    for (const processor of PROCESSORS) {
       expect((await create(service, await newPayment(service, { processor }))).status).toBe(200);
     }
     await allComplete(service);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { PROCESSORS } from '../sandbox/ledger/ledger.ts';
 import { allComplete, create, timed } from '../support/faults/refunds.ts';
 import { OwnRedis } from '../support/faults/stores.ts';
 import { templateDatabase } from '../support/processes/run-servers.ts';
@@ -42,7 +43,7 @@ describe.skipIf(inject('redisUrl') === null)('an outage of Redis', () => {
   });
 
   async function expectAcceptedInTime(): Promise<void> {
-    for (const processor of ['stripe', 'braintree']) {
+    for (const processor of PROCESSORS) {
       const { status, body, ms } = await create(service, await newPayment(service, { processor }));
       expect({ status, refund: body.data?.status }).toEqual({ status: 200, refund: 'processing' });
       expect(ms).toBeLessThan(createWaitMs + toleranceMs);

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
@@ -55,7 +56,7 @@ const faulty = async () => {
 };
 
 const withoutProcessors = async (ask: () => Promise<ApiAnswer>, kind = 'error-503') => {
-  for (const processor of ['stripe', 'braintree']) {
+  for (const processor of PROCESSORS) {
     await service.sandbox.fault({ processor, operation: '*', kind, times: null });
   }
   return await ask().finally(() => service.sandbox.clearFaults());

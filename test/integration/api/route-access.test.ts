@@ -3,7 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createApiKey, generateApiKey, revokeApiKey } from '../../../shared/organizations/api-keys.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { newId } from '../../../shared/platform/ids.ts';
+import { processorKind } from '../../../shared/processors/registry.ts';
 import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
+import type { ProcessorName } from '../../support/processors/signed-webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { TestOrganization } from '../../support/service.ts';
@@ -23,7 +25,7 @@ type Resource = 'refund' | 'webhook endpoint' | 'agent key';
 type Access =
   | { by: 'api key'; body?: object; of?: Resource }
   | { by: 'anyone' }
-  | { by: 'processor signature'; processor: 'stripe' | 'braintree' };
+  | { by: 'processor signature'; processor: ProcessorName };
 
 /** Every route. A registered route that is not listed here fails the first test. */
 const table: Record<string, Access> = {
@@ -265,11 +267,11 @@ test.each(signedRows)('%s refuses requests that its processor did not sign', asy
   const { id: accountId } = await service.deps.db.processorAccount.findFirstOrThrow({ where });
   const url = row.url.replace(':accountId', accountId);
   const forged = { 'stripe-signature': `t=${Math.floor(Date.now() / 1000)},v1=${'0'.repeat(64)}` };
-  const isStripe = row.access.processor === 'stripe';
-  const type = isStripe ? 'application/json' : 'application/x-www-form-urlencoded';
-  const payload = isStripe
-    ? '{"id":"evt_1","type":"refund.updated"}'
-    : 'bt_signature=public|00&bt_payload=AA';
+  const { mediaType: type } = processorKind(row.access.processor).webhooks;
+  const payload =
+    type === 'application/json'
+      ? '{"id":"evt_1","type":"refund.updated"}'
+      : 'bt_signature=public|00&bt_payload=AA';
   const answers: string[] = [];
   for (const headers of [{}, bearer(key()), bearer(other.keys.live.plaintext), forged] as Headers[]) {
     const request = { method: row.method, url, headers: { 'content-type': type, ...headers }, payload };

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { SecretUnreadableError } from '../../../shared/platform/secrets.ts';
 import { credentialContext } from '../../../shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
+import { processorNames } from '../../../shared/processors/registry.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, adminProcess, cliSettings, onlyLine } from '../../support/processes/admin-cli.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
@@ -41,7 +42,7 @@ describe('processor accounts', () => {
     expect(service.deps.secrets.open(sealed, credentialContext(account))).toContain(`${secretKey}2`);
 
     const listed = await admin(['account', 'list', '--organization', service.organization.id, '--json']);
-    expect(JSON.parse(listed.stdout)).toHaveLength(4);
+    expect(JSON.parse(listed.stdout)).toHaveLength(2 * processorNames.length);
     expect(listed.stdout).not.toMatch(/credentials/i);
     expect((await auditOf(service, before.id)).map(({ action }) => action)).toEqual(
       Array(3).fill('account.set'),

@@ -4,6 +4,7 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { RefundApiError, type RefundClient } from '../../../shared/client/index.ts';
 import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { connectClient } from '../../support/http/connect-client.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -62,7 +63,7 @@ const faulty = async () => {
 };
 
 const withoutProcessors = async () => {
-  for (const processor of ['stripe', 'braintree']) {
+  for (const processor of PROCESSORS) {
     await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
   }
   await create({ transactionId: 'unnamed' }).finally(() => service.sandbox.clearFaults());

@@ -4,6 +4,7 @@ import type { Refund } from '../../../shared/platform/database.ts';
 import { resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { leftToRefund } from '../../support/processors/reconciliation.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
@@ -72,7 +73,7 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
 
   const settled = { stripe: 'succeeded', braintree: 'settled' };
 
-  test.each(['stripe', 'braintree'] as const)(
+  test.each(PROCESSORS)(
     'counts one that a person completed: what no longer fits fails, and is not read again (%s)',
     async (processor) => {
       const [first, second] = (await unverified(processor, 2)) as [Refund, Refund];
@@ -198,7 +199,7 @@ test.each([
   },
 );
 
-test.each(['stripe', 'braintree'] as const)(
+test.each(PROCESSORS)(
   'a creation that has read the payment keeps to it, although another one could not read it meanwhile (%s)',
   async (processor) => {
     const transactionId = await newPayment(service, { processor });
@@ -222,7 +223,7 @@ test.each(['stripe', 'braintree'] as const)(
   },
 );
 
-test.each(['stripe', 'braintree'] as const)(
+test.each(PROCESSORS)(
   'does not count a read that began before a webhook about another refund as fresh (%s)',
   async (processor) => {
     const { organizationId, environment, transactionId } = await createdRefund(service, processor);

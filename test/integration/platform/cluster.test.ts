@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { allComplete, create } from '../../support/faults/refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -28,7 +29,7 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes'
     await cluster.stop();
   });
 
-  test.each(['stripe', 'braintree'])('completes a refund at %s', async (processor) => {
+  test.each(PROCESSORS)('completes a refund at %s', async (processor) => {
     const { status, body } = await create(service, await newPayment(service, { processor }));
     expect(status).toBe(200);
     expect(body.data.externalRefundId).not.toBeNull();

@@ -16,7 +16,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     expect(answer).toEqual({
       kind: 'found',
       value: {
-        transactionIds: variant.name === 'stripe' ? [`pi_${id.slice(3)}`, id] : [id],
+        transactionIds: variant.transactionIds(id),
         amount: 5_000n,
         currency: 'usd',
         chargedAt: new Date('2026-01-31T12:00:00Z'),
@@ -37,7 +37,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
   });
 
   test('does not find an unknown or impossible id', async () => {
-    const unknownId = variant.name === 'stripe' ? 'ch_missing' : 'missing';
+    const unknownId = variant.ids.missingPayment;
     expect(await processor.getPayment(unknownId, options)).toMatchObject({ kind: 'not-found' });
     expect(await processor.getPayment('../v1/account?', options)).toMatchObject({ kind: 'not-found' });
     expect(await processor.createRefund(submissionFor(unknownId), options)).toMatchObject({
@@ -47,7 +47,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
   });
 
   test('treats a lookup of an unknown payment as no proof', async () => {
-    const unknownId = variant.name === 'stripe' ? 'ch_missing' : 'missing';
+    const unknownId = variant.ids.missingPayment;
     const answer = await processor.findRefund(referenceOf(submissionFor(unknownId)), options);
     expect(answer).toMatchObject({ kind: 'payment-not-found' });
   });
@@ -79,7 +79,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     const submission = submissionFor(id);
     const accepted = await processor.createRefund(submission, options);
     if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
-    const done = variant.name === 'stripe' ? 'succeeded' : 'settled';
+    const done = variant.statuses.completed;
     await control.driveRefund(accepted.refund.id, { status: done });
     const expected = { ...accepted.refund, state: 'completed', processorStatus: done };
     const reference = referenceOf(submission);
@@ -95,7 +95,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     const submission = submissionFor(id);
     const accepted = await processor.createRefund(submission, options);
     if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
-    const status = variant.name === 'stripe' ? 'failed' : 'processor_declined';
+    const status = variant.statuses.failed;
     await control.driveRefund(accepted.refund.id, { status });
     const answer = await processor.getRefund(accepted.refund.id, referenceOf(submission), options);
     expect(answer).toMatchObject({
@@ -110,7 +110,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     expect(await processor.findRefund(referenceOf(submissionFor(id)), options)).toMatchObject({
       kind: 'not-found',
     });
-    const unknownRefund = variant.name === 'stripe' ? 're_missing' : 'credit_missing';
+    const unknownRefund = variant.ids.missingRefund;
     for (const refundId of [unknownRefund, '../account', '']) {
       expect(await processor.getRefund(refundId, referenceOf(submissionFor(id)), options)).toMatchObject({
         kind: 'not-found',
@@ -150,7 +150,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
   });
 
   test('rejects a declined refund with the reason of the processor', async () => {
-    const id = variant.name === 'stripe' ? 'ch_declined_once' : 'declined_once';
+    const id = variant.ids.declined;
     const answer = await processor.createRefund(submissionFor(id), options);
     expect(answer).toMatchObject({
       kind: 'rejected',
@@ -164,7 +164,7 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     const id = await payment();
     const submission = submissionFor(id);
     const reference = referenceOf(submission);
-    const refundId = variant.name === 'stripe' ? 're_1' : 'credit_1';
+    const refundId = variant.ids.refund;
     const answers = [
       await wrong.getPayment(id, options),
       await wrong.createRefund(submission, options),
@@ -200,11 +200,11 @@ describe.each(processorVariants)('the contract of a processor: $title', (variant
     const submission = submissionFor(id);
     const accepted = await processor.createRefund(submission, options);
     if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
-    const done = variant.name === 'stripe' ? 'succeeded' : 'settled';
+    const done = variant.statuses.completed;
     await control.driveRefund(accepted.refund.id, { status: done });
     const answer = await processor.cancelRefund(accepted.refund.id, referenceOf(submission), options);
     expect(answer).toMatchObject({ kind: 'refused' });
-    const missing = variant.name === 'stripe' ? 're_missing' : 'credit_missing';
+    const missing = variant.ids.missingRefund;
     expect(await processor.cancelRefund(missing, referenceOf(submission), options)).toMatchObject({
       kind: 'refused',
     });

@@ -9,7 +9,6 @@ const shortly = { timeoutMs: 800 };
 const holdMs = 2_000;
 
 describe.each(processorVariants)('faults of a processor: $title', (variant) => {
-  const isStripe = variant.name === 'stripe';
   const { control, processor, payment, moved } = useProcessor(variant);
 
   const arm = (operation: string, kind: string) =>
@@ -20,12 +19,12 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
       ...(kind.startsWith('timeout') ? { delayMs: holdMs } : {}),
     });
 
-  const rateLimited = { kind: 'unavailable', rateLimited: true, retryAfterMs: isStripe ? 1_000 : null };
+  const rateLimited = { kind: 'unavailable', rateLimited: true, retryAfterMs: variant.retryAfterMs };
   const submissions: [kind: string, result: object, moves: boolean][] = [
     ['error-403', { kind: 'misconfigured' }, false],
     ['error-500', { kind: 'unknown', replied: true }, false],
     ['error-500-after-apply', { kind: 'unknown', replied: true }, true],
-    ['error-503', { kind: 'unknown', replied: isStripe }, false],
+    ['error-503', { kind: 'unknown', replied: variant.repliesWith503 }, false],
     ['rate-limit', rateLimited, false],
     ['timeout', { kind: 'unknown', replied: false }, false],
     ['timeout-after-apply', { kind: 'unknown', replied: false }, true],
@@ -73,9 +72,9 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
 
       await arm('transaction.get', kind);
       expect(await processor.getPayment(id, limits)).toMatchObject(expected);
-      await arm(isStripe ? 'refund.find' : 'refund.get', kind);
+      await arm(variant.operations.refundsOfPayment, kind);
       expect(await processor.getPayment(id, limits)).toMatchObject(expected);
-      await arm(isStripe ? 'refund.find' : 'transaction.get', kind);
+      await arm(variant.operations.lookup, kind);
       expect(await processor.findRefund(reference, limits)).toMatchObject(expected);
       await arm('refund.get', kind);
       expect(await processor.getRefund(accepted.refund.id, reference, limits)).toMatchObject(expected);
@@ -108,8 +107,8 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
     const gone = await startSandbox({ port: 0 });
     await gone.close();
     const refused = connect(variant.name, variant.credentials, gone.url);
-    const submission = submissionFor(isStripe ? 'ch_123' : 'sale123');
-    const refundId = isStripe ? 're_1' : 'credit_1';
+    const submission = submissionFor(variant.ids.payment);
+    const refundId = variant.ids.refund;
     const answers = [
       await refused.getPayment(submission.transactionId, options),
       await refused.createRefund(submission, options),
@@ -122,7 +121,7 @@ describe.each(processorVariants)('faults of a processor: $title', (variant) => {
 
   test('classifies a host without an address as unavailable', async () => {
     const unreachable = connect(variant.name, variant.credentials, 'http://nowhere.invalid:80');
-    const id = isStripe ? 'ch_123' : 'sale123';
+    const id = variant.ids.payment;
     expect(await unreachable.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'unavailable' });
   });
 });

@@ -42,9 +42,7 @@ describe.each(processorVariants)('the list of all refunds: $title', (variant) =>
   test('has the payment, amount, state and our id of each refund', async () => {
     const open = await refunded();
     const failed = await refunded();
-    await control.driveRefund(failed.id, {
-      status: variant.name === 'stripe' ? 'failed' : 'processor_declined',
-    });
+    await control.driveRefund(failed.id, { status: variant.statuses.failed });
     const { refunds } = await listAll(processor, windowAroundNow(5));
     const [openStatus] = await moved(open.transactionId);
     expect(refunds.find(({ id }) => id === open.id)).toEqual({

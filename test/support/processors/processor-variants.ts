@@ -1,18 +1,31 @@
 import type { Processor } from '../../../shared/processors/contract/processor.ts';
 import { processorKind } from '../../../shared/processors/registry.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
+import type { ProcessorName } from './signed-webhooks.ts';
 import { useSandbox } from './use-sandbox.ts';
 
 /** One way to use one processor; every promise of the contract is held against all of them. */
 export interface ProcessorVariant {
   title: string;
-  name: 'stripe' | 'braintree';
+  name: ProcessorName;
   credentials: Record<string, unknown>;
   wrongCredentials: Record<string, unknown>;
   /** A payment whose refunds can be cancelled. */
   cancellable: Record<string, unknown>;
   /** True when the processor itself knows a repeated submission by its key. */
   knowsKeys: boolean;
+  /** Ids of the processor's form: of any payment and refund, of missing ones, and of a payment whose refunds are declined. */
+  ids: { payment: string; refund: string; missingPayment: string; missingRefund: string; declined: string };
+  /** Every id of a payment, given the one by which it was created. */
+  transactionIds: (id: string) => readonly string[];
+  /** The processor's words for a refund that has succeeded and one that has failed. */
+  statuses: { completed: string; failed: string };
+  /** The sandbox's names of the request that looks up a refund, and of the last one that reads a payment. */
+  operations: { lookup: string; refundsOfPayment: string };
+  /** True when a 503 is the processor's own answer, so that the request has ended there. */
+  repliesWith503: boolean;
+  /** The pause that the processor asks for when it limits the rate; null when it does not say. */
+  retryAfterMs: number | null;
 }
 
 export const stripeCredentials = { secretKey: 'sk_test_variant' };
@@ -25,23 +38,50 @@ const stripe: ProcessorVariant = {
   wrongCredentials: { secretKey: 'sk_test_invalid' },
   cancellable: { paymentMethod: 'customer_balance' },
   knowsKeys: true,
+  ids: {
+    payment: 'ch_123',
+    refund: 're_1',
+    missingPayment: 'ch_missing',
+    missingRefund: 're_missing',
+    declined: 'ch_declined_once',
+  },
+  transactionIds: (id) => [`pi_${id.slice(3)}`, id],
+  statuses: { completed: 'succeeded', failed: 'failed' },
+  operations: { lookup: 'refund.find', refundsOfPayment: 'refund.find' },
+  repliesWith503: true,
+  retryAfterMs: 1_000,
 };
+
+const anyBraintree = {
+  name: 'braintree',
+  cancellable: {},
+  ids: {
+    payment: 'sale123',
+    refund: 'credit_1',
+    missingPayment: 'missing',
+    missingRefund: 'credit_missing',
+    declined: 'declined_once',
+  },
+  transactionIds: (id: string) => [id],
+  statuses: { completed: 'settled', failed: 'processor_declined' },
+  operations: { lookup: 'transaction.get', refundsOfPayment: 'refund.get' },
+  repliesWith503: false,
+  retryAfterMs: null,
+} as const;
 
 export const braintreeVariants: readonly ProcessorVariant[] = [
   {
     title: 'braintree',
-    name: 'braintree',
+    ...anyBraintree,
     credentials: braintreeCredentials,
     wrongCredentials: { ...braintreeCredentials, publicKey: 'invalid' },
-    cancellable: {},
     knowsKeys: false,
   },
   {
     title: 'braintree with request keys',
-    name: 'braintree',
+    ...anyBraintree,
     credentials: { ...braintreeCredentials, useApiRequestKey: true },
     wrongCredentials: { ...braintreeCredentials, privateKey: 'invalid', useApiRequestKey: true },
-    cancellable: {},
     knowsKeys: true,
   },
 ];

@@ -1,6 +1,7 @@
 import type { Database, Payment, RefundEvent } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import type { MovedRefund, SandboxControl } from '../../sandbox/clients.ts';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { type RefundRecord, recordsOf } from './refund-records.ts';
 
 /** A refund that a processor has accepted, whatever became of it. */
@@ -19,7 +20,6 @@ export interface Ledger {
 }
 
 const environments = ['test', 'live'] as const;
-const processors = ['stripe', 'braintree'] as const;
 
 /** Reads both sides: ours as it stands at one moment, although refunds may be moving. */
 export async function readLedger(db: Database, sandbox: SandboxControl): Promise<Ledger> {
@@ -36,7 +36,7 @@ export async function readLedger(db: Database, sandbox: SandboxControl): Promise
 
 async function readMovements(sandbox: SandboxControl): Promise<Movement[]> {
   const scopes = environments.flatMap((environment) =>
-    processors.map((processor) => ({ processor, environment })),
+    PROCESSORS.map((processor) => ({ processor, environment })),
   );
   const movements = scopes.map(async (scope) =>
     (await sandbox.refunds(scope)).map((moved) => ({ ...moved, ...scope })),

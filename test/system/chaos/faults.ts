@@ -1,5 +1,6 @@
 import type { SandboxControl } from '../../sandbox/clients.ts';
 import { FAULT_KINDS, type FaultKind, OPERATIONS, type Operation } from '../../sandbox/faults.ts';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import type { Random } from '../../support/random.ts';
 import { latestApplyMs, longestWorkerFreezeMs } from './settings.ts';
 
@@ -35,8 +36,6 @@ export interface Targets {
 
 /** Without refused credentials, which only an operator could fix. */
 const passingFaults = FAULT_KINDS.filter((kind) => kind !== 'error-403');
-
-const processors = ['stripe', 'braintree'] as const;
 
 /** Plans faults without end: the same seed gives the same faults in the same order. */
 export function* planFaults(random: Random, targets: Targets): Generator<PlannedFault, never> {
@@ -85,7 +84,7 @@ function postgresChoices(random: Random): Choice[] {
 
 function planStorm(random: Random): Storm {
   return {
-    processor: random.pick(processors),
+    processor: random.pick(PROCESSORS),
     operation: random.chance(0.4) ? 'refund.create' : random.pick([...OPERATIONS, '*']),
     kind: random.pick(passingFaults),
     times: random.between(3, 15),
@@ -116,9 +115,9 @@ const lateShare = 0.15;
 /** Longer than the service's deadline for a call, so that the service gives up first. */
 const holdMs = 3_000;
 
-/** Arms every kind of fault on every operation of both processors, each with its own probability. */
+/** Arms every kind of fault on every operation of all processors, each with its own probability. */
 export async function armProcessorFaults(control: SandboxControl, random: Random): Promise<void> {
-  for (const processor of processors) {
+  for (const processor of PROCESSORS) {
     const late = { processor, operation: 'refund.create', kind: 'reset-late-apply', times: null };
     await control.fault({ ...late, probability: lateShare, delayMs: latestApplyMs });
     for (const [operation, share] of Object.entries(shares)) {

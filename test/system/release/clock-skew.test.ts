@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import type { ApiProcess } from '../../support/faults/deployment.ts';
 import { accept, refundOfNewPayment, untilCompleted } from '../../support/faults/refunds.ts';
 import { useDeployment } from '../../support/faults/use-deployment.ts';
@@ -23,7 +24,7 @@ describe.each(queueBackends)('machines whose clocks are wrong, queues on $name',
 
   async function createThrough({ post }: ApiProcess): Promise<string[]> {
     const ids: string[] = [];
-    for (const processor of ['stripe', 'braintree']) {
+    for (const processor of PROCESSORS) {
       const { status, body } = await post(
         '/v1/refunds',
         await refundOfNewPayment(processes.service, processor),

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import type { ServiceProcess } from '../../support/faults/service-process.ts';
 import { OwnPostgres } from '../../support/faults/stores.ts';
 import { useDeployment } from '../../support/faults/use-deployment.ts';
@@ -46,7 +47,7 @@ describe('while PostgreSQL is down', () => {
     await postgres.remove();
   });
 
-  test.each(['stripe', 'braintree'] as const)(
+  test.each(PROCESSORS)(
     'a webhook of %s is answered with 503, and processed when the processor sends it again',
     async (processor) => {
       const refund = await returnedRefund(service, processor);

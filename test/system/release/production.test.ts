@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { sandboxControl } from '../../sandbox/clients.ts';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { type RunningSandbox, startSandbox } from '../../sandbox/server.ts';
 import { type StartedProcess, startProcess } from '../../support/processes/child-process.ts';
 import { compiledIn } from '../../support/processes/compiled-service.ts';
@@ -93,7 +94,7 @@ describe.each(queueBackends)('a production deployment, queues on $name', (backen
     const url = `http://127.0.0.1:${env.PORT}`;
     await Promise.all([api.waitForUrl(`${url}/readyz`), worker.waitForOutput(/"working"/)]);
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    for (const processor of ['stripe', 'braintree']) {
+    for (const processor of PROCESSORS) {
       const payment = { processor, amount: 10_000, currency: 'usd' };
       const transactionId = await sandboxControl(sandbox.url).transaction(payment);
       const body = JSON.stringify({ transactionId, amount: 2_500, reason: 'other' });

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { claimRefund } from '../../../../shared/refunds/lifecycle/claim.ts';
 import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
+import { PROCESSORS } from '../../../sandbox/ledger/ledger.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';
 import { makeDue, rowOf } from '../../../support/refunds/refund-records.ts';
@@ -35,7 +36,7 @@ describe.each(testedBackends)('at the same time, queues on $name', (backend) => 
     );
   }
 
-  test.each(['stripe', 'braintree'])(
+  test.each(PROCESSORS)(
     'of thirty creations of a fifth of a %s payment exactly five are accepted and five move',
     async (processor) => {
       const transactionId = await payment(processor);
@@ -76,7 +77,7 @@ describe.each(testedBackends)('at the same time, queues on $name', (backend) => 
     await allEnd();
   });
 
-  test.each(['stripe', 'braintree'])(
+  test.each(PROCESSORS)(
     'a cancellation that races with the submission to %s never says cancelled of money that moved',
     async (processor) => {
       for (let round = 0; round < 12; round += 1) {
