@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { PolicyInput } from '../../../shared/policies/policy.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { leftToRefund } from '../../support/processors/reconciliation.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
@@ -23,7 +24,7 @@ async function usePolicy(rules: Partial<PolicyInput>): Promise<void> {
   await setPolicies(service.deps, { organizationId, file, actor: 'test' });
 }
 
-describe.each(['stripe', 'braintree'] as const)('a refund that was made elsewhere at %s', (processor) => {
+describe.each(PROCESSORS)('a refund that was made elsewhere at %s', (processor) => {
   test('with the id of ours is recognized and counts as made elsewhere', async () => {
     const refund = await completedRefund(service, processor);
     const { id, transactionId, externalRefundId } = refund;

@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { newId } from '../../../shared/platform/ids.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
+import { PROCESSORS, type Processor } from '../../sandbox/ledger/ledger.ts';
 import { rawRequest, sendBytes } from '../../support/http/raw-http.ts';
 import { expectRefusal } from '../../support/http/refusal.ts';
 import {
@@ -32,7 +33,7 @@ let before: string;
 beforeAll(async () => {
   await service.sandbox.settings({ autoSettleMs: 0 });
   const worker = service.startWorker();
-  for (const processor of ['stripe', 'braintree'] as const)
+  for (const processor of PROCESSORS)
     refunds[processor] = await completedRefund(processor, service.organization, 'test');
   await worker.close();
   other = await service.addOrganization('Other');
@@ -308,7 +309,7 @@ describe('a genuine webhook', () => {
     expect(await dump()).toBe(before);
   });
 
-  test.each(['stripe', 'braintree'] as const)(
+  test.each(PROCESSORS)(
     'of %s that names a refund of another organization or environment changes nothing',
     async (processor) => {
       const worker = service.startWorker();
@@ -330,7 +331,7 @@ describe('a genuine webhook', () => {
     },
   );
 
-  test.each(['stripe', 'braintree'] as const)(
+  test.each(PROCESSORS)(
     'of %s has its refund read again; sent once more, it changes nothing',
     async (processor) => {
       const webhook = webhookAbout(processor, { ...reportOf(refunds[processor]), processorStatus: 'failed' });

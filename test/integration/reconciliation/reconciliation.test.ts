@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { needsAttention } from '../../../shared/reconciliation/findings.ts';
 import { braintreeClient } from '../../sandbox/clients.ts';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import {
   completedRefund,
   createRefund,
@@ -229,7 +230,7 @@ async function createWholeRefund() {
 }
 
 // In the ledger of all environments this looks like a refund that moved twice; the invariants hold before it.
-test.each(['stripe', 'braintree'] as const)(
+test.each(PROCESSORS)(
   "does not touch another environment's refunds at %s, whatever name a refund there carries",
   async (processor) => {
     const refund = await completedRefund(service, processor);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { setProcessorAccount } from '../../../../shared/processors/accounts/manage-accounts.ts';
 import { requestResync } from '../../../../shared/refunds/lifecycle/resync.ts';
 import { flagOf } from '../../../../shared/refunds/model/flags.ts';
+import { PROCESSORS, type Processor } from '../../../sandbox/ledger/ledger.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';
 import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
@@ -149,7 +150,7 @@ describe('a refund that was applied after its attempt was given up', () => {
   const patient = useService({ settings: { RETRY_BASE_MS: 600_000, RETRY_CAP_MS: 600_000 } });
 
   /** One whose attempt was turned down for now, and that is at the processor all the same. */
-  async function carriedOutLate(processor: 'stripe' | 'braintree', restMs = 0) {
+  async function carriedOutLate(processor: Processor, restMs = 0) {
     const transactionId = await newPayment(patient, { processor });
     await patient.sandbox.fault({ processor, operation: 'refund.create', kind: 'rate-limit' });
     const { body } = await patient.call('POST', '/v1/refunds', {
@@ -166,40 +167,31 @@ describe('a refund that was applied after its attempt was given up', () => {
     return { id, transactionId };
   }
 
-  test.each(['stripe', 'braintree'] as const)(
-    'is found at %s before it could be sent again',
-    async (processor) => {
-      const { id, transactionId } = await carriedOutLate(processor);
-      await askForReview(patient, id);
-      await untilStatus(patient, id, 'completed');
-      expect(await timelineOf(patient, id)).toContain('lookup.found');
-      expect(await patient.sandbox.refunds({ transactionId })).toHaveLength(1);
-    },
-  );
+  test.each(PROCESSORS)('is found at %s before it could be sent again', async (processor) => {
+    const { id, transactionId } = await carriedOutLate(processor);
+    await askForReview(patient, id);
+    await untilStatus(patient, id, 'completed');
+    expect(await timelineOf(patient, id)).toContain('lookup.found');
+    expect(await patient.sandbox.refunds({ transactionId })).toHaveLength(1);
+  });
 
-  test.each(['stripe', 'braintree'] as const)(
-    'is found at %s also when its account is throttled at first',
-    async (processor) => {
-      const { id, transactionId } = await carriedOutLate(processor, 1_500);
-      await askForReview(patient, id);
-      await untilStatus(patient, id, 'completed');
-      expect(await timelineOf(patient, id)).toContain('lookup.found');
-      expect(await patient.sandbox.refunds({ transactionId })).toHaveLength(1);
-    },
-  );
+  test.each(PROCESSORS)('is found at %s also when its account is throttled at first', async (processor) => {
+    const { id, transactionId } = await carriedOutLate(processor, 1_500);
+    await askForReview(patient, id);
+    await untilStatus(patient, id, 'completed');
+    expect(await timelineOf(patient, id)).toContain('lookup.found');
+    expect(await patient.sandbox.refunds({ transactionId })).toHaveLength(1);
+  });
 
-  test.each(['stripe', 'braintree'] as const)(
-    'is not cancelled at %s without a lookup',
-    async (processor) => {
-      const { id, transactionId } = await carriedOutLate(processor);
-      await askForReview(patient, id);
-      const { status } = await patient.call('POST', `/v1/refunds/${id}/cancel`);
-      const [moved] = await patient.sandbox.refunds({ transactionId });
-      expect(status).toBe(moved?.status === 'voided' ? 200 : 409);
-      await untilStatus(patient, id, moved?.status === 'voided' ? 'cancelled' : 'completed');
-      await expectInvariants(patient);
-    },
-  );
+  test.each(PROCESSORS)('is not cancelled at %s without a lookup', async (processor) => {
+    const { id, transactionId } = await carriedOutLate(processor);
+    await askForReview(patient, id);
+    const { status } = await patient.call('POST', `/v1/refunds/${id}/cancel`);
+    const [moved] = await patient.sandbox.refunds({ transactionId });
+    expect(status).toBe(moved?.status === 'voided' ? 200 : 409);
+    await untilStatus(patient, id, moved?.status === 'voided' ? 'cancelled' : 'completed');
+    await expectInvariants(patient);
+  });
 });
 
 test('flags a refund that failed here and moved there, and counts it as refunded outside', async () => {
