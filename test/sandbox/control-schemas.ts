@@ -62,7 +62,7 @@ export const transactionChange = z.strictObject({
 });
 
 export const refundChange = z.strictObject({
-  status: z.enum([...REFUND_STATUSES.stripe, ...REFUND_STATUSES.braintree]),
+  status: z.enum(Object.values(REFUND_STATUSES).flat()),
   failureReason: z.string().min(1).optional(),
 });
 

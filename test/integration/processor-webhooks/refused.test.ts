@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { newId } from '../../../shared/platform/ids.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
-import { PROCESSORS, type Processor } from '../../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { rawRequest, sendBytes } from '../../support/http/raw-http.ts';
 import { expectRefusal } from '../../support/http/refusal.ts';
 import {

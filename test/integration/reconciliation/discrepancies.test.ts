@@ -10,11 +10,11 @@ import {
   findingsAbout,
   leftToRefund,
   letFail,
-  type ProcessorName,
   settle,
   work,
   workWhatIsDue,
 } from '../../support/processors/reconciliation.ts';
+import type { ProcessorName } from '../../support/processors/signed-webhooks.ts';
 import { useSandbox } from '../../support/processors/use-sandbox.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';

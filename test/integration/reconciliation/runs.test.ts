@@ -15,9 +15,9 @@ import {
   completedRefund,
   findingsAbout,
   leftToRefund,
-  type ProcessorName,
   reconcile,
 } from '../../support/processors/reconciliation.ts';
+import type { ProcessorName } from '../../support/processors/signed-webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { sandboxCredentials } from '../../support/service.ts';

@@ -9,8 +9,7 @@ import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { type RefundRecord, rowOf } from '../refunds/refund-records.ts';
 import type { TestService } from '../service.ts';
-
-export type ProcessorName = 'stripe' | 'braintree';
+import type { ProcessorName } from './signed-webhooks.ts';
 
 export interface WhichAccount {
   organizationId?: string;
@@ -97,6 +96,7 @@ export async function workWhatIsDue(
 }
 
 const settledStatus = { stripe: 'succeeded', braintree: 'settled' } as const;
+const failedStatus = { stripe: 'failed', braintree: 'settlement_declined' } as const;
 
 /** A refund that has completed. */
 export async function completedRefund(service: TestService, processor: ProcessorName): Promise<RefundRecord> {
@@ -120,8 +120,7 @@ export async function letFail(
   { sandbox }: TestService,
   { externalRefundId, processor }: RefundRecord,
 ): Promise<void> {
-  const status = processor === 'stripe' ? 'failed' : 'settlement_declined';
-  await sandbox.driveRefund(externalRefundId ?? '', { status });
+  await sandbox.driveRefund(externalRefundId ?? '', { status: failedStatus[processor as ProcessorName] });
 }
 
 /** The most that a policy check says can still be refunded, in minor units. */

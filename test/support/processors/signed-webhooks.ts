@@ -129,7 +129,12 @@ export function webhookAbout(
   reported: ReportedRefund,
   signer: Signer = {},
 ): SignedWebhook {
-  if (processor === 'braintree') return signBraintree(braintreeNotification(reported), signer);
-  const livemode = signer.environment === 'live';
-  return signStripe(JSON.stringify(stripeEvent(reported, { livemode })), signer);
+  switch (processor) {
+    case 'stripe': {
+      const livemode = signer.environment === 'live';
+      return signStripe(JSON.stringify(stripeEvent(reported, { livemode })), signer);
+    }
+    case 'braintree':
+      return signBraintree(braintreeNotification(reported), signer);
+  }
 }

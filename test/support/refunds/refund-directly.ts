@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { braintreeClient, stripeClient } from '../../sandbox/clients.ts';
+import type { Processor } from '../../sandbox/ledger/ledger.ts';
 import type { TestService } from '../service.ts';
 
 /**
@@ -12,7 +13,7 @@ import type { TestService } from '../service.ts';
 export async function refundDirectly(
   { sandboxUrl }: Pick<TestService, 'sandboxUrl'>,
   refund: {
-    processor: 'stripe' | 'braintree';
+    processor: Processor;
     transactionId: string;
     amount: number;
     refundId?: string;
@@ -20,20 +21,24 @@ export async function refundDirectly(
   },
 ): Promise<string> {
   const { processor, transactionId, amount, refundId, environment = 'test' } = refund;
-  if (processor === 'stripe') {
-    const metadata = refundId === undefined ? {} : { metadata: { refund_id: refundId } };
-    const made = await stripeClient(sandboxUrl, `sk_${environment}_direct`).refunds.create({
-      charge: transactionId,
-      amount,
-      ...metadata,
-    });
-    return made.id;
+  switch (processor) {
+    case 'stripe': {
+      const metadata = refundId === undefined ? {} : { metadata: { refund_id: refundId } };
+      const made = await stripeClient(sandboxUrl, `sk_${environment}_direct`).refunds.create({
+        charge: transactionId,
+        amount,
+        ...metadata,
+      });
+      return made.id;
+    }
+    case 'braintree': {
+      const { transactions } = braintreeClient(sandboxUrl, { publicKey: `${environment}_direct` });
+      const reply = await transactions.refund(transactionId, {
+        amount: (amount / 100).toFixed(2),
+        ...(refundId === undefined ? {} : { orderId: refundId }),
+      });
+      expect(reply.success, reply.message).toBe(true);
+      return reply.transaction.id;
+    }
   }
-  const { transactions } = braintreeClient(sandboxUrl, { publicKey: `${environment}_direct` });
-  const reply = await transactions.refund(transactionId, {
-    amount: (amount / 100).toFixed(2),
-    ...(refundId === undefined ? {} : { orderId: refundId }),
-  });
-  expect(reply.success, reply.message).toBe(true);
-  return reply.transaction.id;
 }
