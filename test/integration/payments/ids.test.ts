@@ -18,7 +18,8 @@ import { agentKey, holdDecisions, refundRequest } from '../../support/refunds/re
 import { useService } from '../../support/use-service.ts';
 
 // Stripe knows a payment by the id of its charge and by that of its payment intent. Two processes create refunds here.
-const service = useService({ workers: 0 });
+// None of those that read a payment at the same time is to decide without having read it.
+const service = useService({ workers: 0, settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000 } });
 let other: Dependencies;
 
 beforeAll(() => {

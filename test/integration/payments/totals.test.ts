@@ -15,7 +15,8 @@ import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 // Thresholds, limits and ranges look at what all refunds of a payment come to. Two processes create refunds here.
-const service = useService({ workers: 0 });
+// None of those that read a payment at the same time is to decide without having read it.
+const service = useService({ workers: 0, settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000 } });
 let other: Dependencies;
 
 beforeAll(() => {

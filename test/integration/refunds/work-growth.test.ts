@@ -6,7 +6,7 @@ import { useService } from '../../support/use-service.ts';
 const service = useService({ workers: 0 });
 
 /** Between the growth of linear work, which is 64, and that of quadratic work, which is 4096. */
-const mostGrowth = 512;
+const mostGrowth = 1_024;
 
 test.each([
   ['another character and a slash', 'x/'],

@@ -33,14 +33,13 @@ const statements = [
 /** Other writes with their own commit. */
 const writes = [
   'renewal of the lease',
-  'mark of stale payments',
   'rest of the account',
   'mark of the account',
   'mark of what is due',
   'place for the payment',
 ];
 
-const transactions = ["commit of the payment's facts"];
+const transactions = ["commit of the payment's facts", 'commit of the mark of a stale payment'];
 
 const reads = ['getPayment', 'findRefund', 'getRefund'];
 

@@ -38,7 +38,7 @@ const statements: readonly [pattern: RegExp, name: (sql: Prisma.Sql) => string][
   [/move_refunds\(/, eventTypeIn],
   [/^UPDATE refund_work SET leased_until = /, () => 'renewal of the lease'],
   [/^UPDATE refund_work SET enqueued_at/, () => 'mark of what is due'],
-  [/^UPDATE payment SET fetched_at = NULL/, () => 'mark of stale payments'],
+  [/^UPDATE payment SET fetched_at = NULL/, () => 'the mark of a stale payment'],
   [/join_payments\(/, () => 'place for the payment'],
   [/^WITH flagged AS .* DELETE FROM refund_work/, () => 'end of the work'],
 ];

