@@ -48,7 +48,8 @@ export async function withOtherMethodsRefused(
       // Answered before the body is read.
       onRequest: async (request, reply) => {
         reply.header('allow', allow);
-        return refuse(request, reply, new ServiceError('method_not_allowed', `Use ${allow} on this route.`));
+        const message = `This route does not support ${request.method}. Supported: ${allow}.`;
+        return refuse(request, reply, new ServiceError('method_not_allowed', message));
       },
       handler: () => undefined,
     });

@@ -18,7 +18,7 @@
 CREATE OR REPLACE FUNCTION claim_refunds(items jsonb, lease_ms int)
 RETURNS TABLE (refund_id text, claim json)
 LANGUAGE plpgsql
--- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
+-- Keep one plan with index scans: a plan made while the tables were small would scan them sequentially.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$

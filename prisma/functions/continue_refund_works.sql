@@ -1,10 +1,10 @@
 -- Ends leases and sets when work is due next. Deletes work that is done: not due, not flagged and no resync requested. A flag
--- for an extra refund stays: only a person ends it. The caller holds the work.
+-- for an extra refund stays until a person resolves it. The caller has locked the refund_work rows.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below; record_refunds.sql says what they mean.
 CREATE OR REPLACE FUNCTION continue_refund_works(items jsonb, moment timestamptz) RETURNS void
 LANGUAGE plpgsql
--- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
+-- Keep one plan with index scans: a plan made while the tables were small would scan them sequentially.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$

@@ -1,7 +1,7 @@
 -- Creates refunds, each completely or not at all: replays the idempotency key, or reserves the amount and inserts the refund,
--- its work and its first events. Concurrent requests share a call, so an item does not wait for another
--- session: when a row it needs is locked, the outcome is 'locked' and the caller repeats. The one exception is a payment that
--- another session is inserting: its commit is waited for.
+-- its work and its first events. Concurrent requests share a call, so an item does not wait for another session: when a row it
+-- needs is locked, the outcome is 'locked' and the caller repeats. One exception: while another session inserts the payment,
+-- the call waits for its commit.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below.
 --   status            'processing', or 'pending' for a refund that awaits approval
@@ -9,8 +9,8 @@
 --   transaction_id    any id of the payment
 --   payment           the facts just read from the processor (see insert_payments.sql), '{}' when it was unreachable, null when
 --                     the id is stored
---   limits            what concurrent refunds could change of the decision, see exceeded_limit.sql; null if
---                     concurrent refunds cannot change the decision
+--   limits            what to check again because of concurrent refunds, see exceeded_limit.sql; null when they cannot change
+--                     the decision
 --   is_repeated       true when the outcome of an earlier call with this item is unknown
 --
 -- outcome, one row per item:
@@ -19,12 +19,12 @@
 --   reused            the key created or cancelled another refund
 --   refused           the payment does not allow it; payment holds its current row
 --   limited           a concurrent refund used up a limit, or the decision no longer holds: decide again
---   unread            the stored payment has to be read before this refund can be decided: decide again
+--   unread            the stored payment has to be read from the processor first: read it and decide again
 --   locked            nothing was done; call again
 CREATE OR REPLACE FUNCTION create_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text, refund json, payment json)
 LANGUAGE plpgsql
--- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
+-- Keep one plan with index scans: a plan made while the tables were small would scan them sequentially.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$

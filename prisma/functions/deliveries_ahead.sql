@@ -1,6 +1,6 @@
 -- The deliveries of earlier events of a refund to the same endpoint whose first attempt has not ended. A delivery starts once
--- there are none. Later attempts of those do not count. An attempt whose worker died has not ended; the next attempt of that
--- delivery decides.
+-- there are none. Their retries do not count. An attempt whose worker died has not ended, so the next attempt of that delivery
+-- counts instead.
 CREATE OR REPLACE FUNCTION deliveries_ahead(of_endpoint text, of_refund text, before_position bigint)
 RETURNS SETOF text
 LANGUAGE sql STABLE AS $$

@@ -1,7 +1,7 @@
--- The deliveries that may start now: for each endpoint the longest due ones, as many as its limit of concurrent attempts leaves.
+-- The deliveries that may start now: the longest due ones of each endpoint, up to its limit of concurrent attempts.
 --
 -- endpoint_ids: null for all endpoints.
--- most: how many deliveries at most; the first of each endpoint come before the second ones. Null for all.
+-- most: the maximum number of deliveries, null for all. The first of each endpoint come before the second ones.
 CREATE OR REPLACE FUNCTION due_deliveries(endpoint_ids text[], most int) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
 -- Read rows by key, also while the planner has no statistics yet.

@@ -1,9 +1,13 @@
--- Whether one more refund of a payment exceeds a limit, or whether the decision about it no longer holds. The caller holds the
--- payment's row. Refunds of the organization, and those of a key, are counted under a lock, one creation at a time.
+-- Whether one more refund of a payment exceeds a limit, or whether the decision about it no longer holds. The caller has
+-- locked the payment's row. Refunds of the organization, and those of a key, are counted under a lock, one creation at a time.
 --
--- limits: min_taken and max_taken (minor units: what all refunds of the payment come to with this one, for the decision to
--- hold), max_refunds (of the payment), day_count and day_amount (of the organization in 24 hours, the amount in the payment's
--- currency), key_day_amount (of the key api_key_id in 24 hours); what is left out does not limit.
+-- limits, each optional:
+--   min_taken, max_taken    the range, in minor units, in which the total of the payment's refunds with this one must be for
+--                           the decision to hold
+--   max_refunds             of the payment
+--   day_count, day_amount   of the organization in 24 hours, the amount in the payment's currency
+--   key_day_amount          of the key api_key_id in 24 hours
+--
 -- Returns 'limited', 'locked' when another session is counting, or NULL.
 CREATE OR REPLACE FUNCTION exceeded_limit(
   limits jsonb, paid payment, asked_amount bigint, asked_currency text, moment timestamptz

@@ -6,7 +6,7 @@
 --   payment    {transaction_ids, amount, currency, charged_at, refunded_outside, fetched_at}, as far as they are known
 CREATE OR REPLACE FUNCTION insert_payments(items jsonb, moment timestamptz) RETURNS void
 LANGUAGE plpgsql
--- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
+-- Keep one plan with index scans: a plan made while the tables were small would scan them sequentially.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$

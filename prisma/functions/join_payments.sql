@@ -8,7 +8,7 @@
 -- Returns the transaction id of the row that holds the payment.
 CREATE OR REPLACE FUNCTION join_payments(asked jsonb) RETURNS text
 LANGUAGE plpgsql
--- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
+-- Keep one plan with index scans: a plan made while the tables were small would scan them sequentially.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$

@@ -15,7 +15,7 @@
 -- Returns the refunds as they are now. Those that were not in the expected status are unchanged and left out.
 CREATE OR REPLACE FUNCTION move_refunds(moves jsonb, mover text, moment timestamptz) RETURNS SETOF refund
 LANGUAGE plpgsql
--- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
+-- Keep one plan with index scans: a plan made while the tables were small would scan them sequentially.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$

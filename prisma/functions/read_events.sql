@@ -1,9 +1,9 @@
 -- One page of an organization's event feed, oldest first, with the refunds.
 --
--- after_id: the event to continue after; null begins with the first one. only_type: null for all types.
+-- after_id: the event to continue after; null for the first page. only_type: null for all types.
 --
--- No row: there is no such event to continue after in this feed. Otherwise at least one row; when nothing follows, it has no
--- event. read_to: nothing else follows up to this position.
+-- Returns no row when after_id is not an event of this feed. When no event follows, returns one row without an event.
+-- read_to: the position up to which the feed has been read.
 CREATE OR REPLACE FUNCTION read_events(
   owner_id text, owner_environment environment, after_id text, only_type text, page_size int
 ) RETURNS TABLE (event refund_event, refund refund, read_to bigint)

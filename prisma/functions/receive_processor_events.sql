@@ -1,6 +1,7 @@
 -- Stores verified events of processors, each once, however often and in whatever order they arrive. An event is only a hint:
--- one that agrees with the record needs no work, any other has its refund read again, and a payment of which something else
--- was refunded becomes stale. An item waits for another session only while that commits a change of its refund's work.
+-- one that agrees with the record needs no work, and any other requests a resync of its refund. An event about a refund that
+-- is not ours marks its payment as stale, unless the amount is accounted for. An item waits only while another session commits
+-- a change of the same refund_work row.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below.
 --   refund_id, external_refund_id   of the refund, as far as the event names them
@@ -12,7 +13,7 @@
 CREATE OR REPLACE FUNCTION receive_processor_events(items jsonb)
 RETURNS TABLE (item int, outcome text, to_resync text[])
 LANGUAGE plpgsql
--- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
+-- Keep one plan with index scans: a plan made while the tables were small would scan them sequentially.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$

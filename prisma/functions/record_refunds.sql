@@ -1,25 +1,25 @@
 -- Records the results of steps on refunds that workers hold: the end of the attempt, the transition with its timeline
--- entries, and when the refund is due next, all of it or nothing. A result that arrives after the lease was lost is not
+-- entries, and when the refund is due next, all or nothing. A result that arrives after the lease was lost is not
 -- recorded; the refund is read again instead. An item never waits for another session: when a row it needs is locked, the
 -- outcome is 'locked' and the caller repeats.
 --
 -- items: a JSON array of objects:
 --   refund_id, lease_token   the claim
 --   expected, entries, change    as move_refunds takes them
---   attempt_outcome, key_spent   how the attempt ended, when this is its end
+--   attempt_outcome, key_spent   how the attempt ended; null while it has not
 --   due_in_ms              null when nothing is left to do for a worker
---   retrying               true starts the time to the retry deadline unless it runs, false ends it, null leaves it
---   consecutive_failures   null leaves them
+--   retrying               true starts the time to the retry deadline unless it is running, false clears it, null keeps it
+--   consecutive_failures   null keeps the number
 --   is_known               true once it is known whether the processor has the refund
 --   ends_cancel            true when the requested cancellation is over
---   flag                   {reason, facts} flags the refund, {} ends its flag, null leaves it
+--   flag                   {reason, facts} flags the refund, {} ends its flag, null keeps it
 --   unless_resync          true to record nothing when a resync has been requested
 --
 -- outcome, one row per item: 'recorded', 'lost', 'resync' (only with unless_resync) or 'locked'.
 CREATE OR REPLACE FUNCTION record_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text)
 LANGUAGE plpgsql
--- Keep one plan, with index scans: one that was made while the tables were small would read them from end to end.
+-- Keep one plan with index scans: a plan made while the tables were small would scan them sequentially.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 AS $$

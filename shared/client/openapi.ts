@@ -559,12 +559,12 @@ export interface components {
          *     | 400 | `invalid_signature` | The signature of a processor webhook does not match the account, or the webhook is too old. |
          *     | 401 | `invalid_api_key` | The Authorization header is missing or malformed, or its key is unknown, revoked or expired. |
          *     | 403 | `policy_denied` | A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund. |
-         *     | 403 | `insufficient_scope` | The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. |
+         *     | 403 | `insufficient_scope` | The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. |
          *     | 404 | `not_found` | The refund, API key, webhook endpoint, delivery, processor account or route does not exist, or the key has no access to it. |
          *     | 405 | `method_not_allowed` | The route exists but does not support this method. |
          *     | 409 | `refund_already_processed` | The payment has already been refunded in full, through this service or directly at the processor. |
          *     | 409 | `refund_not_cancellable` | The refund can no longer be cancelled, or the processor has not confirmed the cancellation yet. The message names its status. |
-         *     | 409 | `refund_not_pending` | The refund does not await approval, for example because another decision came first. The message names its status. |
+         *     | 409 | `refund_not_pending` | The refund is not awaiting approval, for example because another decision came first. The message names its status. |
          *     | 409 | `refund_flagged` | The processor has a second refund with the reference of this one, so it cannot be approved: the customer could be paid twice. |
          *     | 413 | `payload_too_large` | The body is larger than 64 KiB (256 KiB for processor webhooks). |
          *     | 415 | `unsupported_media_type` | The media type or encoding of the body is not supported. |
@@ -946,7 +946,7 @@ export interface components {
         /**
          * @example {
          *       "eligible": true,
-         *       "reason": "The transaction can be refunded.",
+         *       "reason": "The payment can be refunded.",
          *       "maxAmount": 10000,
          *       "deadline": "2026-12-19T09:30:00.000Z",
          *       "conditions": [
@@ -1519,7 +1519,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1610,7 +1610,7 @@ export interface operations {
                      */
                     currency?: string;
                     /**
-                     * @description Detected from the transaction when omitted.
+                     * @description Detected from the payment when omitted.
                      * @example stripe
                      * @enum {string}
                      */
@@ -1668,7 +1668,7 @@ export interface operations {
             /**
              * @description `policy_denied`: A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund.
              *
-             *     `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended.
+             *     `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended.
              */
             403: {
                 headers: {
@@ -1823,7 +1823,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1932,7 +1932,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2068,7 +2068,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2089,7 +2089,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `refund_not_pending`: The refund does not await approval, for example because another decision came first. The message names its status.
+             * @description `refund_not_pending`: The refund is not awaiting approval, for example because another decision came first. The message names its status.
              *
              *     `refund_flagged`: The processor has a second refund with the reference of this one, so it cannot be approved: the customer could be paid twice.
              */
@@ -2201,7 +2201,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2221,7 +2221,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `refund_not_pending`: The refund does not await approval, for example because another decision came first. The message names its status. */
+            /** @description `refund_not_pending`: The refund is not awaiting approval, for example because another decision came first. The message names its status. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2333,7 +2333,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2450,7 +2450,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2557,7 +2557,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2673,7 +2673,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2818,7 +2818,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2940,7 +2940,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3099,7 +3099,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3215,7 +3215,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3337,7 +3337,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3449,7 +3449,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3551,7 +3551,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3698,7 +3698,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3830,7 +3830,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3952,7 +3952,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4071,7 +4071,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4178,7 +4178,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4311,7 +4311,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -30,7 +30,7 @@ export async function listAgentKeys(
 
 /**
  * Finds a key made for agents that is not revoked.
- * @throws ServiceError not_found for an id that is unknown, malformed, another owner's or that of another key.
+ * @throws ServiceError not_found for an id that is unknown, malformed, of another owner or of a key that is not for agents.
  */
 export async function findAgentKey(
   db: Database,
@@ -56,6 +56,6 @@ export async function checkAgentKeyCount(
   if (count < maxAgentKeys) return;
   throw new ServiceError(
     'validation_error',
-    `There are ${maxAgentKeys} keys for agents in this environment, which is the maximum. Revoke one first.`,
+    `This environment already has ${maxAgentKeys} keys for agents, the maximum. Revoke one first.`,
   );
 }

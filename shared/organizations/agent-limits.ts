@@ -18,7 +18,7 @@ export const agentLimitsSchema = z.strictObject(
       .array(z.enum(refundReasons, { error: `must be one of: ${refundReasons.join(', ')}` }), {
         error: 'must be a list of reasons',
       })
-      .min(1, { error: 'must name at least one reason' })
+      .min(1, { error: 'must contain at least one reason' })
       .optional(),
     /** More than this, for all refunds of one payment together, requires approval. */
     approvalAbove: minorUnits(0).optional(),

@@ -181,10 +181,14 @@ export function checkedKeyName(text: string): string {
 }
 
 function checkedScopes(scopes: readonly ApiKeyScope[], agentLimits: AgentLimits | null): ApiKeyScope[] {
-  if (scopes.length === 0) throw new ServiceError('validation_error', 'scopes: name at least one.');
+  if (scopes.length === 0)
+    throw new ServiceError('validation_error', 'scopes: must contain at least one scope.');
   const allowed: readonly ApiKeyScope[] = agentLimits === null ? apiKeyScopes : agentScopes;
   if (!scopes.every((scope) => allowed.includes(scope))) {
-    throw new ServiceError('validation_error', `scopes: a key for agents may have ${allowed.join(', ')}.`);
+    throw new ServiceError(
+      'validation_error',
+      `scopes: a key for agents may have only ${allowed.join(', ')}.`,
+    );
   }
   return allowed.filter((scope) => scopes.includes(scope));
 }

@@ -49,9 +49,9 @@ export const errorCatalogue = {
     status: 403,
     retryable: false,
     meaning:
-      "The API key lacks a scope, is stopped, or may not approve a refund that the person behind it requested. A key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended.",
+      "The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended.",
     action:
-      'Use a key with the scope; to approve, one that another person created. In the dashboard, sign in again or ask an owner or admin to change your role.',
+      'Use a key with the scope. To approve a refund, use a key that another person created. In the dashboard, sign in again or ask an owner or admin to change your role.',
     example: 'This requires the scope refunds:write, which this API key does not have. Use another key.',
   },
   not_found: {
@@ -67,7 +67,7 @@ export const errorCatalogue = {
     retryable: false,
     meaning: 'The route exists but does not support this method.',
     action: 'Use a method listed in the `Allow` header.',
-    example: 'Use GET, HEAD, POST on this route.',
+    example: 'This route does not support DELETE. Supported: GET, HEAD, POST.',
   },
   refund_already_processed: {
     status: 409,
@@ -75,7 +75,7 @@ export const errorCatalogue = {
     meaning:
       'The payment has already been refunded in full, through this service or directly at the processor.',
     action: 'List refunds to find the earlier one. Nothing is left to refund.',
-    example: 'The transaction has already been refunded in full.',
+    example: 'The payment has already been refunded in full.',
   },
   refund_not_cancellable: {
     status: 409,
@@ -89,9 +89,9 @@ export const errorCatalogue = {
     status: 409,
     retryable: false,
     meaning:
-      'The refund does not await approval, for example because another decision came first. The message names its status.',
+      'The refund is not awaiting approval, for example because another decision came first. The message names its status.',
     action: 'Get the refund. Nothing was changed.',
-    example: 'The refund is processing and no longer awaits approval.',
+    example: 'The refund is not awaiting approval: its status is processing.',
   },
   refund_flagged: {
     status: 409,
@@ -127,14 +127,14 @@ export const errorCatalogue = {
     status: 429,
     retryable: true,
     meaning: 'Too many requests in one second. The request was not carried out.',
-    action: 'Wait for the number of seconds in `Retry-After`, then repeat the request.',
+    action: 'Wait for the number of seconds in `Retry-After`, then retry.',
     example: 'Too many requests: the limit is 100 per second. Wait as long as Retry-After says, then retry.',
   },
   internal_error: {
     status: 500,
     retryable: true,
     meaning: 'An unexpected error in this service. The change may or may not have been recorded.',
-    action: 'Repeat with the same `Idempotency-Key`. Without a key, list refunds before you repeat.',
+    action: 'Retry with the same `Idempotency-Key`. Without a key, list refunds before you retry.',
     example:
       'An unexpected error occurred. Retry with the same Idempotency-Key, or list refunds to check whether the request was recorded.',
   },
@@ -145,15 +145,14 @@ export const errorCatalogue = {
       "The payment processor rejected the request or the account's credentials. The message carries the processor's reason.",
     action:
       'Resolve the reason. A refund that was recorded before the rejection stays on record as `failed`.',
-    example:
-      'No processor account has the transaction ch_3QfX2eLkdIwHu7ix. Check the ID and the environment.',
+    example: 'No processor account has the payment ch_3QfX2eLkdIwHu7ix. Check the ID and the environment.',
   },
   service_unavailable: {
     status: 503,
     retryable: true,
     meaning:
       'The service cannot handle the request at the moment: it is overloaded, a dependency is down, or the payment is locked. Nothing was changed.',
-    action: 'Wait for the number of seconds in `Retry-After`, then repeat the request.',
+    action: 'Wait for the number of seconds in `Retry-After`, then retry.',
     example: 'The service is temporarily unavailable. Nothing was changed. Retry in a few seconds.',
   },
 } as const satisfies Record<string, CatalogueEntry>;

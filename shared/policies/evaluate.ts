@@ -124,7 +124,7 @@ export function tracePolicies(policies: readonly Policy[], facts: PolicyFacts): 
 /** The verdict on a payment that no processor account knows. */
 export function unknownTransaction(transactionId: string, initiatedBy: InitiatedBy): PolicyVerdict {
   const reason =
-    `The transaction ${transactionId} was not found at any processor account of this environment. ` +
+    `The payment ${transactionId} was not found at any processor account of this environment. ` +
     'Check the id, and that the API key belongs to the environment in which the payment was made.';
   return ineligible(reason, initiatedBy);
 }

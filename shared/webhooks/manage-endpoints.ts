@@ -61,7 +61,7 @@ export async function createEndpoint(
     if (count >= maxEndpoints) {
       throw new ServiceError(
         'validation_error',
-        `There are ${maxEndpoints} webhook endpoints in this environment, which is the maximum. Delete one first.`,
+        `This environment already has ${maxEndpoints} webhook endpoints, the maximum. Delete one first.`,
       );
     }
     const created = await tx.webhookEndpoint.create({

@@ -45,7 +45,7 @@ export function unknown(context: OutcomeContext, failure: ProcessorFailure, repl
   };
 }
 
-/** A lookup that found nothing: proof only once the attempt has ended and the processor would show it. */
+/** A lookup that found nothing. It proves that nothing was applied once the attempt has ended and the settle delay has passed. */
 export function absent(context: OutcomeContext): StepOutcome {
   const { claim, settings } = context;
   const conclusiveAt = lookupConclusiveAt(settings, claim.refund, claim.work, claim.attempt);

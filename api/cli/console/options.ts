@@ -12,7 +12,7 @@ export interface Shown {
   json?: true;
 }
 
-/** `--organization <id>`, which has to be given. */
+/** `--organization <id>`, required. */
 export function organizationOption(): Option {
   return new Option(
     '--organization <id>',
@@ -20,14 +20,14 @@ export function organizationOption(): Option {
   ).makeOptionMandatory();
 }
 
-/** `--environment <live|test>`, which has to be given: nothing decides silently whether money is real. */
+/** `--environment <live|test>`, required: no default may decide whether real money moves. */
 export function environmentOption(): Option {
   return new Option('--environment <environment>', 'live moves real money, test never does')
     .choices(environments)
     .makeOptionMandatory();
 }
 
-/** `--processor <name>`, which has to be given. */
+/** `--processor <name>`, required. */
 export function processorOption(): Option {
   return new Option('--processor <name>', 'the processor of the account')
     .choices(processorNames)

@@ -15,7 +15,7 @@ export function Moment({ at }: { at: Date }) {
   );
 }
 
-/** A message of the service, with formatted times. */
+/** A message of the service, with its ISO timestamps formatted. */
 export function Sentence({ text }: { text: string }) {
   const parts = text.split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/);
   return (

@@ -21,7 +21,7 @@ const createAgentKeySchema = (clock: Clock) =>
         limits: limitsSchema,
         scopes: z
           .array(z.enum(agentScopes, { error: `must be one of: ${agentScopes.join(', ')}` }))
-          .min(1, { error: 'must name at least one' })
+          .min(1, { error: 'must contain at least one scope' })
           .optional()
           .meta({ description: 'What the key may do; all of these by default.' }),
         expiresAt: expiresAtSchema(clock),

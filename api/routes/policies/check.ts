@@ -40,7 +40,7 @@ export const policyCheckSchema = z
     examples: [
       {
         eligible: true,
-        reason: 'The transaction can be refunded.',
+        reason: 'The payment can be refunded.',
         maxAmount: 10000,
         deadline: '2026-12-19T09:30:00.000Z',
         conditions: ['Refunds are possible within 30 days of the payment.'],

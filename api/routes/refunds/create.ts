@@ -52,7 +52,7 @@ export const createRefundSchema = z
       processor: z
         .enum(processorNames, { error: `must be one of: ${processorNames.join(', ')}` })
         .optional()
-        .meta({ description: 'Detected from the transaction when omitted.', examples: ['stripe'] }),
+        .meta({ description: 'Detected from the payment when omitted.', examples: ['stripe'] }),
       metadata: z
         .record(z.string(), z.unknown(), { error: 'must be an object' })
         .superRefine(checkedBy(checkMetadata))

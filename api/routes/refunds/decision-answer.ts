@@ -25,7 +25,7 @@ export function refundAfter({ kind, refund }: DecisionOutcome): PublicRefund {
   if (kind === 'not-pending') {
     throw new ServiceError(
       'refund_not_pending',
-      `The refund is ${refund.status} and no longer awaits approval.`,
+      `The refund is not awaiting approval: its status is ${refund.status}.`,
     );
   }
   throw new ServiceError(

@@ -68,12 +68,12 @@ export function asListProblem(outcome: Outcome): ReadProblem {
   return problem.kind === 'not-found' ? unavailable(problem.failure) : problem;
 }
 
-/** The outcome of a submission. */
+/** Converts the outcome of a submission. */
 export function asSubmissionResult(outcome: Outcome): SubmissionResult {
   return outcome.kind === 'refused' ? { kind: 'rejected', failure: outcome.failure } : outcome;
 }
 
-/** The outcome of a cancellation. */
+/** Converts the outcome of a cancellation. */
 export function asCancelResult(outcome: Outcome): CancelResult {
   return outcome.kind === 'refused' ? { kind: 'refused', failure: outcome.failure } : outcome;
 }

@@ -121,7 +121,7 @@ async function chooseProcessor(
   if (account === null) {
     throw new ServiceError(
       'processor_error',
-      `No processor account has the transaction ${request.transactionId}. Check the ID and the environment.`,
+      `No processor account has the payment ${request.transactionId}. Check the ID and the environment.`,
     );
   }
   const problem = processorKind(account.processor).amountProblem(request.amount, request.currency);

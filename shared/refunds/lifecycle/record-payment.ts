@@ -135,15 +135,15 @@ function problemOf(
   if (refund.currency !== facts.currency) {
     return {
       code: 'currency_mismatch',
-      message: `The transaction is in ${facts.currency.toUpperCase()}; pass currency "${facts.currency}".`,
+      message: `The payment is in ${facts.currency.toUpperCase()}; pass currency "${facts.currency}".`,
     };
   }
   if (refund.amount <= left) return null;
   if (left <= 0n)
-    return { code: 'already_refunded', message: 'The transaction has already been refunded in full.' };
+    return { code: 'already_refunded', message: 'The payment has already been refunded in full.' };
   return {
     code: 'amount_too_large',
-    message: `The transaction has ${formatAmount(left, facts.currency)} left to refund, less than the requested amount.`,
+    message: `The payment has ${formatAmount(left, facts.currency)} left to refund, less than the requested amount.`,
   };
 }
 

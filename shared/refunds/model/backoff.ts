@@ -23,8 +23,8 @@ export function retryDelayMs(
 }
 
 /**
- * The pause before settlement is checked again, in milliseconds: short at first, because most refunds settle soon. A tenth of
- * jitter is enough, because refunds are not accepted all at once.
+ * The pause before settlement is checked again, in milliseconds: short at first, because most refunds settle soon. Jitter
+ * of 10% is enough, because refunds are not accepted all at once.
  */
 export function settlementDelayMs(
   consecutiveFailures: number,

@@ -5,7 +5,7 @@ import { processorKind } from '../../processors/registry.ts';
 
 /** 409: the payment has been refunded in full. */
 export function nothingLeft(): ServiceError {
-  return new ServiceError('refund_already_processed', 'The transaction has already been refunded in full.');
+  return new ServiceError('refund_already_processed', 'The payment has already been refunded in full.');
 }
 
 /** 400: less is left than requested; the message says how much. */
@@ -20,7 +20,7 @@ export function tooLittleLeft(remaining: bigint, currency: string): ServiceError
 export function currencyMismatch(currency: string): ServiceError {
   return new ServiceError(
     'validation_error',
-    `currency: the transaction is in ${currency.toUpperCase()}; pass "currency": "${currency}".`,
+    `currency: the payment is in ${currency.toUpperCase()}; pass "currency": "${currency}".`,
   );
 }
 

@@ -101,9 +101,9 @@ describe('creating an agent key', () => {
     [
       'no reason at all',
       { limits: { ...limits, reasons: [] } },
-      'limits.reasons: must name at least one reason',
+      'limits.reasons: must contain at least one reason',
     ],
-    ['no scope at all', { scopes: [] }, 'scopes: must name at least one'],
+    ['no scope at all', { scopes: [] }, 'scopes: must contain at least one scope'],
     ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt: must be in the future'],
     [
       'an expiry too far ahead',

@@ -135,7 +135,7 @@ const rows: Row[] = [
   ],
   [
     'create',
-    'there is no processor: detected from the transaction',
+    'there is no processor: detected from the payment',
     '200',
     async () => await create({ transactionId: await payment({ processor: 'braintree' }), ...valid }),
     ({ body }) => expect(body.data.processor).toBe('braintree'),

@@ -156,7 +156,9 @@ describe('approving with a key', () => {
       for (const decision of ['approve', 'reject']) {
         const answer = await decide(decision, refund);
         expect([answer.status, answer.body.error.code]).toEqual([409, 'refund_not_pending']);
-        expect(answer.body.error.message).toBe(`The refund is ${status} and no longer awaits approval.`);
+        expect(answer.body.error.message).toBe(
+          `The refund is not awaiting approval: its status is ${status}.`,
+        );
       }
       expect(await auditOf(service, refund.id)).toHaveLength(1);
     },

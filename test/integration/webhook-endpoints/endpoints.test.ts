@@ -95,7 +95,7 @@ describe('creating an endpoint', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400, 400, 400]);
     const refused = answers.find(({ status }) => status === 400);
     expect(refused?.body.error.message).toBe(
-      'There are 16 webhook endpoints in this environment, which is the maximum. Delete one first.',
+      'This environment already has 16 webhook endpoints, the maximum. Delete one first.',
     );
     await newEndpoint(service, { key: owner.keys.live.plaintext });
     const { data: endpoints } = (await call('GET', '')).body;

@@ -8,7 +8,7 @@ import { Card } from '../../layout/card.tsx';
 import { fromMajor, inMajor, inMoney, inShort, inWhole } from '../../layout/numbers.ts';
 import { type Column, Table } from '../../layout/table.tsx';
 
-/** The address of the overview. @param options `currency` of the money per day; null for the most used one. */
+/** The address of the overview. @param options `currency` of the amounts per day; null for the most used one. */
 export function overviewPath(
   { base }: Pick<Context, 'base'>,
   { days, currency }: { days: number; currency: string | null },
@@ -40,18 +40,18 @@ export function PerDayCard({ overview: { perDay } }: Pick<OverTimeProps, 'overvi
 /** Money that has moved or may still move. */
 const moneyStatuses = ['pending', 'processing', 'completed'] as const satisfies readonly RefundStatus[];
 
-/** Money by currency, and one currency over time. Amounts of different currencies are never added. */
+/** Refund amounts by currency, and one currency over time. Amounts of different currencies are never added. */
 export function MoneyCard({ context, overview }: OverTimeProps) {
   const { money, currency, moneyPerDay } = overview;
   return (
     <section class="card stack" aria-labelledby="money">
       <div class="spread">
-        <h2 id="money">Money per day{currency === null ? '' : ` in ${currency.toUpperCase()}`}</h2>
+        <h2 id="money">Refund amounts per day{currency === null ? '' : ` in ${currency.toUpperCase()}`}</h2>
         <CurrencySwitch context={context} overview={overview} />
       </div>
       {currency === null ? null : (
         <StackedBars
-          title={`Refunded per day in ${currency.toUpperCase()}`}
+          title={`Refund amounts per day in ${currency.toUpperCase()}`}
           unit="Day"
           bars={moneyPerDay.map(({ day, amounts }) => ({
             label: dayInWords(day),
@@ -66,7 +66,7 @@ export function MoneyCard({ context, overview }: OverTimeProps) {
       )}
       <div class="table-scroll">
         <Table
-          caption="Money by currency"
+          caption="Refund amounts by currency"
           columns={moneyColumns}
           rows={money.map(({ currency: each, amounts }) => ({
             key: each,

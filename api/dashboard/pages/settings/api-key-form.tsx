@@ -21,7 +21,7 @@ export const newKeySchema = z.object({
     (given) => [given ?? []].flat(),
     z
       .array(z.enum(apiKeyScopes, { error: 'Select scopes from the list.' }))
-      .min(1, { error: 'Select at least one.' }),
+      .min(1, { error: 'Select at least one scope.' }),
   ),
 });
 
@@ -58,7 +58,7 @@ export function NewKeyForm({ context, to, form }: NewKeyFormProps) {
         <TextField
           form={form}
           name="expiresInDays"
-          label="Expires in days"
+          label="Expires after (days)"
           hint="If empty, the key never expires."
           inputMode="numeric"
           maxLength={4}
@@ -68,7 +68,7 @@ export function NewKeyForm({ context, to, form }: NewKeyFormProps) {
         form={form}
         name="scopes"
         label="Scopes"
-        hint="A key that you create can't approve what you, or other keys of yours, requested."
+        hint="This key can't approve refunds requested by you or your API keys."
         choices={apiKeyScopes.map((scope) => [scope, scopeWords[scope]])}
       />
       <CsrfField token={context.csrfToken} />

@@ -99,7 +99,9 @@ function ApiKeys({ context, keys, names, now, created, form = newForm }: ApiKeys
       {created === undefined ? null : <CreatedKey {...created} />}
       <p class="muted">
         API keys for the {environment} environment.{' '}
-        {environment === 'live' ? 'Refunds created with them move real money.' : 'They move no real money.'}
+        {environment === 'live'
+          ? 'Refunds created with them move real money.'
+          : "Refunds created with them don't move real money."}
       </p>
       {keys.length === 0 ? (
         <Empty title={`No ${environment} API keys`}>

@@ -70,7 +70,7 @@ describe('an invalid request names every invalid field in one line', () => {
       '/v1/agent-keys',
       { name: 'x'.repeat(101), expiresAt: '2020-01-01T00:00:00Z', scopes: [] },
       'name: must be at most 100 printable characters; limits: must be an object with at least a currency; ' +
-        'scopes: must name at least one; expiresAt: must be in the future',
+        'scopes: must contain at least one scope; expiresAt: must be in the future',
     ],
     [
       'names with line breaks, escaped',

@@ -239,7 +239,7 @@ test('refuses a payment that was refunded elsewhere after the review', async () 
   await service.deps.db.payment.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
   const answer = await confirm(fields, reviewed);
   expect(answer.status).toBe(400);
-  expect(answer.text).toMatch(/role="alert">The transaction has already been refunded in full/);
+  expect(answer.text).toMatch(/role="alert">The payment has already been refunded in full/);
   expect((await review(fields)).text).toContain('has already been refunded in full');
 });
 

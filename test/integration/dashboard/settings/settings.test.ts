@@ -127,7 +127,7 @@ describe('API keys', () => {
   });
 
   test.each([
-    ['no scope', [['name', 'Kept']], 'id="scopes-problem">Select at least one.'],
+    ['no scope', [['name', 'Kept']], 'id="scopes-problem">Select at least one scope.'],
     [
       'an unknown scope',
       [['scopes', 'refunds:everything']],
