@@ -28,7 +28,7 @@ export function requireScopes(
   if (stoppedAt !== null) {
     throw new ServiceError(
       'insufficient_scope',
-      'This API key is stopped. An operator can resume it on the command line; a key for agents can also be resumed through the API.',
+      'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed through the API.',
     );
   }
   const missing = required.filter((scope) => !scopes.includes(scope));

@@ -10,7 +10,7 @@ import type {
 
 const collection = '/v1/agent-keys';
 
-/** API keys for agents. */
+/** API agent keys. */
 export class AgentKeys {
   readonly #transport: Transport;
 

@@ -96,7 +96,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a refund
-         * @description A refund that was not sent to the processor yet is cancelled immediately. Otherwise the processor has to confirm the cancellation; until then the refund stays as it is. A key for agents may cancel only refunds that it requested. A body is ignored.
+         * @description A refund that was not sent to the processor yet is cancelled immediately. Otherwise the processor has to confirm the cancellation; until then the refund stays as it is. An agent key may cancel only refunds that it requested. A body is ignored.
          */
         post: operations["cancelRefund"];
         delete?: never;
@@ -214,7 +214,7 @@ export interface paths {
         };
         /**
          * List agent keys
-         * @description The keys for agents in the calling key's organization and environment that are not revoked, newest first.
+         * @description The agent keys in the calling key's organization and environment that are not revoked, newest first.
          */
         get: operations["listAgentKeys"];
         put?: never;
@@ -558,8 +558,8 @@ export interface components {
          *     | 400 | `validation_error` | The body, a query parameter or a header is invalid. This includes an amount above what is left of the payment, a currency that is not the payment's, and text with a NUL character or an unpaired surrogate. |
          *     | 400 | `invalid_signature` | The signature of a processor webhook does not match the account, or the webhook is too old. |
          *     | 401 | `invalid_api_key` | The Authorization header is missing or malformed, or its key is unknown, revoked or expired. |
-         *     | 403 | `policy_denied` | A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund. |
-         *     | 403 | `insufficient_scope` | The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. |
+         *     | 403 | `policy_denied` | A refund policy that the organization enforces, or the limits of an agent key, do not allow this refund. |
+         *     | 403 | `insufficient_scope` | The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. |
          *     | 404 | `not_found` | The refund, API key, webhook endpoint, delivery, processor account or route does not exist, or the key has no access to it. |
          *     | 405 | `method_not_allowed` | The route exists but does not support this method. |
          *     | 409 | `refund_already_processed` | The payment has already been refunded in full, through this service or directly at the processor. |
@@ -1519,7 +1519,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1666,9 +1666,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `policy_denied`: A refund policy that the organization enforces, or the limits of a key for agents, do not allow this refund.
+             * @description `policy_denied`: A refund policy that the organization enforces, or the limits of an agent key, do not allow this refund.
              *
-             *     `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended.
+             *     `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended.
              */
             403: {
                 headers: {
@@ -1823,7 +1823,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1932,7 +1932,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2068,7 +2068,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2201,7 +2201,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2333,7 +2333,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2450,7 +2450,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2557,7 +2557,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2640,7 +2640,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All keys for agents. */
+            /** @description All agent keys. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2673,7 +2673,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2818,7 +2818,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2940,7 +2940,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3099,7 +3099,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3215,7 +3215,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3337,7 +3337,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3449,7 +3449,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3551,7 +3551,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3698,7 +3698,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3830,7 +3830,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3952,7 +3952,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4071,7 +4071,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4178,7 +4178,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4311,7 +4311,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and a key for agents may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
+            /** @description `insufficient_scope`: The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -11,7 +11,7 @@ interface KeyOwner {
   environment: Environment;
 }
 
-/** The most keys for agents that are not revoked, per environment. */
+/** The most agent keys that are not revoked, per environment. */
 export const maxAgentKeys = 100;
 
 const agentKeys = { agentLimits: { not: Prisma.AnyNull }, revokedAt: null };
@@ -45,7 +45,7 @@ export async function findAgentKey(
 
 /**
  * Locks the organization, so that concurrent requests do not exceed the maximum together.
- * @throws ServiceError not_found for the organization; validation_error when it has the maximum of keys for agents.
+ * @throws ServiceError not_found for the organization; validation_error when it has the maximum of agent keys.
  */
 export async function checkAgentKeyCount(
   tx: DatabaseTransaction,
@@ -56,6 +56,6 @@ export async function checkAgentKeyCount(
   if (count < maxAgentKeys) return;
   throw new ServiceError(
     'validation_error',
-    `This environment already has ${maxAgentKeys} keys for agents, the maximum. Revoke one first.`,
+    `This environment already has ${maxAgentKeys} agent keys, the maximum. Revoke one first.`,
   );
 }

@@ -22,7 +22,7 @@ export const apiKeyScopes = [
 
 export type ApiKeyScope = (typeof apiKeyScopes)[number];
 
-/** The scopes that a key for agents may have. */
+/** The scopes that an agent key may have. */
 export const agentScopes = [
   'refunds:read',
   'refunds:write',
@@ -94,7 +94,7 @@ export interface NewApiKey {
   /** All but those for approving and for managing keys unless given. */
   scopes?: readonly ApiKeyScope[];
   expiresAt?: Date | null;
-  /** Makes it a key for agents. */
+  /** Makes it an agent key. */
   agentLimits?: AgentLimits | null;
   /** A key to use instead of a random one; for development and tests. */
   plaintext?: string;
@@ -103,7 +103,7 @@ export interface NewApiKey {
 /**
  * Creates a key. Its plaintext is returned only here.
  * @throws ServiceError not_found for the organization; validation_error for a name that is too long or not printable, no
- * scopes, scopes that an agent may not have, an expiry in the past or too far ahead, too many keys for agents, or a malformed
+ * scopes, scopes that an agent may not have, an expiry in the past or too far ahead, too many agent keys, or a malformed
  * plaintext.
  */
 export async function createApiKey(
@@ -185,10 +185,7 @@ function checkedScopes(scopes: readonly ApiKeyScope[], agentLimits: AgentLimits 
     throw new ServiceError('validation_error', 'scopes: must contain at least one scope.');
   const allowed: readonly ApiKeyScope[] = agentLimits === null ? apiKeyScopes : agentScopes;
   if (!scopes.every((scope) => allowed.includes(scope))) {
-    throw new ServiceError(
-      'validation_error',
-      `scopes: a key for agents may have only ${allowed.join(', ')}.`,
-    );
+    throw new ServiceError('validation_error', `scopes: an agent key may have only ${allowed.join(', ')}.`);
   }
   return allowed.filter((scope) => scopes.includes(scope));
 }

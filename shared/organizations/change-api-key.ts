@@ -10,7 +10,7 @@ import { type ApiKeySummary, checkedKeyName } from './api-keys.ts';
 export interface ApiKeyChange {
   /** Up to 100 printable characters. */
   name?: string | undefined;
-  /** Replaces all limits of a key for agents. */
+  /** Replaces all limits of an agent key. */
   limits?: AgentLimits | undefined;
   /** A stopped key is refused until it is resumed. */
   isStopped?: boolean | undefined;

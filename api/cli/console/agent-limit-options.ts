@@ -14,7 +14,7 @@ const { shape } = agentLimitsSchema;
 
 type AmountField = 'maxPerRefund' | 'maxPerPayment' | 'maxPerDay' | 'approvalAbove';
 
-/** Adds the limits of a key for agents to a command. Amounts are in minor units. */
+/** Adds the limits of an agent key to a command. Amounts are in minor units. */
 export function addAgentLimitOptions(command: Command): Command {
   const amount = (flag: string, field: AmountField, about: string) =>
     new Option(`${flag} <amount>`, about).argParser((text) =>

@@ -11,7 +11,7 @@ export const cancelRefundTool = defineTool({
     'Cancels a refund that is `pending` or `processing`. A refund that was not sent to the payment processor yet is ' +
     'cancelled at once. Otherwise the processor has to confirm, and the error refund_not_cancellable says when it has ' +
     'not: then read the refund with get_refund instead of cancelling again. A refund that is `completed`, `failed` or ' +
-    "`cancelled` cannot be cancelled. A key for agents cancels only refunds that it requested. Cancelling can't be undone.",
+    "`cancelled` cannot be cancelled. An agent key cancels only refunds that it requested. Cancelling can't be undone.",
   scope: 'refunds:write',
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
   input: refundIdInput,

@@ -99,7 +99,7 @@ export const agentKeySchema = z
   })
   .meta({ id: 'AgentKey', description: 'An API key made for agents.', examples: [exampleAgentKey] });
 
-/** A key for agents as clients see it. */
+/** An agent key as clients see it. */
 export function toPublicAgentKey(key: ApiKeySummary, now: Date): z.output<typeof agentKeySchema> {
   const { id, name, environment, lastFour, scopes, agentLimits, createdBy } = key;
   return {

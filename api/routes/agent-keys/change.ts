@@ -26,7 +26,7 @@ const changeAgentKeySchema = z
   )
   .meta({ examples: [{ status: 'stopped' }] });
 
-/** `PATCH /v1/agent-keys/:id`: renames, limits, stops or resumes a key for agents. */
+/** `PATCH /v1/agent-keys/:id`: renames, limits, stops or resumes an agent key. */
 export const changeAgentKeyRoute = routePlugin(
   { name: 'change-agent-key', dependencies: ['authenticate'] },
   async (app) => {

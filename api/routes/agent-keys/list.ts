@@ -3,7 +3,7 @@ import { listAgentKeys } from '../../../shared/organizations/agent-keys.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { agentKeySchema, toPublicAgentKey } from './agent-key-schema.ts';
 
-/** `GET /v1/agent-keys`: the keys for agents that are not revoked. */
+/** `GET /v1/agent-keys`: the agent keys that are not revoked. */
 export const listAgentKeysRoute = routePlugin(
   { name: 'list-agent-keys', dependencies: ['authenticate'] },
   async (app) => {
@@ -15,11 +15,11 @@ export const listAgentKeysRoute = routePlugin(
           operationId: 'listAgentKeys',
           summary: 'List agent keys',
           description:
-            "The keys for agents in the calling key's organization and environment that are not revoked, newest first.",
+            "The agent keys in the calling key's organization and environment that are not revoked, newest first.",
           tags: ['Agent keys'],
           security: [{ apiKey: ['keys:manage'] }],
           response: {
-            200: dataResponse('All keys for agents.', z.array(agentKeySchema)),
+            200: dataResponse('All agent keys.', z.array(agentKeySchema)),
             ...errorResponses(),
           },
         },

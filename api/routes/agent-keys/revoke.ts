@@ -9,7 +9,7 @@ const revokedSchema = z
   .object({ id: z.string(), deleted: z.literal(true) })
   .meta({ examples: [{ id: exampleAgentKey.id, deleted: true }] });
 
-/** `DELETE /v1/agent-keys/:id`: revokes a key for agents. A body is ignored. */
+/** `DELETE /v1/agent-keys/:id`: revokes an agent key. A body is ignored. */
 export const revokeAgentKeyRoute = routePlugin(
   { name: 'revoke-agent-key', dependencies: ['authenticate'] },
   async (app) => {

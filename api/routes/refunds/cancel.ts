@@ -30,7 +30,7 @@ export const cancelRefundRoute = routePlugin(
           summary: 'Cancel a refund',
           description:
             'A refund that was not sent to the processor yet is cancelled immediately. Otherwise the processor has to ' +
-            'confirm the cancellation; until then the refund stays as it is. A key for agents may cancel only refunds that it ' +
+            'confirm the cancellation; until then the refund stays as it is. An agent key may cancel only refunds that it ' +
             'requested. A body is ignored.',
           tags: ['Refunds'],
           security: [{ apiKey: ['refunds:write'] }],
@@ -67,9 +67,9 @@ export const cancelRefundRoute = routePlugin(
 );
 
 /**
- * The request of a key to cancel a refund. The limits of a key for agents say what it may refund, not whose refunds it may
+ * The request of a key to cancel a refund. The limits of an agent key say what it may refund, not whose refunds it may
  * stop, so it cancels only its own.
- * @throws ServiceError not_found; insufficient_scope for a key for agents that did not request the refund.
+ * @throws ServiceError not_found; insufficient_scope for an agent key that did not request the refund.
  */
 export async function cancellationBy(
   reads: RefundReads,
@@ -81,7 +81,7 @@ export async function cancellationBy(
   if (agentLimits !== null && (await readRefund(reads, apiKey, refundId)).apiKeyId !== id) {
     throw new ServiceError(
       'insufficient_scope',
-      'A key for agents may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
+      'An agent key may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
     );
   }
   return { refundId, organizationId, environment, actor: `key:${id}`, idempotencyKey };

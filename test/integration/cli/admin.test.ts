@@ -119,7 +119,7 @@ describe('organizations and keys', () => {
     [['--agent-currency', 'xyz'], 2, /It must be an ISO 4217 currency/],
     [['--max-per-refund', '100'], 1, /^--agent-currency: name the currency of the limits/],
     [['--name', 'x'.repeat(101)], 1, /^name: must be at most 100 printable characters/],
-    [['--agent-currency', 'usd', '--scope', 'refunds:approve'], 1, /^scopes: a key for agents may have/],
+    [['--agent-currency', 'usd', '--scope', 'refunds:approve'], 1, /^scopes: an agent key may have/],
   ])('creates no key with %j', async (options, code, message) => {
     const { id: organization } = service.organization;
     const count = await service.deps.db.apiKey.count();

@@ -133,7 +133,7 @@ describe('the client', () => {
     });
   });
 
-  test('manages keys for agents', async () => {
+  test('manages agent keys', async () => {
     const limits = { currency: 'usd', maxPerRefund: 500 };
     const owner = { organizationId: service.organization.id, environment: 'test', actor: 'test' } as const;
     const manager = await createApiKey(service.deps, { ...owner, scopes: ['keys:manage'] });

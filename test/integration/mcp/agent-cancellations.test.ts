@@ -12,7 +12,7 @@ const limited: Partial<NewApiKey> = { agentLimits: { currency: 'usd' } };
 const refusal = {
   code: 'insufficient_scope',
   message:
-    'A key for agents may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
+    'An agent key may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
 };
 
 async function refundOf(key: string): Promise<string> {
@@ -22,7 +22,7 @@ async function refundOf(key: string): Promise<string> {
 
 const statusOf = async (id: string) => (await service.call('GET', `/v1/refunds/${id}`)).body.data.status;
 
-describe('a key for agents', () => {
+describe('an agent key', () => {
   test('cancels what it requested, over MCP and by API', async () => {
     const agent = await agents.connect(limited);
     const [first, second] = [await refundOf(agent.plaintext), await refundOf(agent.plaintext)];
@@ -59,7 +59,7 @@ describe('a key for agents', () => {
   });
 });
 
-test('any other key cancels what a key for agents requested', async () => {
+test('any other key cancels what an agent key requested', async () => {
   const id = await refundOf((await agents.connect(limited)).plaintext);
   const { status } = await service.call('POST', `/v1/refunds/${id}/cancel`);
   expect([status, await statusOf(id)]).toEqual([200, 'cancelled']);

@@ -63,7 +63,7 @@ describe('a key', () => {
     const refused = await agent.call(tool, callsOf(refundId)[tool]);
     expect(refused).toMatchObject({ isError: true, content: { code: 'insufficient_scope' } });
     expect(refused.content.message).toBe(
-      'This API key is stopped. An operator can resume it on the command line; a key for agents can also be resumed through the API.',
+      'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed through the API.',
     );
     expect(await countRefunds()).toBe(0);
   });

@@ -152,7 +152,7 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expect(calls).toEqual([]);
   });
 
-  test('a creation with a key for agents, whatever limits it: 4', async () => {
+  test('a creation with an agent key, whatever limits it: 4', async () => {
     const transactionId = await payment();
     const key = await agentKey(service, {
       ...{ maxPerRefund: 2_000, maxPerPayment: 9_000, maxPerDay: 9_000, reasons: ['other'] },

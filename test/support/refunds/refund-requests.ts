@@ -21,7 +21,7 @@ export function refundRequest(
   };
 }
 
-/** Makes a test key for agents. */
+/** Makes a test agent key. */
 export async function agentKey(
   { deps, organization: { id: organizationId } }: TestService,
   limits: Partial<z.input<typeof agentLimitsSchema>>,

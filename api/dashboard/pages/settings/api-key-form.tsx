@@ -31,7 +31,7 @@ const scopeWords: Record<ApiKeyScope, string> = {
   'refunds:approve': 'Approve and reject refunds',
   'policies:read': 'Check policies',
   'webhooks:manage': 'Manage webhook endpoints',
-  'keys:manage': 'Manage API keys for agents',
+  'keys:manage': 'Manage API agent keys',
 };
 
 interface NewKeyFormProps {
