@@ -193,7 +193,7 @@ test('an environment has at most 100 agent keys that are not revoked', async () 
   const answers = await Promise.all([create({}, key), create({}, key)]);
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400]);
   const { body: refusal } = await create({}, key);
-  expect(refusal.error.message).toContain('There are 100 agent keys in this environment');
+  expect(refusal.error.message).toContain('This environment already has 100 agent keys');
   expect((await create({}, keys.live.plaintext)).status).toBe(200);
   expect((await service.call('DELETE', `/v1/agent-keys/${body.data.id}`, { key })).status).toBe(200);
   expect((await create({}, key)).status).toBe(200);
