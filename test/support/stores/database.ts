@@ -6,7 +6,7 @@ import { createDatabase } from './database-client.ts';
 /**
  * Gives a test file, or a `describe` block, a migrated database. Call it before the hooks that use it. The database is kept
  * until its server ends: dropping one costs a checkpoint and hundreds of deleted files, which on ext4 without a journal make
- * it ten times slower to create the next ones.
+ * it several times slower to create the next ones.
  * @returns the database's URL, for use in hooks and tests.
  */
 export function useDatabase(): () => string {
