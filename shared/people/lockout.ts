@@ -58,7 +58,7 @@ export interface RefusalLog {
 /**
  * Makes an attempt unless one of its subjects is locked, and logs refusals. A refused attempt, and one whose check throws,
  * is not counted.
- * @param subject one or several, of which the last one is logged.
+ * @param subject one or several, the narrowest first, so that what it refuses never counts for the others. The first is logged.
  * @param userId the user of the subject, if any, for the log.
  */
 export async function attempt(
@@ -69,7 +69,7 @@ export async function attempt(
   const now = clock.now();
   const counters = [subject].flat().map((each) => counterOf(each, now));
   const about = {
-    subject: Buffer.from(counters.at(-1)?.key ?? [])
+    subject: Buffer.from(counters[0]?.key ?? [])
       .toString('hex')
       .slice(0, 12),
     userId,

@@ -43,7 +43,7 @@ export async function signIn(
   const address = networkOf(request.address ?? '');
   // A new password starts new counts.
   const account = `${email} ${proof?.passwordHash ?? ''}`;
-  const subject = [{ address }, { account }, { account, address }];
+  const subject = [{ account, address }, { account }, { address }];
   return outcomeOf(await attempt(deps, { subject, userId }, checkIn('open')), proof);
 }
 
