@@ -39,12 +39,13 @@ interface Limit {
 
 function limitOf(subject: LockoutSubject): Limit {
   const inARow = (failures: number) => ({ failures, windowMs: null });
-  if (subject === 'first-owner' || 'changingPasswordOf' in subject) return inARow(5);
-  // Nobody mistypes a password that often. A copied cookie allows no more guesses than this.
+  if (subject === 'first-owner') return inARow(5);
+  // Nobody mistypes a password that often, and a copied cookie allows no more guesses than this.
   if ('knownBrowser' in subject) return inARow(100);
-  if (!('account' in subject)) return { failures: 50, windowMs: 10 * minuteMs };
-  // More than one address alone can cause in an hour, so that it does not lock the account for all others.
-  return 'address' in subject ? inARow(5) : { failures: 20, windowMs: 60 * minuteMs };
+  // More than one address alone can cause, so that it does not lock the account for all others.
+  if ('account' in subject && !('address' in subject)) return { failures: 20, windowMs: 60 * minuteMs };
+  if ('address' in subject && !('account' in subject)) return { failures: 50, windowMs: 10 * minuteMs };
+  return inARow(5);
 }
 
 /** The result of an attempt. */
