@@ -17,13 +17,15 @@ export const failuresKeptMs = 24 * 60 * 60 * 1000;
 
 /**
  * What failures are counted for: sign-ins with an email address, with or without a user; sign-ins in a known browser, so
- * that others cannot lock its user out there; the current password when changing it, so that a stolen session cannot
- * lock its user out; and the set-up code.
+ * that others cannot lock its user out there; the current password or a code in a session, so that a stolen session
+ * cannot lock its user out of signing in; codes at sign-in; and the set-up code.
  */
 export type LockoutSubject =
   | { email: string }
   | { knownBrowser: string }
   | { changingPasswordOf: string }
+  | { signInCodeOf: string }
+  | { confirmationCodeOf: string }
   | 'first-owner';
 
 /** The result of an attempt. */
@@ -119,5 +121,7 @@ function nameOf(subject: LockoutSubject): string {
   if (subject === 'first-owner') return subject;
   if ('email' in subject) return `email:${subject.email}`;
   if ('knownBrowser' in subject) return `known-browser:${subject.knownBrowser}`;
+  if ('signInCodeOf' in subject) return `sign-in-code-of:${subject.signInCodeOf}`;
+  if ('confirmationCodeOf' in subject) return `confirmation-code-of:${subject.confirmationCodeOf}`;
   return `changing-password-of:${subject.changingPasswordOf}`;
 }
