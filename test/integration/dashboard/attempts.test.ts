@@ -10,6 +10,7 @@ test.each([
   '/dashboard/invitation/made-up',
   '/dashboard/you/password',
   '/dashboard/sign-in',
+  '/dashboard/sign-in/code',
 ])('%s accepts sixty attempts per minute and IP address', async (url) => {
   const { visitor } = await signInMember(service, 'viewer');
   const statuses: number[] = [];
