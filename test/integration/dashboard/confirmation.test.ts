@@ -11,7 +11,7 @@ const registered = noteRegisteredRoutes();
 const time = new HeldTime();
 const service = useService({ workers: 0, overrides: { clock: time } });
 const minuteMs = 60_000;
-const question = 'Confirm that it&#39;s you';
+const question = "Confirm that it's you";
 
 /** Forms of the settings, the policies and the second factor that need no confirmation, and why. */
 const exceptions: Record<string, string> = {
@@ -60,14 +60,17 @@ const answer = (asked: Page, fields: Record<string, string>, url = apiKeys) =>
   admin.visitor.post(url, { form: hiddenField(asked.text, 'form'), ...fields });
 
 test('every form that changes keys, credentials, policies, members or the second factor asks first', async () => {
-  const routes = sensitiveRoutes();
-  expect(routes.length).toBeGreaterThanOrEqual(15);
   const before = await entries();
-  for (const path of routes) {
+  let asked = 0;
+  for (const path of sensitiveRoutes()) {
     const page = await admin.visitor.post(filled(path));
+    // A page that takes no form.
+    if (page.status === 405) continue;
     expect(page.status, path).toBe(403);
     expect(page.text, path).toContain(question);
+    asked += 1;
   }
+  expect(asked).toBeGreaterThanOrEqual(16);
   expect(await entries()).toBe(before);
 });
 
