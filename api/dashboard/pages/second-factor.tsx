@@ -129,9 +129,7 @@ function sendRecoveryCodes(reply: FastifyReply, title: string, codes: readonly s
           example when you lose your device.
         </p>
         <pre>{text}</pre>
-        <p>
-          <CopyButton text={text} label="recovery codes" />
-        </p>
+        <CopyButton text={text} label="recovery codes" />
         <p>
           <ButtonLink kind="primary" to={dashboardPath}>
             Continue
