@@ -21,6 +21,7 @@ import { refundListPages } from './pages/refunds/list.tsx';
 import { setUpPages } from './pages/set-up.tsx';
 import { accountPages } from './pages/settings/accounts.tsx';
 import { apiKeyPages } from './pages/settings/api-keys.tsx';
+import { approvalPages } from './pages/settings/approvals.tsx';
 import { auditLogPages } from './pages/settings/audit-log.tsx';
 import { memberPages } from './pages/settings/members.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
@@ -76,6 +77,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       apiKeyPages(scope, deps);
       accountPages(scope, deps);
       memberPages(scope, deps);
+      approvalPages(scope, deps);
       auditLogPages(scope, deps);
       refundListPages(scope, deps);
       refundExport(scope, deps);

@@ -44,7 +44,8 @@ export type AuditAction =
   | 'sessions.revoked'
   | 'queue.retry_requested'
   | 'queue.promotion_requested'
-  | 'organization.created';
+  | 'organization.created'
+  | 'organization.four_eyes_days_set';
 
 /** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */
 export interface AuditEntry {

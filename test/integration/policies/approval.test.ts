@@ -7,6 +7,7 @@ import { dismissFlag } from '../../../shared/refunds/decisions/resolve.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import { auditOf } from '../../support/audit-log.ts';
+import { newPerson } from '../../support/people.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
@@ -24,6 +25,8 @@ beforeAll(async () => {
   const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 0, dashboard: 0, mcp: 0 } }] };
   await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
   approver = await newKey('user:usr_approver');
+  // The members decide which of them a refusal can name.
+  await newPerson(service.deps, service.organization.id, 'operator');
 });
 afterEach(() => expectInvariants(service));
 

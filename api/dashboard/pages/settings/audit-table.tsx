@@ -47,6 +47,7 @@ const labels: Readonly<Record<AuditAction, string>> = {
   'queue.retry_requested': 'Retried queue jobs',
   'queue.promotion_requested': 'Promoted queue jobs',
   'organization.created': 'Created organization',
+  'organization.four_eyes_days_set': 'Set how long an invitation rules out approval',
 };
 
 /** The labels of all actions, in display order. */
