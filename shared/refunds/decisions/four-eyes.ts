@@ -87,7 +87,7 @@ export async function readApprovalRefusal(
   return approvalRefusal(principalOf(requested.actor), principalOf(approver), circumstances);
 }
 
-/** Invitations of the command line connect nobody: its users may do anything. */
+/** Invitations of the command line connect no one: its users may do anything. */
 async function readCircumstances(
   { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   organizationId: string,
