@@ -36,7 +36,7 @@ export function approvalRefusal(
   if (approvers.every((each) => connected.has(each))) {
     const isConnecting = days > 0 && requester.person.startsWith('user:');
     const wait = isConnecting ? `, who can approve it ${daysInWords(days)} after joining` : '';
-    return `${why}, and no other member can approve it. Invite another member${wait}. ${reject}`;
+    return `${why}, and no other member can approve it. An owner or admin can invite another member${wait}. ${reject}`;
   }
   if (!isKey) return `${why}. Ask another member to approve it. ${reject}`;
   return `${why}, so someone else must approve it: with a key that another person created, or in the dashboard. ${reject}`;

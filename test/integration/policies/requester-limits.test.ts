@@ -170,6 +170,23 @@ describe('a requester', () => {
     for (const ask of ways) expect(await oneByOne(ask, 2)).toEqual(['processing', 'pending']);
   });
 
+  test('is counted separately in every organization and environment', async () => {
+    const { id: foreignId } = await service.addOrganization('Other');
+    const policies = [{ name: 'Shop', priority: 1, approvalAbovePerRequesterDay: everyone(1_000) }];
+    for (const organizationId of [service.organization.id, foreignId]) {
+      await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
+    }
+    const asker = { apiKey: null, initiatedBy: 'dashboard', actor: await newUser() } as const;
+    for (const where of [{ environment: 'live' }, { organizationId: foreignId }, {}] as const) {
+      const outcomes: string[] = [];
+      for (let round = 0; round < 2; round += 1) {
+        const payment = await newPayment(service, 'environment' in where ? where : {});
+        outcomes.push(await outcomeOf(refundRequest(service, payment, { ...asker, ...where })));
+      }
+      expect(outcomes, JSON.stringify(where)).toEqual(['processing', 'pending']);
+    }
+  });
+
   test('gets back what is rejected, and not what awaits approval', async () => {
     await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000), velocity: limitOf(3_000), enforce });
     const ask = byPerson(await newUser());

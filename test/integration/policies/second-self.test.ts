@@ -319,7 +319,7 @@ test('the only member learns whom to invite', async () => {
   const [refundId = ''] = /ref_\w+/.exec(String(page.headers.location)) ?? [];
   const shown = await owner.visitor.get(`${own}/${refundId}`);
   expect(shown.text).toContain(
-    'You requested this refund, and no other member can approve it. Invite another member, who can approve it 7 days after joining. You can reject it.',
+    'You requested this refund, and no other member can approve it. An owner or admin can invite another member, who can approve it 7 days after joining. You can reject it.',
   );
   const refund = await findOwnRefund(service.deps.db, { organizationId, environment: 'test' }, refundId);
   // The operator of the installation still can.

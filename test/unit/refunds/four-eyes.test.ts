@@ -86,13 +86,17 @@ describe('with recent invitations,', () => {
     [
       'alone',
       { approvers: ['user:usr_ada'] },
-      'Invite another member, who can approve it 7 days after joining.',
+      'An owner or admin can invite another member, who can approve it 7 days after joining.',
     ],
-    ['alone without the rule', { approvers: ['user:usr_ada'], days: 0 }, 'Invite another member.'],
+    [
+      'alone without the rule',
+      { approvers: ['user:usr_ada'], days: 0 },
+      'An owner or admin can invite another member.',
+    ],
     [
       'alone with people they invited',
       { approvers: ['user:usr_ada', 'user:usr_self'], invitations: invited('ada > self') },
-      'Invite another member, who can approve it 7 days after joining.',
+      'An owner or admin can invite another member, who can approve it 7 days after joining.',
     ],
   ])('a person who is %s learns that no other member can approve', (_who, given, advice) => {
     expect(approvalRefusal(ada, ada, { ...everyone, ...given })).toBe(
