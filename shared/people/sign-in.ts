@@ -27,7 +27,9 @@ export async function signIn(
   const email = normalizeEmail(request.email);
   return await deps.hashLimiter(async () => {
     // An invalid address may contain characters that the database rejects.
-    const user = isEmail(email) ? await deps.db.user.findUnique({ where: { email } }) : null;
+    const user = isEmail(email)
+      ? await deps.db.user.findUnique({ where: { email, disabledAt: null } })
+      : null;
     const proof = user === null ? null : { userId: user.id, passwordHash: user.passwordHash };
     const knownBrowser = proof === null ? null : findKnownBrowser(deps, request.browser ?? '', proof);
     const result = await attempt(
