@@ -49,11 +49,8 @@ beforeEach(async () => {
 });
 
 describe('an admin who invites an address', () => {
-  const shown = (text: string, address: string, path: string) =>
-    text
-      .replaceAll(address, 'ADDRESS')
-      .replaceAll(path, 'PATH')
-      .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, 'TIME');
+  const shown = (text: string, address: string, token: string) =>
+    text.replaceAll(address, 'ADDRESS').replaceAll(token, 'TOKEN');
 
   test('sees neither from the invitation nor from its link whether the address has an account elsewhere', async () => {
     const owner = await signInMember(service, 'owner');
@@ -63,14 +60,11 @@ describe('an admin who invites an address', () => {
       const { text } = await owner.visitor.post(members, { email: address, role: 'viewer' });
       const [, link = ''] = /data-copy="([^"]+)"/.exec(text) ?? [];
       const path = new URL(link).pathname;
+      const token = path.split('/').at(-1) ?? '';
       const opened = await new DashboardVisitor(service).get(path);
       const signedIn = await owner.visitor.get(path);
-      views.push([opened.text, signedIn.text].map((page) => shown(page, address, path)));
+      views.push([opened.text, signedIn.text].map((page) => shown(page, address, token)));
       expect(text).toContain('Invite link created');
-      await service.deps.db.invitation.updateMany({
-        where: { email: address },
-        data: { revokedAt: new Date() },
-      });
     }
     expect(views[0]).toEqual(views[1]);
   });
