@@ -2,7 +2,7 @@ import type { PersonalKey } from '../organizations/keys-of-people.ts';
 import { writeAudits } from '../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
-import { announceErasure, erasedText, erasing, erasureTimeoutMs } from '../platform/erasure.ts';
+import { announceErasure, erasedText, erasureTimeoutMs } from '../platform/erasure.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { keysAfter, withdraw } from './disable-user.ts';
 import { normalizeEmail } from './email.ts';
@@ -23,7 +23,7 @@ export interface Deletion {
  * Deletes the user of an email address with memberships, sessions and everything else that belongs to the user, and erases the
  * address from invitations that are no longer open and from the audit log. The user's id stays in timelines and the audit log.
  * @throws ServiceError not_found when nothing is stored about the address; validation_error for the last owner of an
- * organization; insufficient_scope when the database role may not change the audit log.
+ * organization.
  */
 export async function deleteUser(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
@@ -61,7 +61,7 @@ export async function deleteUser(
     );
     return { userId, keys, openInvitations };
   };
-  return await erasing(() => deps.db.$transaction(work, { timeout: erasureTimeoutMs }));
+  return await deps.db.$transaction(work, { timeout: erasureTimeoutMs });
 }
 
 /** @returns the ids of the organizations that had the address. */

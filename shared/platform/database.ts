@@ -204,11 +204,6 @@ export function isUniqueViolation(error: unknown): boolean {
   return chainOf(error).some((link) => link.code === 'P2002' || link.originalCode === '23505');
 }
 
-/** True when the database role lacks the right to what the statement does. */
-export function isPermissionDenied(error: unknown): boolean {
-  return chainOf(error).some((link) => link.code === '42501' || link.originalCode === '42501');
-}
-
 interface ErrorLink {
   code?: unknown;
   originalCode?: unknown;

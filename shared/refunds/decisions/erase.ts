@@ -1,7 +1,7 @@
 import { type AuditAction, writeAudits } from '../../platform/audit-log.ts';
 import { type Database, type DatabaseTransaction, Prisma } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
-import { announceErasure, erasedText, erasing, erasureTimeoutMs } from '../../platform/erasure.ts';
+import { announceErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import type { RefundOwner } from '../model/refund.ts';
 import { conditionOf, type RefundFilter } from '../queries/refund-filter.ts';
 
@@ -12,7 +12,6 @@ const batchSize = 200;
  * Erases the personal data of an organization's refunds: metadata, the reasons that people gave, and what processors and webhook
  * receivers said. Amounts, statuses, ids, idempotency keys and timelines stay. Repeating it is harmless.
  * @param request.refundIds ids of refunds of this organization.
- * @throws ServiceError insufficient_scope when the database role may not change the audit log; refunds of earlier batches stay erased.
  */
 export async function eraseRefunds(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
@@ -23,7 +22,7 @@ export async function eraseRefunds(
     const ids = refundIds.slice(start, start + batchSize).toSorted();
     const act = { organizationId, actor, action: 'refund.erased' as const };
     const erase = (tx: DatabaseTransaction) => eraseBatch(tx, ids, act, deps.clock.now());
-    await erasing(() => deps.db.$transaction(erase, { timeout: erasureTimeoutMs }));
+    await deps.db.$transaction(erase, { timeout: erasureTimeoutMs });
   }
 }
 
