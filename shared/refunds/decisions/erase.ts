@@ -3,10 +3,11 @@ import { type Database, type DatabaseTransaction, Prisma } from '../../platform/
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { announceErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import type { RefundOwner } from '../model/refund.ts';
-import { conditionOf, type RefundFilter } from '../queries/refund-filter.ts';
+import type { RefundFilter } from '../queries/refund-filter.ts';
+import { findFrom, type RefundCursor, type RefundPosition } from '../queries/search-refunds.ts';
 
 /** Each batch goes through the audit log of the organization once. */
-const batchSize = 200;
+const batchSize = 1_000;
 
 /**
  * Erases the personal data of an organization's refunds: metadata, the reasons that people gave, and what processors and webhook
@@ -26,19 +27,28 @@ export async function eraseRefunds(
   }
 }
 
-/** The ids of the refunds that a filter finds and that have something to erase, oldest first. */
+/** The ids of the refunds that a filter finds and that have something to erase, newest first. */
 export async function findErasable(
   db: Database,
   owner: RefundOwner,
   filter: RefundFilter,
 ): Promise<string[]> {
-  const rows = await db.$queryRaw<{ id: string }[]>`
-    SELECT id FROM refund
-    WHERE ${conditionOf(owner, filter)} AND (metadata IS NOT NULL OR failure_message <> ${erasedText} OR EXISTS (
-      SELECT FROM refund_event AS event
-      WHERE event.refund_id = refund.id AND (detail->>'reason' <> ${erasedText} OR detail->>'message' <> ${erasedText})))
-    ORDER BY created_at, id`;
-  return rows.map(({ id }) => id);
+  const erasable: string[] = [];
+  let cursor: RefundCursor | null = null;
+  // A batch at a time, because there may be millions.
+  for (;;) {
+    const found: RefundPosition[] = await findFrom(db, owner, filter, cursor, batchSize);
+    const rows = await db.$queryRaw<{ id: string }[]>`
+      SELECT id FROM refund
+      WHERE id = ANY(${found.map(({ id }) => id)}) AND (metadata IS NOT NULL OR failure_message <> ${erasedText} OR EXISTS (
+        SELECT FROM refund_event AS event
+        WHERE event.refund_id = refund.id AND (detail->>'reason' <> ${erasedText} OR detail->>'message' <> ${erasedText})))
+      ORDER BY created_at DESC, id DESC`;
+    erasable.push(...rows.map(({ id }) => id));
+    const last = found.at(-1);
+    if (last === undefined || found.length < batchSize) return erasable;
+    cursor = { direction: 'older', position: last };
+  }
 }
 
 interface ErasedRefund {

@@ -165,7 +165,10 @@ function Leave({ context }: { context: Context }) {
       context={context}
       to="/settings/members/leave"
     >
-      <p>You lose access immediately. You need a new invitation to rejoin.</p>
+      <p>
+        You lose access immediately. You need a new invitation to rejoin. API keys that you created keep
+        working.
+      </p>
     </Confirm>
   );
 }
