@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../shared/platform/errors.ts';
+import { jsonHeaders } from '../http/json-headers.ts';
 import { dashboardPath, pageNotFound } from './http/paths.ts';
 import { protectPage } from './http/render.ts';
 import { sendErrorPage } from './pages/error-pages.tsx';
@@ -14,7 +15,10 @@ export function refuseAddress(
   reply: FastifyReply,
   refusal: ServiceError,
 ): FastifyReply {
-  if (!isOwnPath(pathOf(request.url))) throw refusal;
+  if (!isOwnPath(pathOf(request.url))) {
+    reply.headers(jsonHeaders);
+    throw refusal;
+  }
   protectPage(reply);
   return sendErrorPage(request, reply, pageErrorOf(refusal));
 }

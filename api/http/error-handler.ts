@@ -7,6 +7,7 @@ import { newRequestId } from '../../shared/platform/ids.ts';
 import { type Logger, redact, warnSparingly } from '../../shared/platform/log.ts';
 import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
 import { describeInvalidRequest } from './invalid-fields.ts';
+import { jsonHeaders } from './json-headers.ts';
 import { OverloadError } from './overload.ts';
 
 /** The body of every error response. Messages may quote a client or a processor, so secrets and card numbers are masked. */
@@ -48,7 +49,7 @@ export function answerFrameworkError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  reply.header('x-request-id', request.id);
+  reply.headers({ ...jsonHeaders, 'x-request-id': request.id });
   sendError(reply, new ServiceError('validation_error', 'url: must be a valid path.'));
 }
 
@@ -60,10 +61,15 @@ export function answerClientError(error: Error, socket: Socket): void {
   }
   const message = socketMessages[codeOf(error) ?? ''] ?? 'The request is not valid HTTP.';
   const body = JSON.stringify(errorBody(new ServiceError('validation_error', message)));
-  socket.end(
-    'HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\n' +
-      `X-Request-Id: ${newRequestId()}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
+  const headers = {
+    ...jsonHeaders,
+    'content-type': 'application/json; charset=utf-8',
+    connection: 'close',
+    'x-request-id': newRequestId(),
+    'content-length': Buffer.byteLength(body),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`);
 }
 
 const socketMessages: Record<string, string> = {
@@ -100,7 +106,9 @@ export function toServiceError(cause: unknown): ServiceError {
 /** Errors of Fastify and its plugins that are the client's fault; null for any other. */
 function frameworkRefusal(cause: unknown): ServiceError | null {
   const code = codeOf(cause);
-  if (code === null || !code.startsWith('FST_')) return null;
+  // The client closed the connection within the body. Fastify marks only errors of the body with a status.
+  const isUnfinished = code === 'ECONNRESET' && (cause as FastifyError).statusCode === 400;
+  if (code === null || !(code.startsWith('FST_') || isUnfinished)) return null;
   switch ((cause as FastifyError).statusCode) {
     case 413:
       return new ServiceError('payload_too_large', 'body: must be at most 64 KiB. Send less metadata.', {
