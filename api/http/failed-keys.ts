@@ -2,8 +2,8 @@ import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import {
   findApiKey,
-  hasKeyFormat,
   hashApiKey,
+  hasKeyFormat,
   readValidHashes,
 } from '../../shared/organizations/api-keys.ts';
 import type { ApiKey } from '../../shared/platform/database.ts';

@@ -81,7 +81,10 @@ function refuseWebPages({ headers }: Call): void {
   const name = host.replace(/:\d*$/, '');
   const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
   if (isAddress || !name.includes('.')) return;
-  throw new ControlError(403, 'Host: address the sandbox by its IP address or a name without a domain, such as localhost.');
+  throw new ControlError(
+    403,
+    'Host: address the sandbox by its IP address or a name without a domain, such as localhost.',
+  );
 }
 
 function createTransaction(sandbox: Sandbox, call: Call): { id: string } {
