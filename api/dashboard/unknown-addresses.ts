@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../shared/platform/errors.ts';
-import { jsonHeaders } from '../http/json-headers.ts';
 import { dashboardPath, pageNotFound } from './http/paths.ts';
 import { protectPage } from './http/render.ts';
 import { sendErrorPage } from './pages/error-pages.tsx';
@@ -15,11 +14,7 @@ export function refuseAddress(
   reply: FastifyReply,
   refusal: ServiceError,
 ): FastifyReply {
-  if (!isOwnPath(pathOf(request.url))) {
-    reply.headers(jsonHeaders);
-    throw refusal;
-  }
-  protectPage(reply);
+  if (!isOwnPath(pathOf(request.url))) throw refusal;
   return sendErrorPage(request, reply, pageErrorOf(refusal));
 }
 

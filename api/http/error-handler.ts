@@ -38,6 +38,8 @@ export function logFailure(
 }
 
 function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
+  // Also for addresses whose pages may be stored.
+  reply.header('cache-control', 'no-store');
   if (error.retryAfterSeconds !== null) reply.header('retry-after', error.retryAfterSeconds);
   if (error.code === 'invalid_api_key') reply.header('www-authenticate', 'Bearer');
   return reply.code(error.status).send(errorBody(error));

@@ -15,7 +15,7 @@ type FindKey = (request: FastifyRequest, presented: string) => Promise<ApiKey | 
 
 /**
  * Looks keys up until an address has presented too many invalid ones. After that only valid keys of the address are looked
- * up: those of others behind the same NAT must not suffer. The keys that are valid are read for that every ten seconds at
+ * up: those of others behind the same NAT must not suffer. The keys that are valid are read for that every second at
  * most, so that guesses no longer cost a statement each.
  * @throws ServiceError rate_limited, from the function that it returns.
  */
@@ -38,7 +38,7 @@ export async function limitFailedKeys(app: FastifyInstance): Promise<FindKey> {
   };
 }
 
-const rereadMs = 10_000;
+const rereadMs = 1_000;
 
 /** Whether a key was valid at the last reading. */
 function validKeys({ reads, clock }: ApiDependencies): (presented: string) => Promise<boolean> {

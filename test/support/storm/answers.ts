@@ -19,10 +19,15 @@ export function checkUndeclared({ method }: StormRequest, answer: StormAnswer): 
   const { status, headers, text } = answer;
   demandRequestId(answer);
   demand(status < 500, 'A fault of the service.');
-  demand(!text.includes('internal_error'), 'A fault of the service within a success.');
   demand(method !== 'HEAD' || text === '', 'HEAD is answered with a body.');
   const isSignIn = String(headers.location ?? headers['hx-redirect']).startsWith('/dashboard/sign-in');
   return isSignIn ? `${status} sign-in` : String(status);
+}
+
+/** The same for messages to the tools for agents, which tell of a fault within a success. */
+export function checkMessage(request: StormRequest, answer: StormAnswer): string {
+  demand(!answer.text.includes('internal_error'), 'A fault of the service within a success.');
+  return checkUndeclared(request, answer);
 }
 
 /** Whether an outcome is a request that was carried out. */
