@@ -108,6 +108,11 @@ export function toServiceError(cause: unknown): ServiceError {
 /** Errors of Fastify and its plugins that are the client's fault; null for any other. */
 function frameworkRefusal(cause: unknown): ServiceError | null {
   const code = codeOf(cause);
+  if (code === null && isUnsendableFile(cause)) {
+    const message =
+      'The file does not have this range or version. Send the request without Range and If headers.';
+    return new ServiceError('validation_error', message, { cause });
+  }
   // The client closed the connection within the body. Fastify marks only errors of the body with a status.
   const isUnfinished = code === 'ECONNRESET' && (cause as FastifyError).statusCode === 400;
   if (code === null || !(code.startsWith('FST_') || isUnfinished)) return null;
@@ -128,6 +133,11 @@ function frameworkRefusal(cause: unknown): ServiceError | null {
     default:
       return null;
   }
+}
+
+/** The plugin that sends files has no code for a range or a precondition that cannot be met. */
+function isUnsendableFile(cause: unknown): boolean {
+  return cause instanceof Error && 'statusCode' in cause && [412, 416].includes(Number(cause.statusCode));
 }
 
 function codeOf(error: unknown): string | null {

@@ -40,7 +40,7 @@ beforeAll(async () => {
     await service.call('POST', '/v1/refunds', { body: { transactionId, amount: 100, reason: 'other' } });
   }
   viewer = (await signInMember(service, 'viewer')).visitor;
-  owner = (await signInMember(service, 'owner')).visitor;
+  owner = await newOwner();
   const idsOf = async (rows: Promise<{ id: string }[]>) => (await rows).map(({ id }) => id);
   const refunds = await idsOf(db.refund.findMany({ select: { id: true } }));
   Object.assign(ids, {
@@ -86,7 +86,24 @@ function routesUnder(prefixes: readonly string[]): RegisteredRoute[] {
 }
 
 async function strike(name: string, requests: fc.Arbitrary<StormRequest>, check = checkUndeclared) {
-  return await storm.strikeAt({ name, requests, check });
+  return await storm.strikeAt({ name, requests, check, requestCount: 30 });
+}
+
+/** An owner of every organization, because the queue board shows the jobs of all of them. */
+async function newOwner(): Promise<DashboardVisitor> {
+  const { service } = storm.exposed;
+  const { userId, visitor } = await signInMember(service, 'owner');
+  const others = await service.deps.db.organization.findMany({
+    where: { id: { not: service.organization.id } },
+  });
+  const data = others.map(({ id: organizationId }) => ({
+    organizationId,
+    userId,
+    role: 'owner' as const,
+    createdAt: new Date(),
+  }));
+  await service.deps.db.membership.createMany({ data });
+  return visitor;
 }
 
 /** Signs in again when a request has ended the session or taken the role of its user. */
@@ -95,7 +112,7 @@ async function pageSources(): Promise<PageSources> {
   const members = `/dashboard/${service.organization.id}/test/settings/members`;
   let page = await owner.get(members);
   if (page.status !== 200) {
-    owner = (await signInMember(service, 'owner')).visitor;
+    owner = await newOwner();
     page = await owner.get(members);
   }
   const csrfToken = /name="_csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';

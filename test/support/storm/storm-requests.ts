@@ -103,7 +103,7 @@ function pathFor({ path }: Operation, { known }: StormSources): fc.Arbitrary<str
     hostileText.map((text) => encodeURIComponent(text.toWellFormed()).slice(0, 8_000)),
     hostileText.map((text) => targetText(text).slice(0, 8_000)),
   );
-  const values = names.map((name) => mostly<unknown>(known[name] ?? hostile, hostile, 3));
+  const values = names.map((name) => mostly<unknown>(known[name] ?? hostile, hostile, 3 * names.length));
   const filled = fc
     .tuple(...values)
     .map((chosen) =>
