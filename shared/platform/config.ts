@@ -38,6 +38,7 @@ const settingsSchema = z.object({
     .transform((list) => list.filter((address) => address !== '')),
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: optional,
+  DATABASE_OWNER_URL: optional,
   DATABASE_POOL_SIZE: count(10),
   DATABASE_PREPARED_STATEMENTS: z.stringbool().default(true),
   DASHBOARD_POOL_SIZE: count(4),

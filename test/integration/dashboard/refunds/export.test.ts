@@ -23,7 +23,7 @@ const list = `/dashboard/${organizationId}/live/refunds`;
 let person: DashboardMember;
 
 beforeAll(async () => {
-  await withClient(service.settings.DATABASE_URL, async (client) => {
+  await withClient(service.databaseUrl, async (client) => {
     await fillRefunds(client, { ...owner, count, now: new Date(), days: 30 });
     await fillRefunds(client, { organizationId, environment: 'test', count: 3, now: new Date(), days: 30 });
   });
@@ -293,7 +293,7 @@ describe('an API that closes', () => {
   test('waits for an export for a limited time and records it as incomplete', async () => {
     const id = newId('org');
     const many = { organizationId: id, environment: 'live' as const, count, now: new Date(), days: 30 };
-    await withClient(closing.settings.DATABASE_URL, (client) => fillRefunds(client, many));
+    await withClient(closing.databaseUrl, (client) => fillRefunds(client, many));
     const member = await signInMember(closing, 'viewer', id);
     const answer = await download(`/dashboard/${id}/live/refunds/export`, member, closing);
     await waitFor('the first piece', () => answer.readableLength > 0);
