@@ -99,7 +99,7 @@ describe.each(queueBackends)('a production deployment, queues on $name', (backen
       const transactionId = await sandboxControl(sandbox.url).transaction(payment);
       const body = JSON.stringify({ transactionId, amount: 2_500, reason: 'other' });
       const created = await fetch(`${url}/v1/refunds`, { method: 'POST', headers, body });
-      expect(created.status).toBe(200);
+      expect(created.status, api.output()).toBe(200);
       const { data } = (await created.json()) as { data: { id: string } };
       await waitFor(`the refund at ${processor} to complete`, async () => {
         const answer = await fetch(`${url}/v1/refunds/${data.id}`, { headers });
