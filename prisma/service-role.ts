@@ -10,7 +10,14 @@ export const tableRights = {
   ],
   'SELECT, INSERT, UPDATE, DELETE': [
     ...['invitation', 'lockout', 'membership', 'policy', 'processor_event', 'reconciliation_finding'],
-    ...['reconciliation_run', 'refund_work', 'session', 'webhook_delivery', 'webhook_endpoint'],
+    ...[
+      'reconciliation_run',
+      'refund_work',
+      'second_factor',
+      'session',
+      'webhook_delivery',
+      'webhook_endpoint',
+    ],
   ],
 };
 

@@ -59,7 +59,7 @@ export interface CallOptions {
 }
 
 export interface ServiceOptions {
-  /** As the owner of its tables. */
+  /** Of a migrated database, with the tables of the queues unless they are on Redis, as the owner of its tables. */
   databaseUrl: string;
   /** The same database as the service uses it; by default, with its own role. */
   serviceUrl?: string;
@@ -87,7 +87,7 @@ const quick = {
   RECONCILIATION_INTERVAL_MS: 0,
 };
 
-/** Starts the service. Close it before the database is dropped. */
+/** Starts the service. */
 export async function startService(options: ServiceOptions): Promise<TestService> {
   const { databaseUrl, serviceUrl = asService(databaseUrl), backend } = options;
   const settings: ServiceSettings = {

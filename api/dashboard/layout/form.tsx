@@ -89,6 +89,7 @@ interface TextFieldProps extends NamedFieldProps {
   minLength?: number;
   maxLength?: number;
   spellcheck?: boolean;
+  disabled?: boolean;
 }
 
 /** A text input. Shows what was entered, except a password. */
@@ -172,6 +173,25 @@ export function CheckboxesField(props: NamedFieldProps & { choices: Choices }) {
   );
 }
 
+/** The input for a code of the second factor, named `code`; for confirmations and sign-ins also for a recovery code. */
+export function CodeField({
+  hint = 'Of your authenticator app, or a recovery code.',
+  ...field
+}: Pick<NamedFieldProps, 'form'> & { hint?: string }) {
+  return (
+    <TextField
+      {...field}
+      hint={hint}
+      name="code"
+      label="Code"
+      required
+      maxLength={50}
+      autocomplete="one-time-code"
+      spellcheck={false}
+    />
+  );
+}
+
 interface NewPasswordFieldProps extends Pick<NamedFieldProps, 'form' | 'name' | 'label'> {
   /** Shown after the length rule. */
   consequence?: string;
@@ -183,7 +203,7 @@ export function NewPasswordField({ consequence = '', ...field }: NewPasswordFiel
   return (
     <TextField
       {...field}
-      hint={`${min} to ${max} characters. ${consequence}`}
+      hint={`${min} to ${max} characters, such as four unrelated words. ${consequence}`}
       type="password"
       required
       minLength={min}

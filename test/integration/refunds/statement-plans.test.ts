@@ -1,19 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
+import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { useService } from '../../support/use-service.ts';
 
 // One connection, so that the session whose plans are kept is the one that counts.
 const service = useService({ workers: 0, settings: { DATABASE_POOL_SIZE: 1 } });
 
-/** How often each table was read from its first row to its last. */
+/** How often each table was read from its first row to its last, and the work by its due time, where claims would meet all due work. */
 async function wholeReads(): Promise<Record<string, number>> {
   const { db } = service.deps;
   await db.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
   const rows = await db.$queryRaw<{ relname: string; scans: number }[]>`
     SELECT relname, seq_scan::int AS scans FROM pg_stat_user_tables
-    WHERE relname IN ('payment', 'refund', 'refund_work', 'refund_attempt', 'refund_event')`;
+    WHERE relname IN ('payment', 'refund', 'refund_work', 'refund_attempt', 'refund_event')
+    UNION ALL
+    SELECT indexrelname, idx_scan::int FROM pg_stat_user_indexes WHERE indexrelname = 'refund_work_due'`;
   return Object.fromEntries(rows.map(({ relname, scans }) => [relname, scans]));
 }
 
@@ -31,6 +36,28 @@ test('refunds are created and sent by key, although the planner last saw the tab
   expect(after).toEqual(before);
   // When a creation decides, it may read a small table of payments as a whole, for the payment and its alias.
   expect(payment).toBeLessThanOrEqual(60);
+});
+
+test('the refunds of a person and their keys are summed up by index, although the planner last saw the tables empty', async () => {
+  const { db } = service.deps;
+  const { id: organizationId, keys } = service.organization;
+  const policies = [
+    { name: 'All', priority: 1, approvalAbovePerRequesterDay: { api: 1_000_000, dashboard: 1_000_000 } },
+  ];
+  await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
+  const actor = 'user:usr_person';
+  await db.apiKey.update({ where: { id: keys.test.id }, data: { createdBy: actor } });
+  const transactionId = await newPayment(service, { processor: 'stripe', amount: 100_000 });
+  const { payment: _before, ...before } = await wholeReads();
+  for (let round = 0; round < 8; round += 1) {
+    await create(transactionId);
+    await createRefund(
+      service.deps,
+      refundRequest(service, transactionId, { apiKey: null, initiatedBy: 'dashboard', actor }),
+    );
+  }
+  const { payment: _after, ...after } = await wholeReads();
+  expect(after).toEqual(before);
 });
 
 async function create(transactionId: string): Promise<string> {
