@@ -18,8 +18,12 @@ BEGIN
     SELECT 'key:' || created.id FROM acting JOIN api_key AS created ON created.created_by = acting.actor
     WHERE created.organization_id = owner_id AND created.environment = owner_environment
   ), made AS (
-    SELECT r.amount, r.currency, r.status FROM acting JOIN refund AS r ON r.api_key_id = substr(acting.actor, 5)
-    WHERE r.created_at > since AND r.created_at < before
+    SELECT of_key.* FROM acting CROSS JOIN LATERAL (
+      SELECT r.amount, r.currency, r.status FROM refund AS r
+      WHERE r.api_key_id = substr(acting.actor, 5) AND r.created_at > since AND r.created_at < before
+      -- Key by key: joined at once, the refunds of all keys in this time would be read.
+      OFFSET 0
+    ) AS of_key
     UNION ALL
     SELECT r.amount, r.currency, r.status
     FROM refund AS r JOIN refund_event AS asked ON asked.refund_id = r.id AND asked.seq = 1
