@@ -173,6 +173,25 @@ export function CheckboxesField(props: NamedFieldProps & { choices: Choices }) {
   );
 }
 
+/** The input for a code of the second factor, named `code`; for confirmations and sign-ins also for a recovery code. */
+export function CodeField({
+  hint = 'Of your authenticator app, or a recovery code.',
+  ...field
+}: Pick<NamedFieldProps, 'form'> & { hint?: string }) {
+  return (
+    <TextField
+      {...field}
+      hint={hint}
+      name="code"
+      label="Code"
+      required
+      maxLength={50}
+      autocomplete="one-time-code"
+      spellcheck={false}
+    />
+  );
+}
+
 interface NewPasswordFieldProps extends Pick<NamedFieldProps, 'form' | 'name' | 'label'> {
   /** Shown after the length rule. */
   consequence?: string;
