@@ -29,7 +29,8 @@ beforeAll(async () => {
 
 /** Every test begins with a session that was confirmed too long ago. */
 beforeEach(async () => {
-  admin = await signInMember(service, 'admin');
+  // An owner, because some of the forms are for owners alone.
+  admin = await signInMember(service, 'owner');
   await time.advance(service.deps.db, 11 * minuteMs);
 });
 
