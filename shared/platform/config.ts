@@ -70,6 +70,8 @@ const settingsSchema = z.object({
   MAX_REQUESTS_IN_PROGRESS: count(200),
   MAX_EVENT_LOOP_DELAY_MS: milliseconds(1_000),
   RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(0).default(100),
+  ORGANIZATION_RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(0).default(500),
+  FAILED_KEYS_PER_MINUTE: z.coerce.number().int().min(0).default(60),
   DASHBOARD_SETS_ADDRESSES: z.stringbool().default(false),
   CREATE_WAIT_MS: milliseconds(3_000),
   CANCEL_WAIT_MS: milliseconds(10_000),

@@ -53,7 +53,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 async function start(options: StackOptions, teardown: Teardown): Promise<Omit<Stack, 'stop'>> {
   const { settings, signal } = options;
   const dataDir = resolve(settings.DATA_DIR);
-  mkdirSync(dataDir, { recursive: true });
+  // For its owner alone. A folder that exists may hold more than this, so it stays as it is; each file in it is private as well.
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   teardown.push(claimDataDir(dataDir));
   const apiPort = settings.PORT === 0 ? await freePort() : settings.PORT;
   await requireFree(apiPort, settings.HOST);

@@ -75,6 +75,7 @@ const quick = {
   PROCESSOR_TIMEOUT_MS: 1_500,
   MISCONFIGURED_RETRY_MS: 400,
   RATE_LIMIT_PER_SECOND: 0,
+  FAILED_KEYS_PER_MINUTE: 0,
   // The tests share the event loop.
   MAX_EVENT_LOOP_DELAY_MS: 0,
   // A scheduled reconciliation would use up the faults of a test.

@@ -57,8 +57,10 @@ describe('npm run dev', () => {
         sandbox: expect.any(Number),
       },
     });
-    for (const secret of [path, join(dataDir, 'encryption.key')])
-      expect(statSync(secret).mode & 0o077).toBe(0);
+    // Others, and the account that runs PostgreSQL for root, reach nothing in the folder.
+    for (const secret of [dataDir, path, join(dataDir, 'encryption.key'), join(dataDir, 'sandbox.journal')]) {
+      expect(statSync(secret).mode & 0o077, secret).toBe(0);
+    }
     expect(allOf(first).every(isAlive)).toBe(true);
   });
 

@@ -114,6 +114,7 @@ describe('the list of deliveries', () => {
     ['limit=0', 'limit: must be at least 1'],
     ['limit=101', 'limit: must be at most 100'],
     ['offset=-1', 'offset: must be a whole number'],
+    ['offset=1000001', 'offset: must be at most 1000000 (filter by status to read fewer)'],
     ['type=refund.failed', /unknown (field|parameter)/],
   ])('refuses the query %s', async (query, message) => {
     const [status, code, actual] = refusalOf(await call('GET', `/deliveries?${query}`));
