@@ -57,7 +57,7 @@ const newKey = (name: string) => ({ name, scopes: 'refunds:read' });
 const keysNamed = (name: string) => service.deps.db.apiKey.count({ where: { name } });
 const entries = () => service.deps.db.auditLog.count({ where: { actor: `user:${admin.userId}` } });
 const answer = (asked: Page, fields: Record<string, string>, url = apiKeys) =>
-  admin.visitor.post(url, { form: hiddenField(asked.text, 'form'), ...fields });
+  admin.visitor.post(url, { held: hiddenField(asked.text, 'held'), ...fields });
 
 test('every form that changes keys, credentials, policies, members or the second factor asks first', async () => {
   const before = await entries();
@@ -156,7 +156,7 @@ test('a part of a page asks in its place', async () => {
   const asked = await admin.visitor.post(apiKeys, newKey('In its place'), { headers });
   expect(asked.text).toMatch(/^<section id="api-keys"/);
   expect(asked.text).toContain('hx-target="#api-keys"');
-  const fields = { form: hiddenField(asked.text, 'form'), current: admin.password };
+  const fields = { held: hiddenField(asked.text, 'held'), current: admin.password };
   const done = await admin.visitor.post(apiKeys, fields, { headers });
   expect(done.text).toMatch(/^<div id="api-keys".*API key created/s);
 });
@@ -173,17 +173,17 @@ test('the confirmation page shows no submitted credentials', async () => {
 
 test('a held form cannot be sent elsewhere, by another session, changed or late', async () => {
   const asked = await admin.visitor.post(apiKeys, newKey('Moved'));
-  const form = hiddenField(asked.text, 'form');
+  const held = hiddenField(asked.text, 'held');
   const live = apiKeys.replace('/test/', '/live/');
   const other = await signInMember(service, 'admin');
   await time.advance(service.deps.db, 11 * minuteMs);
   const sent: [DashboardVisitor, string, string, string][] = [
-    [admin.visitor, live, form, admin.password],
-    [other.visitor, apiKeys, form, other.password],
-    [admin.visitor, apiKeys, `${form.slice(0, -2)}AA`, admin.password],
+    [admin.visitor, live, held, admin.password],
+    [other.visitor, apiKeys, held, other.password],
+    [admin.visitor, apiKeys, `${held.slice(0, -2)}AA`, admin.password],
   ];
-  for (const [visitor, url, held, current] of sent) {
-    const page = await visitor.post(url, { form: held, current });
+  for (const [visitor, url, given, current] of sent) {
+    const page = await visitor.post(url, { held: given, current });
     expect(page).toMatchObject({ status: 403, text: expect.stringContaining('This form has expired.') });
   }
   await time.advance(service.deps.db, 5 * minuteMs);
