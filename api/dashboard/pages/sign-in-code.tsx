@@ -7,7 +7,6 @@ import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { capitalized, entered, type FormProblems, problemsOf } from '../http/forms.ts';
 import { dashboardPath, safeReturnPath } from '../http/paths.ts';
-import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { beginSession } from '../http/session.ts';
@@ -37,29 +36,27 @@ export async function askForCode(
 }
 
 /** `/dashboard/sign-in/code`: the second step of signing in. */
-export async function signInCodePages(scope: Api, deps: ApiDependencies): Promise<void> {
-  await limitAttempts(scope, (limited) => {
-    limited.post(path, async (request, reply) => {
-      const { body } = request;
-      const next = safeReturnPath(entered(body, 'next'));
-      const sealed = entered(body, 'proof');
-      const proof = openField<Proof>(deps, sealed, purpose);
-      if (proof === null) return reply.redirect(doneAt(signInPath, 'sign-in-expired'), 303);
-      const refuse = (problems: FormProblems) =>
-        sendPage(reply.code(401), <SignInCode sealed={sealed} next={next} problems={problems} />);
-      const { userId } = proof;
-      const guess = { userId, code: entered(body, 'code'), subject: { signInCodeOf: userId } };
-      const check = await checkCode({ ...deps, log: request.log }, guess);
-      if (check.kind === 'locked') return refuse({ form: lockedError(check).message });
-      if (check.kind === 'wrong') return refuse({ code: capitalized(wrongCode) });
-      const { secondFactorEnabledAt } = check;
-      try {
-        await beginSession(deps, request, reply, { ...proof, secondFactorEnabledAt });
-      } catch (error) {
-        return refuse(problemsOf(error, []));
-      }
-      return reply.redirect(next, 303);
-    });
+export function signInCodePages(scope: Api, deps: ApiDependencies): void {
+  scope.post(path, async (request, reply) => {
+    const { body } = request;
+    const next = safeReturnPath(entered(body, 'next'));
+    const sealed = entered(body, 'proof');
+    const proof = openField<Proof>(deps, sealed, purpose);
+    if (proof === null) return reply.redirect(doneAt(signInPath, 'sign-in-expired'), 303);
+    const refuse = (problems: FormProblems) =>
+      sendPage(reply.code(401), <SignInCode sealed={sealed} next={next} problems={problems} />);
+    const { userId } = proof;
+    const guess = { userId, code: entered(body, 'code'), subject: { signInCodeOf: userId } };
+    const check = await checkCode({ ...deps, log: request.log }, guess);
+    if (check.kind === 'locked') return refuse({ form: lockedError(check).message });
+    if (check.kind === 'wrong') return refuse({ code: capitalized(wrongCode) });
+    const { secondFactorEnabledAt } = check;
+    try {
+      await beginSession(deps, request, reply, { ...proof, secondFactorEnabledAt });
+    } catch (error) {
+      return refuse(problemsOf(error, []));
+    }
+    return reply.redirect(next, 303);
   });
 }
 
