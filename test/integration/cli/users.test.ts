@@ -100,6 +100,7 @@ describe('the user commands', () => {
     expect(none.code).toBe(1);
     expect(onlyLine(none.stderr)).toBe('This user has no second factor.');
     await setUpSecondFactor(visitor, service.deps.clock);
+    await service.deps.db.lockout.deleteMany();
     const asked = await new DashboardVisitor(service).signIn(email, password);
     expect(asked.text).toContain('Enter your code');
     for (let guess = 0; guess < 5; guess += 1) {
