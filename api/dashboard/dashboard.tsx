@@ -23,6 +23,7 @@ import { secondFactorPages } from './pages/second-factor.tsx';
 import { setUpPages } from './pages/set-up.tsx';
 import { accountPages } from './pages/settings/accounts.tsx';
 import { apiKeyPages } from './pages/settings/api-keys.tsx';
+import { approvalPages } from './pages/settings/approvals.tsx';
 import { auditLogPages } from './pages/settings/audit-log.tsx';
 import { memberPages } from './pages/settings/members.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
@@ -82,6 +83,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       apiKeyPages(scope, deps);
       accountPages(scope, deps);
       memberPages(scope, deps);
+      approvalPages(scope, deps);
       auditLogPages(scope, deps);
       refundListPages(scope, deps);
       refundExport(scope, deps);

@@ -51,7 +51,8 @@ export type AuditAction =
   | 'queue.promotion_requested'
   | 'organization.created'
   | 'organization.second_factor_required'
-  | 'organization.second_factor_optional';
+  | 'organization.second_factor_optional'
+  | 'organization.four_eyes_days_set';
 
 /** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */
 export interface AuditEntry {

@@ -12,6 +12,7 @@ const messages = {
   resolved: 'Refund resolved.',
   dismissed: 'Flag dismissed.',
   'policies-saved': 'Policies saved.',
+  'approvals-saved': 'Settings saved.',
   'key-revoked': 'API key revoked. Requests with it now fail.',
   'credentials-saved':
     'Credentials saved. Refunds on hold are being retried. Test the connection to check the account.',

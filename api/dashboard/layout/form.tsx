@@ -89,6 +89,7 @@ interface TextFieldProps extends NamedFieldProps {
   minLength?: number;
   maxLength?: number;
   spellcheck?: boolean;
+  disabled?: boolean;
 }
 
 /** A text input. Shows what was entered, except a password. */

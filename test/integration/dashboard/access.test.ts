@@ -64,6 +64,8 @@ const table: Record<string, Access> = {
   [`POST ${base}/settings/members/leave`]: 'viewer',
   [`POST ${base}/settings/members/invitations`]: 'admin',
   [`POST ${base}/settings/members/invitations/:invitationId/revoke`]: 'admin',
+  [`GET ${base}/settings/approvals`]: 'viewer',
+  [`POST ${base}/settings/approvals`]: 'owner',
   [`GET ${base}/settings/audit-log`]: 'admin',
 };
 

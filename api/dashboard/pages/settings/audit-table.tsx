@@ -54,6 +54,7 @@ const labels: Readonly<Record<AuditAction, string>> = {
   'organization.created': 'Created organization',
   'organization.second_factor_required': 'Required second factor',
   'organization.second_factor_optional': 'Stopped requiring second factor',
+  'organization.four_eyes_days_set': 'Set how long an invitation rules out approval',
 };
 
 /** The labels of all actions, in display order. */
