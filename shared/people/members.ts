@@ -1,3 +1,4 @@
+import { keysOfPeople, type PersonalKey, revokeKeys } from '../organizations/keys-of-people.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Role } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
@@ -15,6 +16,8 @@ export interface Member {
   role: Role;
   /** When the user became a member. */
   since: Date;
+  /** True while an operator keeps the user from signing in. */
+  isDisabled: boolean;
 }
 
 /** A user's membership of one organization. */
@@ -76,7 +79,7 @@ export async function leastRoleInAll(db: DatabaseTransaction, userId: string): P
 export async function listMembers(db: Database, organizationId: string): Promise<Member[]> {
   const memberships = await db.membership.findMany({
     where: { organizationId },
-    include: { user: { select: { email: true } } },
+    include: { user: { select: { email: true, disabledAt: true } } },
     orderBy: { user: { email: 'asc' } },
   });
   return memberships.map(({ userId, user, role, createdAt }) => ({
@@ -84,6 +87,7 @@ export async function listMembers(db: Database, organizationId: string): Promise
     email: user.email,
     role,
     since: createdAt,
+    isDisabled: user.disabledAt !== null,
   }));
 }
 
@@ -155,17 +159,24 @@ export async function changeRole(
 /**
  * Removes a member, or lets a member leave, and revokes the member's open invitations. The user itself is kept, because
  * timelines and the audit log refer to it.
+ * @param request.revokedKeys which API keys to revoke: ids, of which those that the member did not create are ignored.
+ * @returns the API keys that the member created here and that still work.
  * @throws ServiceError insufficient_scope when the actor may not; not_found for a user who is not a member;
  * validation_error for the last owner.
  */
 export async function removeMember(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
-  request: { organizationId: string; userId: string; acting: Acting },
-): Promise<void> {
-  const { organizationId, userId, acting } = request;
+  request: {
+    organizationId: string;
+    userId: string;
+    acting: Acting;
+    revokedKeys?: readonly string[] | 'all';
+  },
+): Promise<PersonalKey[]> {
+  const { organizationId, userId, acting, revokedKeys = [] } = request;
   const actor = actorOf(acting);
   const now = deps.clock.now();
-  await deps.db.$transaction(async (tx) => {
+  return await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
     const { email, role } = await readMember(tx, organizationId, userId);
     const leaves = 'userId' in acting && acting.userId === userId;
@@ -175,6 +186,15 @@ export async function removeMember(
     await revokeInvitationsOf(tx, { organizationId, userId, kept: [] }, actor, now);
     const entry = { organizationId, actor, action: 'member.removed', target: userId } as const;
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
+    const keys = await keysOfPeople(tx, [actorOf({ userId })], now, organizationId);
+    const isRevoked = ({ id }: PersonalKey) => revokedKeys === 'all' || revokedKeys.includes(id);
+    await revokeKeys(
+      tx,
+      keys.filter(isRevoked).map(({ id }) => id),
+      actor,
+      now,
+    );
+    return keys.filter((key) => !isRevoked(key));
   });
 }
 
@@ -203,13 +223,17 @@ async function readMember(
   return { email: membership.user.email, role: membership.role };
 }
 
-async function requireAnotherOwner(
+/**
+ * Checks that an organization has another owner who can sign in. Call it with the organization locked.
+ * @throws ServiceError validation_error.
+ */
+export async function requireAnotherOwner(
   tx: DatabaseTransaction,
   organizationId: string,
   userId: string,
 ): Promise<void> {
   const others = await tx.membership.count({
-    where: { organizationId, role: 'owner', userId: { not: userId } },
+    where: { organizationId, role: 'owner', userId: { not: userId }, user: { disabledAt: null } },
   });
   if (others > 0) return;
   const message = 'An organization must keep at least one owner. Make another member an owner first.';

@@ -80,7 +80,7 @@ export async function startSession({ db, clock }: Stores, session: NewSession): 
 /** Locks the user's password and second factor until the transaction ends. */
 async function holdPassword(tx: DatabaseTransaction, { userId, passwordHash }: Proof): Promise<void> {
   const held = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM "user" WHERE id = ${userId} AND password_hash = ${passwordHash} FOR SHARE`;
+    SELECT 1 FROM "user" WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL FOR SHARE`;
   if (held.length === 1) return;
   const message = 'The password was just changed. Sign in with the new one.';
   throw new ServiceError('validation_error', message);

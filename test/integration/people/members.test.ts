@@ -41,8 +41,14 @@ describe('memberships', () => {
   test('are listed by email address, without password hashes', async () => {
     const viewer = await add('viewer');
     const expected = [
-      { userId: owner.userId, email: owner.email, role: 'owner', since: expect.any(Date) },
-      { userId: viewer.userId, email: viewer.email, role: 'viewer', since: expect.any(Date) },
+      { userId: owner.userId, email: owner.email, role: 'owner', since: expect.any(Date), isDisabled: false },
+      {
+        userId: viewer.userId,
+        email: viewer.email,
+        role: 'viewer',
+        since: expect.any(Date),
+        isDisabled: false,
+      },
     ];
     expect(await listMembers(people.deps.db, organizationId)).toEqual(
       expected.sort((a, b) => (a.email < b.email ? -1 : 1)),

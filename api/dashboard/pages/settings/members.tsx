@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { nameActors } from '../../../../shared/people/actors.ts';
+import { keysOfPeople } from '../../../../shared/organizations/keys-of-people.ts';
+import { actorOf, nameActors } from '../../../../shared/people/actors.ts';
 import { invite, listInvitations, revokeInvitation } from '../../../../shared/people/invitations.ts';
 import { changeRole, listMembers, removeMember } from '../../../../shared/people/members.ts';
 import {
@@ -11,7 +12,7 @@ import { roles } from '../../../../shared/people/roles.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
-import { type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
+import { enteredList, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { dashboardPath, idInPath, originOf } from '../../http/paths.ts';
 import { type DoneWord, doneAt } from '../../layout/done.tsx';
 import { Members, type MembersProps, type MembersView } from './member-list.tsx';
@@ -51,8 +52,9 @@ function memberRoutes(scope: Api, deps: ApiDependencies): void {
     { config: { role: 'admin', confirm: true } },
     async (request, reply) => {
       const userId = idInPath(request, 'userId', 'usr');
+      const revokedKeys = enteredList(request.body, 'revokedKeys');
       return await perform(deps, request, reply, 'member-removed', () =>
-        removeMember(deps, { ...acting(contextOf(request)), userId }),
+        removeMember(deps, { ...acting(contextOf(request)), userId, revokedKeys }),
       );
     },
   );
@@ -115,7 +117,7 @@ async function perform(
   request: FastifyRequest,
   reply: FastifyReply,
   done: DoneWord,
-  action: () => Promise<void>,
+  action: () => Promise<unknown>,
 ): Promise<FastifyReply> {
   try {
     await action();
@@ -138,6 +140,8 @@ async function show(
   const inviters = invitations.map(({ invitedBy }) => invitedBy);
   const names = await nameActors(deps.db, id, inviters);
   const rule = await readSecondFactorRule(deps.db, id);
-  const view = { context, members, invitations, names, rule };
+  const people = members.map(({ userId }) => actorOf({ userId }));
+  const keys = await keysOfPeople(deps.db, people, deps.clock.now(), id);
+  const view = { context, members, invitations, names, rule, keys };
   return sendOnce(request, reply, { context, page: 'members', part: <Members {...view} {...state} /> });
 }
