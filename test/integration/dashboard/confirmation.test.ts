@@ -23,14 +23,14 @@ let owner: DashboardMember;
 let apiKeys: string;
 
 beforeAll(async () => {
-  await time.hold(service.deps.db);
+  await time.hold(service.ownerDb);
   apiKeys = `/dashboard/${service.organization.id}/test/settings/api-keys`;
 });
 
 /** Every test begins with a session that was confirmed too long ago. */
 beforeEach(async () => {
   owner = await signInMember(service, 'owner');
-  await time.advance(service.deps.db, 11 * minuteMs);
+  await time.advance(service.ownerDb, 11 * minuteMs);
 });
 
 /** The routes that change who may do what, as registered. */
@@ -76,7 +76,7 @@ test('every form that changes keys, credentials, policies, members or the second
 
 test('no form asks within ten minutes of the sign-in', async () => {
   const { visitor } = await signInMember(service, 'owner');
-  await time.advance(service.deps.db, 9 * minuteMs);
+  await time.advance(service.ownerDb, 9 * minuteMs);
   for (const path of sensitiveRoutes().filter((each) => !/leave|disable|^\/dashboard/.test(each))) {
     expect((await visitor.post(filled(path))).text, path).not.toContain(question);
   }
@@ -101,9 +101,9 @@ describe('a user without a second factor', () => {
   test('is not asked again for ten minutes', async () => {
     const asked = await owner.visitor.post(apiKeys, newKey('First'));
     await answer(asked, { current: owner.password });
-    await time.advance(service.deps.db, 9 * minuteMs);
+    await time.advance(service.ownerDb, 9 * minuteMs);
     expect((await owner.visitor.post(apiKeys, newKey('Second'))).text).toContain('API key created');
-    await time.advance(service.deps.db, 2 * minuteMs);
+    await time.advance(service.ownerDb, 2 * minuteMs);
     expect((await owner.visitor.post(apiKeys, newKey('Third'))).text).toContain(question);
   });
 
@@ -122,18 +122,18 @@ describe('a user with a second factor', () => {
     const first = await owner.visitor.post(secondFactorPath);
     await answer(first, { current: owner.password }, secondFactorPath);
     const app = await setUpSecondFactor(owner.visitor, time);
-    await time.advance(service.deps.db, 11 * minuteMs);
+    await time.advance(service.ownerDb, 11 * minuteMs);
     const code = app.code();
     const asked = await owner.visitor.post(apiKeys, newKey('With code'));
     const refused = await answer(asked, { current: owner.password });
     expect(refused.text).toContain('Is incorrect or was used before.');
     expect((await answer(refused, { code })).text).toContain('API key created');
-    await time.advance(service.deps.db, 11 * minuteMs);
+    await time.advance(service.ownerDb, 11 * minuteMs);
     const [recovery = ''] = app.recoveryCodes;
     const again = await owner.visitor.post(apiKeys, newKey('With recovery code'));
     expect((await answer(again, { code })).text).toContain('Is incorrect or was used before.');
     expect((await answer(again, { code: recovery })).text).toContain('API key created');
-    await time.advance(service.deps.db, 11 * minuteMs);
+    await time.advance(service.ownerDb, 11 * minuteMs);
     const last = await owner.visitor.post(apiKeys, newKey('Never made'));
     expect((await answer(last, { code: recovery })).status).toBe(403);
     expect(await keysNamed('Never made')).toBe(0);
@@ -143,7 +143,7 @@ describe('a user with a second factor', () => {
     const first = await owner.visitor.post(secondFactorPath);
     await answer(first, { current: owner.password }, secondFactorPath);
     await setUpSecondFactor(owner.visitor, time);
-    await time.advance(service.deps.db, 11 * minuteMs);
+    await time.advance(service.ownerDb, 11 * minuteMs);
     const change = { current: owner.password, next: 'a quite different password' };
     const asked = await owner.visitor.post('/dashboard/you/password', change);
     expect(asked.text).toContain(question);
@@ -176,7 +176,7 @@ test('a held form cannot be sent elsewhere, by another session, changed or late'
   const held = hiddenField(asked.text, 'held');
   const live = apiKeys.replace('/test/', '/live/');
   const other = await signInMember(service, 'admin');
-  await time.advance(service.deps.db, 11 * minuteMs);
+  await time.advance(service.ownerDb, 11 * minuteMs);
   const sent: [DashboardVisitor, string, string, string][] = [
     [owner.visitor, live, held, owner.password],
     [other.visitor, apiKeys, held, other.password],
@@ -186,7 +186,7 @@ test('a held form cannot be sent elsewhere, by another session, changed or late'
     const page = await visitor.post(url, { held: given, current });
     expect(page).toMatchObject({ status: 403, text: expect.stringContaining('This form has expired.') });
   }
-  await time.advance(service.deps.db, 5 * minuteMs);
+  await time.advance(service.ownerDb, 5 * minuteMs);
   expect((await answer(asked, { current: owner.password })).text).toContain('This form has expired.');
   expect(await keysNamed('Moved')).toBe(0);
 });

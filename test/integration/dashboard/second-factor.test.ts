@@ -26,7 +26,7 @@ const service = useService({ workers: 0, overrides: { clock: time } });
 const you = '/dashboard/you';
 const stepMs = 30_000;
 
-const advance = (ms: number) => time.advance(service.deps.db, ms);
+const advance = (ms: number) => time.advance(service.ownerDb, ms);
 const sessionsOf = ({ userId }: TestPerson) => service.deps.db.session.count({ where: { userId } });
 const actionsOf = async (target: string) => (await auditOf(service, target)).map(({ action }) => action);
 
