@@ -13,7 +13,8 @@ import { findRedisServer, type RunningRedis, startRedis } from './support/stores
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const compiling = compileService();
   const redis = await startRedisIfPresent();
-  const postgres = await startPostgres({ durable: false });
+  // Autovacuum visits every database, and there are hundreds in the end.
+  const postgres = await startPostgres({ durable: false, settings: { autovacuum_naptime: '10min' } });
   const template = await createDatabase(postgres.url, templateDatabase);
   await migrate(template);
   // Once for all databases, also those whose queues are on Redis.

@@ -15,15 +15,11 @@ export interface AwaitedEvent extends RefundOwner {
 type Waiter = AwaitedEvent & { hasNews: boolean };
 
 /** Waits for events. A round is one query for all requests, and a second one only when there are new events. */
-export class EventWatcher {
-  readonly #reads: Reads;
-  readonly #wait: SharedWait<Waiter>;
-
+export class EventWatcher extends SharedWait<Waiter> {
   /** @param closing ends all waiting. */
   constructor({ reads, log }: Pick<PlatformDependencies, 'reads' | 'log'>, closing: AbortSignal) {
-    this.#reads = reads;
-    this.#wait = new SharedWait({
-      look: (round) => this.#look(round),
+    super({
+      look: (round) => withNews(reads, round),
       warning: 'looking for events failed; it will be repeated',
       ...{ log, closing },
     });
@@ -32,26 +28,21 @@ export class EventWatcher {
   /** @returns whether there is such an event; false when the time is over or the process closes. */
   async waitFor(awaited: AwaitedEvent, timeoutMs: number): Promise<boolean> {
     const waiter: Waiter = { ...awaited, hasNews: false };
-    await this.#wait.wait(waiter, timeoutMs);
+    await this.wait(waiter, timeoutMs);
     return waiter.hasNews;
   }
+}
 
-  /** The number of waiting requests. */
-  get waiting(): number {
-    return this.#wait.waiting;
+async function withNews(reads: Reads, round: readonly Waiter[]): Promise<Waiter[]> {
+  const settled = await settledPosition(reads);
+  const behind = round.filter(({ readTo }) => readTo < settled);
+  if (behind.length === 0) return [];
+  const found = await findNews(reads, behind, settled);
+  for (const [index, waiter] of behind.entries()) {
+    waiter.readTo = settled;
+    waiter.hasNews = found.has(index);
   }
-
-  async #look(round: readonly Waiter[]): Promise<Waiter[]> {
-    const settled = await settledPosition(this.#reads);
-    const behind = round.filter(({ readTo }) => readTo < settled);
-    if (behind.length === 0) return [];
-    const found = await findNews(this.#reads, behind, settled);
-    for (const [index, waiter] of behind.entries()) {
-      waiter.readTo = settled;
-      waiter.hasNews = found.has(index);
-    }
-    return behind.filter(({ hasNews }) => hasNews);
-  }
+  return behind.filter(({ hasNews }) => hasNews);
 }
 
 async function settledPosition(reads: Reads): Promise<bigint> {

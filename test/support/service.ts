@@ -9,7 +9,7 @@ import { loadServiceSettings, type ServiceSettings } from '../../shared/platform
 import { openDatabase } from '../../shared/platform/database.ts';
 import type { Environment } from '../../shared/platform/environment.ts';
 import { openLog } from '../../shared/platform/log.ts';
-import { migrateQueueTables, type QueueWorker } from '../../shared/platform/queues.ts';
+import type { QueueWorker } from '../../shared/platform/queues.ts';
 import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
 import { startWorkers } from '../../worker/start-workers.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
@@ -55,6 +55,7 @@ export interface CallOptions {
 }
 
 export interface ServiceOptions {
+  /** Of a migrated database, with the tables of the queues unless they are on Redis. */
   databaseUrl: string;
   backend: QueueBackend;
   /** 1 by default. */
@@ -80,7 +81,7 @@ const quick = {
   RECONCILIATION_INTERVAL_MS: 0,
 };
 
-/** Starts the service. Close it before the database is dropped. */
+/** Starts the service. */
 export async function startService(options: ServiceOptions): Promise<TestService> {
   const { databaseUrl, backend } = options;
   const settings: ServiceSettings = {
@@ -94,7 +95,6 @@ export async function startService(options: ServiceOptions): Promise<TestService
     ...quick,
     ...options.settings,
   };
-  if (backend.redisUrl === null) await migrateQueueTables(databaseUrl);
   const sandboxServer = await startSandbox({ port: 0 });
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
   const dashboardDb =

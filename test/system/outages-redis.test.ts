@@ -8,7 +8,7 @@ import { expectInvariants } from '../support/refunds/invariants.ts';
 import { newPayment } from '../support/refunds/payments.ts';
 import { isRelease, releaseTest } from '../support/release.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { createDatabase, dropDatabase } from '../support/stores/database-client.ts';
+import { createDatabase } from '../support/stores/database-client.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const createWaitMs = 500;
@@ -17,7 +17,6 @@ const createWaitMs = 500;
 const toleranceMs = 10_000;
 
 describe.skipIf(inject('redisUrl') === null)('an outage of Redis', () => {
-  const database = `test_${randomUUID()}`;
   let databaseUrl: string;
   let redis: OwnRedis;
   let service: TestService;
@@ -32,14 +31,14 @@ describe.skipIf(inject('redisUrl') === null)('an outage of Redis', () => {
   }
 
   beforeEach(async () => {
-    databaseUrl = await createDatabase(inject('postgresUrl'), database, { template: templateDatabase });
+    const name = `test_${randomUUID()}`;
+    databaseUrl = await createDatabase(inject('postgresUrl'), name, { template: templateDatabase });
     redis = await OwnRedis.prepare();
   });
   afterEach(async () => {
     await expectInvariants(service);
     await service.close();
     await redis.stop();
-    await dropDatabase(inject('postgresUrl'), database);
   });
 
   async function expectAcceptedInTime(): Promise<void> {

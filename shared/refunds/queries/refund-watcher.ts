@@ -10,15 +10,11 @@ interface Waiter {
 }
 
 /** Waits for refunds to change. */
-export class RefundWatcher {
-  readonly #reads: Reads;
-  readonly #wait: SharedWait<Waiter>;
-
+export class RefundWatcher extends SharedWait<Waiter> {
   /** @param closing ends all waiting. */
   constructor({ reads, log }: Pick<PlatformDependencies, 'reads' | 'log'>, closing: AbortSignal) {
-    this.#reads = reads;
-    this.#wait = new SharedWait({
-      look: (round) => this.#look(round),
+    super({
+      look: (round) => updateWaiters(reads, round),
       warning: 'looking for changed refunds failed; it will be repeated',
       ...{ log, closing },
     });
@@ -31,29 +27,24 @@ export class RefundWatcher {
     timeoutMs: number,
   ): Promise<WatchedRefund | null> {
     const waiter: Waiter = { refundId, isOver, latest: null };
-    await this.#wait.wait(waiter, timeoutMs);
+    await this.wait(waiter, timeoutMs);
     return waiter.latest;
   }
+}
 
-  /** The number of waiting requests. */
-  get waiting(): number {
-    return this.#wait.waiting;
+async function updateWaiters(reads: Reads, round: readonly Waiter[]): Promise<Waiter[]> {
+  const versions = new Map<string, string | null>();
+  for (const { refundId, latest } of round) {
+    const version = latest?.version ?? null;
+    // Requests that have seen different versions all need the row.
+    const isShared = !versions.has(refundId) || versions.get(refundId) === version;
+    versions.set(refundId, isShared ? version : null);
   }
-
-  async #look(round: readonly Waiter[]): Promise<Waiter[]> {
-    const versions = new Map<string, string | null>();
-    for (const { refundId, latest } of round) {
-      const version = latest?.version ?? null;
-      // Requests that have seen different versions all need the row.
-      const isShared = !versions.has(refundId) || versions.get(refundId) === version;
-      versions.set(refundId, isShared ? version : null);
-    }
-    const changed = new Map((await readChanged(this.#reads, versions)).map((refund) => [refund.id, refund]));
-    return round.filter((waiter) => {
-      waiter.latest = changed.get(waiter.refundId) ?? waiter.latest;
-      return waiter.latest !== null && waiter.isOver(waiter.latest);
-    });
-  }
+  const changed = new Map((await readChanged(reads, versions)).map((refund) => [refund.id, refund]));
+  return round.filter((waiter) => {
+    waiter.latest = changed.get(waiter.refundId) ?? waiter.latest;
+    return waiter.latest !== null && waiter.isOver(waiter.latest);
+  });
 }
 
 /** A refund that a request is waiting for. */

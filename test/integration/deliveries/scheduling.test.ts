@@ -18,10 +18,7 @@ const register = useRegisteredReceivers(service);
 const hour = 60 * 60 * 1000;
 
 /** Lets the first webhook wait for the test, and accepts all others. */
-function holdFirst(release: { respond?: Respond } = {}): {
-  respond: Respond;
-  end: (respond: Respond) => void;
-} {
+function holdFirst(): { respond: Respond; end: (respond: Respond) => void } {
   let end: (respond: Respond) => void = () => {};
   const ending = new Promise<Respond>((resolve) => {
     end = resolve;
@@ -30,9 +27,24 @@ function holdFirst(release: { respond?: Respond } = {}): {
   const respond: Respond = (response, webhook) => {
     if (!isFirst) return responses.accept(response);
     isFirst = false;
-    void ending.then((answer) => (release.respond ?? answer)(response, webhook));
+    void ending.then((answer) => answer(response, webhook));
   };
   return { respond, end };
+}
+
+/** Registers a receiver and starts the attempt of one event, which lasts until `end` answers it. */
+async function holdAttempt() {
+  const held = holdFirst();
+  const registered = await register(held.respond);
+  await recordRefunds(service, 1);
+  await stage.create();
+  const working = stage.work();
+  await waitFor('the attempt', () => registered.receiver.received.length === 1);
+  const end = async (respond: Respond) => {
+    held.end(respond);
+    await working;
+  };
+  return { ...registered, end };
 }
 
 describe('the events of one refund', () => {
@@ -135,15 +147,9 @@ describe('a clock that jumps', () => {
   ])(
     '$what during an attempt leaves one delivery, that is due five seconds after the attempt',
     async ({ ms }) => {
-      const held = holdFirst();
-      const { receiver, deliveries } = await register(held.respond);
-      await recordRefunds(service, 1);
-      await stage.create();
-      const working = stage.work();
-      await waitFor('the attempt', () => receiver.received.length === 1);
+      const { deliveries, end } = await holdAttempt();
       await stage.advance(ms);
-      held.end(responses.fail);
-      await working;
+      await end(responses.fail);
       const { attempts, nextAttemptAt } = await onlyOne(deliveries());
       expect(attempts).toMatchObject([{ responseStatus: 500 }]);
       const pauseMs = (nextAttemptAt?.getTime() ?? 0) - stage.time.now().getTime();
@@ -155,18 +161,12 @@ describe('a clock that jumps', () => {
 });
 
 test('a worker whose lease was lost changes nothing but its own attempt, and both sent the same id', async () => {
-  const held = holdFirst();
-  const { receiver, deliveries } = await register(held.respond);
-  await recordRefunds(service, 1);
-  await stage.create();
-  const working = stage.work();
-  await waitFor('the attempt', () => receiver.received.length === 1);
+  const { receiver, deliveries, end } = await holdAttempt();
   await stage.advance(31_000);
   await stage.sweep();
   await stage.work();
   expect(await onlyOne(deliveries())).toMatchObject({ status: 'succeeded' });
-  held.end(responses.fail);
-  await working;
+  await end(responses.fail);
   expect(await onlyOne(deliveries())).toMatchObject({
     status: 'succeeded',
     nextAttemptAt: null,
@@ -179,18 +179,12 @@ test('a worker whose lease was lost changes nothing but its own attempt, and bot
 });
 
 test('an attempt that is requested while another one fails is made at once', async () => {
-  const held = holdFirst();
-  const { receiver, deliveries } = await register(held.respond);
-  await recordRefunds(service, 1);
-  await stage.create();
-  const working = stage.work();
-  await waitFor('the attempt', () => receiver.received.length === 1);
+  const { receiver, deliveries, end } = await holdAttempt();
   const { id } = await onlyOne(deliveries());
   await service.deps.db.webhookDelivery.update({ where: { id }, data: { nextAttemptAt: stage.time.now() } });
   await stage.worker.deliver(id);
   expect(receiver.received).toHaveLength(1);
-  held.end(responses.fail);
-  await working;
+  await end(responses.fail);
   expect(receiver.received).toHaveLength(2);
   expect(await readDelivery(service, id)).toMatchObject({ status: 'succeeded' });
 });
@@ -222,19 +216,13 @@ test('a disabled endpoint stays disabled when its pending deliveries cannot be e
 });
 
 test('an attempt whose delivery was deleted meanwhile enqueues nothing of other endpoints', async () => {
-  const held = holdFirst();
-  const { receiver, endpoint } = await register(held.respond);
-  await recordRefunds(service, 1);
-  await stage.create();
-  const working = stage.work();
-  await waitFor('the attempt', () => receiver.received.length === 1);
+  const { endpoint, end } = await holdAttempt();
   await service.deps.db.webhookEndpoint.delete({ where: { id: endpoint.id } });
   const other = await register();
   await recordRefunds(service, 1);
   await stage.create();
   stage.wakeUps.clear();
-  held.end(responses.accept);
-  await working;
+  await end(responses.accept);
   expect(await onlyOne(other.deliveries())).toMatchObject({ status: 'pending', attempts: [] });
 });
 

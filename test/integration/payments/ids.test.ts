@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { closeDependencies, type Dependencies, openDependencies } from '../../../shared/dependencies.ts';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
-import { openLog } from '../../../shared/platform/log.ts';
 import { type PolicyInput, policySchema } from '../../../shared/policies/policy.ts';
 import { previewPolicies } from '../../../shared/policies/preview.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
 import { searchRefunds } from '../../../shared/refunds/queries/search-refunds.ts';
@@ -15,45 +12,18 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
 import { agentKey, holdDecisions, refundRequest } from '../../support/refunds/refund-requests.ts';
-import { useService } from '../../support/use-service.ts';
+import { storePolicies } from '../../support/refunds/stored-policies.ts';
+import { outcomeOf, useTwoProcesses } from '../../support/refunds/two-processes.ts';
 
 // Stripe knows a payment by the id of its charge and by that of its payment intent. Two processes create refunds here.
-// None of those that read a payment at the same time is to decide without having read it.
-const service = useService({ workers: 0, settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000 } });
-let other: Dependencies;
+const { service, other } = useTwoProcesses();
 
-beforeAll(() => {
-  const { settings } = service;
-  other = openDependencies(settings, openLog(settings.LOG_LEVEL, 'other'));
-});
-beforeEach(() => usePolicies({}));
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await service.sandbox.clearFaults();
-  await expectInvariants(service);
-});
-afterAll(() => closeDependencies(other));
-
-async function usePolicies(...policies: Partial<PolicyInput>[]): Promise<void> {
-  const file = {
-    policies: policies.map((policy, index) => ({ name: `Policy ${index}`, priority: index, ...policy })),
-  };
-  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
-}
+beforeEach(() => storePolicies(service, {}));
 
 /** A new payment of 100.00 USD, by the id of its charge and by that of its payment intent. */
 async function payment(): Promise<[charge: string, intent: string]> {
   const charge = await newPayment(service);
   return [charge, `pi_${charge.slice(3)}`];
-}
-
-/** The status of a new refund, or the code of its error. */
-async function outcomeOf(asked: RefundRequest, deps: Dependencies = service.deps): Promise<string> {
-  try {
-    return (await createRefund(deps, asked)).refund.status;
-  } catch (error) {
-    return (error as { code: string }).code;
-  }
 }
 
 async function createdId(transactionId: string, more: Partial<RefundRequest> = {}): Promise<string> {
@@ -112,10 +82,10 @@ describe.each(beginnings)('of a payment %s', (_what, begin) => {
     async (_first, order) => {
       const ids = await payment();
       await begin(ids);
-      holdDecisions([service.deps, other], 2);
+      holdDecisions([service.deps, other.deps], 2);
       const asked = order.map((index) => refundRequest(service, ids[index], { amount: 10_000n }));
       const outcomes = await Promise.all(
-        asked.map((each, index) => outcomeOf(each, index === 0 ? service.deps : other)),
+        asked.map((each, index) => outcomeOf(index === 0 ? service : other, each)),
       );
       expect(outcomes.toSorted()).toEqual(['processing', 'refund_already_processed']);
       expect((await rowsOf(ids)).holder).toMatchObject({ amount: 10_000n, reserved: 10_000n });
@@ -148,15 +118,15 @@ describe('twenty refunds of 10.00 at once, by both ids in turns', () => {
     ['limit per payment of an agent key', {}, { maxPerPayment: 5_000 }, 'policy_denied'],
     ['threshold of an agent key', {}, { approvalAbove: 5_000 }, 'pending'],
   ])('pass a %s five times', async (_what, policy, limits, otherwise) => {
-    await usePolicies(policy);
+    await storePolicies(service, policy);
     const apiKey = limits === null ? null : await agentKey(service, limits);
     const charge = await newPayment(service, { amount: 100_000 });
     const ids = [charge, `pi_${charge.slice(3)}`];
-    holdDecisions([service.deps, other], 20);
+    holdDecisions([service.deps, other.deps], 20);
     const outcomes = await Promise.all(
       times(20, null).map((_each, index) => {
         const asked = refundRequest(service, ids[index % 2] ?? '', apiKey === null ? {} : { apiKey });
-        return outcomeOf(asked, index % 4 < 2 ? service.deps : other);
+        return outcomeOf(index % 4 < 2 ? service : other, asked);
       }),
     );
     expect(outcomes.toSorted()).toEqual([...times(5, 'processing'), ...times(15, otherwise)].toSorted());
@@ -170,7 +140,7 @@ describe.each([
   const otherIndex = index === 0 ? 1 : 0;
 
   test('that awaits approval counts for the other id, and cancelling it gives its amount back', async () => {
-    await usePolicies({ approvalAbove: { api: 0 } });
+    await storePolicies(service, { approvalAbove: { api: 0 } });
     const ids = await payment();
     const [named, unnamed] = [ids[index], ids[otherIndex]];
     const id = await createdId(named, { amount: 7_000n });
@@ -180,7 +150,9 @@ describe.each([
       expect(await dryRun(each, 3_001)).toMatchObject({ wouldCreate: false, maxAmount: 3_000 });
       expect(await dryRun(each, 3_000)).toMatchObject({ wouldCreate: true });
     }
-    expect(await outcomeOf(refundRequest(service, unnamed, { amount: 3_001n }))).toBe('validation_error');
+    expect(await outcomeOf(service, refundRequest(service, unnamed, { amount: 3_001n }))).toBe(
+      'validation_error',
+    );
     expect((await service.call('POST', `/v1/refunds/${id}/cancel`)).status).toBe(200);
     expect((await rowsOf(ids)).holder).toMatchObject({ reserved: 0n });
     expect(await check(unnamed)).toMatchObject({ maxAmount: 10_000 });
@@ -326,9 +298,9 @@ describe('refunds that were accepted while the processor was unreachable', () =>
     await service.sandbox.clearFaults();
     const known = await createdId(ids[index === 0 ? 1 : 0], { amount: 3_000n });
     await advanceRefund(service.deps, known);
-    expect(await outcomeOf(refundRequest(service, ids[index === 0 ? 1 : 0], { amount: 1_001n }))).toBe(
-      'validation_error',
-    );
+    expect(
+      await outcomeOf(service, refundRequest(service, ids[index === 0 ? 1 : 0], { amount: 1_001n })),
+    ).toBe('validation_error');
     await advance(unread);
     expect(await rowOf(service, unread)).toMatchObject({ status: 'processing' });
     const moved = await service.sandbox.refunds({ transactionId: ids[0] });
@@ -360,8 +332,8 @@ describe('what was stored as two payments before', () => {
       await haveToBeRead(ids);
       const results = await Promise.all([
         ...ids.flatMap((id) => [check(id), check(id)]),
-        ...ids.map((id) => outcomeOf(refundRequest(service, id), other)),
-        ...made.slice(0, 2).map((id) => advanceRefund(other, id)),
+        ...ids.map((id) => outcomeOf(other, refundRequest(service, id))),
+        ...made.slice(0, 2).map((id) => advanceRefund(other.deps, id)),
         service.call('POST', `/v1/refunds/${made[2]}/cancel`),
       ]);
       expect(results.slice(4, 6)).toEqual(['processing', 'processing']);

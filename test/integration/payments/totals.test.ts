@@ -1,58 +1,26 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { closeDependencies, type Dependencies, openDependencies } from '../../../shared/dependencies.ts';
-import { openLog } from '../../../shared/platform/log.ts';
+import { describe, expect, test } from 'vitest';
 import type { PolicyInput } from '../../../shared/policies/policy.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest, RequestingKey } from '../../../shared/refunds/lifecycle/decide.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
-import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
 import { agentKey, holdDecisions, refundRequest } from '../../support/refunds/refund-requests.ts';
-import { useService } from '../../support/use-service.ts';
+import { storePolicies } from '../../support/refunds/stored-policies.ts';
+import { outcomeOf, useTwoProcesses } from '../../support/refunds/two-processes.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 // Thresholds, limits and ranges look at what all refunds of a payment come to. Two processes create refunds here.
-// None of those that read a payment at the same time is to decide without having read it.
-const service = useService({ workers: 0, settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000 } });
-let other: Dependencies;
-
-beforeAll(() => {
-  const { settings } = service;
-  other = openDependencies(settings, openLog(settings.LOG_LEVEL, 'other'));
-});
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await service.sandbox.clearFaults();
-  await expectInvariants(service);
-});
-afterAll(() => closeDependencies(other));
-
-async function usePolicies(...policies: Partial<PolicyInput>[]): Promise<void> {
-  const file = {
-    policies: policies.map((policy, index) => ({ name: `Policy ${index}`, priority: index, ...policy })),
-  };
-  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
-}
+const { service, other } = useTwoProcesses();
 
 const payment = (amount = 100_000) => newPayment(service, { amount });
 
-/** The status of a new refund, or the code of its error. */
-async function outcomeOf(asked: RefundRequest, deps: Dependencies = service.deps): Promise<string> {
-  try {
-    return (await createRefund(deps, asked)).refund.status;
-  } catch (error) {
-    return (error as { code: string }).code;
-  }
-}
-
 /** Creates refunds that all decide before any of them is recorded, half of them in another process. */
 async function allAtOnce(requests: readonly RefundRequest[]): Promise<string[]> {
-  holdDecisions([service.deps, other], requests.length);
+  holdDecisions([service.deps, other.deps], requests.length);
   const outcomes = await Promise.all(
-    requests.map((asked, index) => outcomeOf(asked, index % 2 === 0 ? service.deps : other)),
+    requests.map((asked, index) => outcomeOf(index % 2 === 0 ? service : other, asked)),
   );
   return outcomes.toSorted();
 }
@@ -82,11 +50,11 @@ describe('five refunds of 20.00 on one payment', () => {
       ['processing', 'processing', ...times(3, 'policy_denied')],
     ],
   ])('%s', async (_promise, policies, expected) => {
-    await usePolicies(...policies);
+    await storePolicies(service, ...policies);
     const transactionId = await payment();
     const outcomes: string[] = [];
     for (const amount of parts)
-      outcomes.push(await outcomeOf(refundRequest(service, transactionId, { amount })));
+      outcomes.push(await outcomeOf(service, refundRequest(service, transactionId, { amount })));
     expect(outcomes).toEqual(expected);
   });
 });
@@ -99,7 +67,7 @@ describe('20 refunds of 20.00 at once on one payment', () => {
   };
 
   test('pass a threshold of 100.00 five times, the others await approval', async () => {
-    await usePolicies({ approvalAbove: { api: 10_000 } });
+    await storePolicies(service, { approvalAbove: { api: 10_000 } });
     await expectTogether(
       (id) => refundRequest(service, id, { amount: 2_000n }),
       [...times(5, 'processing'), ...times(15, 'pending')],
@@ -107,7 +75,8 @@ describe('20 refunds of 20.00 at once on one payment', () => {
   });
 
   test('are matched by the total that each comes to', async () => {
-    await usePolicies(
+    await storePolicies(
+      service,
       { match: { amount: { max: 6_000 } } },
       { match: { amount: { max: 14_000 } }, approvalAbove: { api: 0 } },
       { finalSale: true, enforce: { api: true } },
@@ -123,7 +92,7 @@ describe('20 refunds of 20.00 at once on one payment', () => {
     ['limit per day', { maxPerDay: 10_000 }, 'policy_denied'],
     ['threshold', { approvalAbove: 10_000 }, 'pending'],
   ])('pass the %s of an agent key five times', async (_what, limits, otherwise) => {
-    await usePolicies({});
+    await storePolicies(service, {});
     const apiKey = await agentKey(service, limits);
     await expectTogether(
       (id) => refundRequest(service, id, { amount: 2_000n, apiKey }),
@@ -133,7 +102,7 @@ describe('20 refunds of 20.00 at once on one payment', () => {
 });
 
 test('20 refunds of one agent key at once on 20 payments pass its limit per day five times', async () => {
-  await usePolicies({});
+  await storePolicies(service, {});
   const apiKey = await agentKey(service, { maxPerDay: 10_000 });
   const payments = await Promise.all(times(20, null).map(() => payment()));
   const requests = payments.map((id) => refundRequest(service, id, { amount: 2_000n, apiKey }));
@@ -141,13 +110,13 @@ test('20 refunds of one agent key at once on 20 payments pass its limit per day 
 });
 
 test('a refund in between changes the decision of one that was decided before', async () => {
-  await usePolicies({ approvalAbove: { api: 2_000 } });
+  await storePolicies(service, { approvalAbove: { api: 2_000 } });
   const transactionId = await payment();
   const asked = refundRequest(service, transactionId, { amount: 2_000n });
   const held = holdDecisions([service.deps], 2);
-  const first = outcomeOf(asked);
+  const first = outcomeOf(service, asked);
   await waitFor('the first to have read the payment', () => held.count() === 1);
-  expect(await outcomeOf(asked, other)).toBe('processing');
+  expect(await outcomeOf(other, asked)).toBe('processing');
   held.release();
   expect(await first).toBe('pending');
 });
@@ -175,21 +144,21 @@ describe('an ended refund gives its part back', () => {
     ['limit per payment of a key', { maxPerPayment: 2_000 }, 'policy_denied'],
     ['limit per day of a key', { maxPerDay: 2_000 }, 'policy_denied'],
   ])('of a %s', async (_what, limits, otherwise) => {
-    await usePolicies(limits === null ? { approvalAbove: { api: 2_000 } } : {});
+    await storePolicies(service, limits === null ? { approvalAbove: { api: 2_000 } } : {});
     const apiKey = limits === null ? null : await agentKey(service, limits);
     const transactionId = await payment();
-    const outcome = () => outcomeOf(refundRequest(service, transactionId, asked(apiKey)));
+    const outcome = () => outcomeOf(service, refundRequest(service, transactionId, asked(apiKey)));
     await cancelled(transactionId, apiKey);
     await failed(transactionId, apiKey);
     expect([await outcome(), await outcome()]).toEqual(['processing', otherwise]);
   });
 
   test('while another refund is decided, which then needs no approval', async () => {
-    await usePolicies({ approvalAbove: { api: 2_000 } });
+    await storePolicies(service, { approvalAbove: { api: 2_000 } });
     const transactionId = await payment();
     const { refund } = await createRefund(service.deps, refundRequest(service, transactionId, asked(null)));
-    const held = holdDecisions([other], 2);
-    const waiting = outcomeOf(refundRequest(service, transactionId, asked(null)), other);
+    const held = holdDecisions([other.deps], 2);
+    const waiting = outcomeOf(other, refundRequest(service, transactionId, asked(null)));
     await waitFor('the decision to have read the payment', () => held.count() === 1);
     expect((await service.call('POST', `/v1/refunds/${refund.id}/cancel`)).status).toBe(200);
     held.release();
@@ -198,10 +167,10 @@ describe('an ended refund gives its part back', () => {
 });
 
 test('refunds made elsewhere count', async () => {
-  await usePolicies({ approvalAbove: { api: 2_000 } });
+  await storePolicies(service, { approvalAbove: { api: 2_000 } });
   const transactionId = await payment();
   await refundDirectly(service, { processor: 'stripe', transactionId, amount: 1_500 });
-  const outcome = () => outcomeOf(refundRequest(service, transactionId, { amount: 500n }));
+  const outcome = () => outcomeOf(service, refundRequest(service, transactionId, { amount: 500n }));
   expect([await outcome(), await outcome()]).toEqual(['processing', 'pending']);
 });
 
@@ -244,7 +213,7 @@ describe('an agent key', () => {
       'This key may refund at most 50.00 USD in 24 hours; 12.00 USD are left.',
     ],
   ])('is refused beyond its %s, and told what would be accepted', async (_what, limits, body, message) => {
-    await usePolicies({});
+    await storePolicies(service, {});
     const key = await agentKey(service, {});
     const transactionId = await payment();
     expect((await create(key, transactionId, { amount: 3_800 })).status).toBe(200);
@@ -263,7 +232,7 @@ describe('an agent key', () => {
   });
 
   test('is bound by policies that only advise others, and by the threshold for agents', async () => {
-    await usePolicies({ maxPercent: 50, approvalAbove: { mcp: 2_000 } });
+    await storePolicies(service, { maxPercent: 50, approvalAbove: { mcp: 2_000 } });
     const key = await agentKey(service, {});
     const transactionId = await payment(10_000);
     expect((await create(key, transactionId, { amount: 2_000 })).body.data.status).toBe('processing');
@@ -273,11 +242,11 @@ describe('an agent key', () => {
       message: expect.stringContaining('Request at most 29.99 USD.'),
     });
     const ordinary = refundRequest(service, transactionId, { amount: 3_000n });
-    expect(await outcomeOf(ordinary)).toBe('processing');
+    expect(await outcomeOf(service, ordinary)).toBe('processing');
   });
 
   test('names no policy when its own threshold requires the approval', async () => {
-    await usePolicies({});
+    await storePolicies(service, {});
     const key = await agentKey(service, { approvalAbove: 0 });
     const { body } = await create(key, await payment());
     expect(body.data.status).toBe('pending');
@@ -288,7 +257,7 @@ describe('an agent key', () => {
   });
 
   test('creates nothing while the processor is unreachable and the payment is not known', async () => {
-    await usePolicies({});
+    await storePolicies(service, {});
     const key = await agentKey(service, {});
     const transactionId = await payment();
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
@@ -297,7 +266,7 @@ describe('an agent key', () => {
   });
 
   test('a check returns what it can still refund, and that approval is required', async () => {
-    await usePolicies({});
+    await storePolicies(service, {});
     const key = await agentKey(service, { maxPerPayment: 5_000, approvalAbove: 0 });
     const transactionId = await payment();
     await create(key, transactionId, { amount: 3_800 });
@@ -313,7 +282,7 @@ describe('an agent key', () => {
   });
 
   test('has a limit per day of its own', async () => {
-    await usePolicies({});
+    await storePolicies(service, {});
     const [one, two] = [
       await agentKey(service, { maxPerDay: 1_000 }),
       await agentKey(service, { maxPerDay: 1_000 }),

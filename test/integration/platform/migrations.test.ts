@@ -2,15 +2,20 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { migrate } from '../../../prisma/migrate.ts';
 import { prismaFolder, readMigrations } from '../../../prisma/migrations-folder.ts';
 import { schemaDifference, withSchemaEngine } from '../../dev/checks/schema-engine.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
+import { compiledIn } from '../../support/processes/compiled-service.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { useDatabase, useEmptyDatabase } from '../../support/stores/database.ts';
 import { query, waitForLock, withClient } from '../../support/stores/database-client.ts';
+
+/** As a deployment does. */
+const startMigrating = (env: Record<string, string>) =>
+  startProcess(compiledIn(inject('compiledFolder')).entry('prisma/migrate-main.js'), { env });
 
 const everyMigration = readMigrations().map(({ name }) => name);
 
@@ -93,7 +98,7 @@ describe('two processes that migrate at the same time', () => {
 
   test('both succeed, and every migration is applied once', async () => {
     const env = { DATABASE_URL: url() };
-    const runs = [1, 2].map(() => startProcess('prisma/migrate-main.ts', { env }));
+    const runs = [1, 2].map(() => startMigrating(env));
     const exits = await Promise.all(runs.map((run) => run.exited));
     const outputs = runs.map((run) => run.output());
     expect(exits.map((exit) => exit.code)).toEqual([0, 0]);
@@ -220,7 +225,7 @@ describe('a database that cannot be opened', () => {
   test('stops the command with that line alone', async () => {
     const port = await freePort();
     const env = { DATABASE_URL: `postgresql://app:secret@127.0.0.1:${port}/refunds` };
-    const run = startProcess('prisma/migrate-main.ts', { env });
+    const run = startMigrating(env);
     expect(await run.exited).toMatchObject({ code: 1 });
     expect(run.output().trim().split('\n')).toEqual([expect.stringContaining('Cannot open the database')]);
   });

@@ -1,7 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { agentScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
 import type { Refund } from '../../../shared/platform/database.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { dismissFlag } from '../../../shared/refunds/decisions/resolve.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
@@ -12,6 +11,7 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { flagByHand } from '../../support/refunds/refund-work.ts';
+import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -21,8 +21,7 @@ let approver: { id: string; plaintext: string };
 
 beforeAll(async () => {
   await service.sandbox.settings({ autoSettleMs: 0 });
-  const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 0, dashboard: 0, mcp: 0 } }] };
-  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+  await storePolicies(service, { approvalAbove: { api: 0, dashboard: 0, mcp: 0 } });
   approver = await newKey('user:usr_approver');
 });
 afterEach(() => expectInvariants(service));

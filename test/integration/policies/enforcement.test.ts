@@ -1,30 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { PolicyInput } from '../../../shared/policies/policy.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { startService, type TestService } from '../../support/service.ts';
-import { useDatabase } from '../../support/stores/database.ts';
+import { storePolicies } from '../../support/refunds/stored-policies.ts';
+import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const databaseUrl = useDatabase();
-let service: TestService;
+const service = useService();
 
-beforeAll(async () => {
-  service = await startService({ databaseUrl: databaseUrl(), backend: { name: 'postgres', redisUrl: null } });
-  await service.sandbox.settings({ autoSettleMs: 50 });
-});
+beforeAll(() => service.sandbox.settings({ autoSettleMs: 50 }));
 afterEach(async () => {
   await service.sandbox.clearFaults();
   await expectInvariants(service);
 });
-afterAll(() => service.close());
-
-async function usePolicy(policy: Partial<PolicyInput>): Promise<void> {
-  const file = { policies: [{ name: 'Policy of this test', priority: 1, ...policy }] };
-  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
-}
 
 async function payment(options: object = {}): Promise<string> {
   return await service.sandbox.transaction({
@@ -44,7 +32,7 @@ const monthsAgo = () => new Date(Date.now() - 60 * 24 * 60 * 60 * 1000).toISOStr
 
 describe('a policy that advises', () => {
   test('reports a payment outside its window and does not stop the refund', async () => {
-    await usePolicy({ windowDays: 30 });
+    await storePolicies(service, { windowDays: 30 });
     const transactionId = await payment({ createdAt: monthsAgo() });
     const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
     expect(body.data.eligible).toBe(false);
@@ -65,14 +53,14 @@ async function createByAgent(transactionId: string) {
 
 describe('a policy that advises people and backends, for an agent', () => {
   test('rejects a refund that it denies', async () => {
-    await usePolicy({ windowDays: 30 });
+    await storePolicies(service, { windowDays: 30 });
     const transactionId = await payment({ createdAt: monthsAgo() });
     await expect(createByAgent(transactionId)).rejects.toMatchObject({ code: 'policy_denied' });
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
   });
 
   test('rejects refunds of unknown payments while the processor is unreachable', async () => {
-    await usePolicy({ windowDays: 30 });
+    await storePolicies(service, { windowDays: 30 });
     const transactionId = await payment();
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
     await expect(createByAgent(transactionId)).rejects.toMatchObject({ code: 'service_unavailable' });
@@ -82,7 +70,7 @@ describe('a policy that advises people and backends, for an agent', () => {
 
 describe('a policy that is enforced', () => {
   test('rejects a refund with 403 and its reason and reserves nothing', async () => {
-    await usePolicy({ windowDays: 30, enforce: { api: true } });
+    await storePolicies(service, { windowDays: 30, enforce: { api: true } });
     const transactionId = await payment({ createdAt: monthsAgo() });
     const { status, body } = await create(transactionId, 1_000);
     expect({ status, code: body.error.code }).toEqual({ status: 403, code: 'policy_denied' });
@@ -92,7 +80,7 @@ describe('a policy that is enforced', () => {
   });
 
   test('enforces its limit on concurrent refunds', async () => {
-    await usePolicy({ velocity: { perTransaction: 2 }, enforce: { api: true } });
+    await storePolicies(service, { velocity: { perTransaction: 2 }, enforce: { api: true } });
     const transactionId = await payment();
     const answers = await Promise.all(Array.from({ length: 8 }, () => create(transactionId, 100)));
     const statuses = answers.map(({ status }) => status).toSorted();
@@ -103,14 +91,14 @@ describe('a policy that is enforced', () => {
     const before = await service.deps.db.refund.count({
       where: { status: { notIn: ['failed', 'cancelled'] } },
     });
-    await usePolicy({ velocity: { perDay: { count: before + 3 } }, enforce: { api: true } });
+    await storePolicies(service, { velocity: { perDay: { count: before + 3 } }, enforce: { api: true } });
     const payments = await Promise.all(Array.from({ length: 8 }, () => payment()));
     const answers = await Promise.all(payments.map((transactionId) => create(transactionId, 100)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
   });
 
   test('rejects refunds of unknown payments while the processor is unreachable', async () => {
-    await usePolicy({ windowDays: 30, enforce: { api: true } });
+    await storePolicies(service, { windowDays: 30, enforce: { api: true } });
     const transactionId = await payment();
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
     const { status, body, headers } = await create(transactionId, 100);
@@ -122,7 +110,7 @@ describe('a policy that is enforced', () => {
 
 describe('a policy that requires approval', () => {
   test('keeps a refund above its threshold pending, reserved and unsent', async () => {
-    await usePolicy({ approvalAbove: { api: 5_000 } });
+    await storePolicies(service, { approvalAbove: { api: 5_000 } });
     const transactionId = await payment();
     const { status, body } = await create(transactionId, 5_001);
     expect({ status, refundStatus: body.data.status }).toEqual({ status: 200, refundStatus: 'pending' });
@@ -133,12 +121,12 @@ describe('a policy that requires approval', () => {
   });
 
   test('does not require approval at the threshold', async () => {
-    await usePolicy({ approvalAbove: { api: 5_000 } });
+    await storePolicies(service, { approvalAbove: { api: 5_000 } });
     expect((await create(await payment(), 5_000)).body.data.status).toBe('processing');
   });
 
   test('releases the reservation of a pending refund that is cancelled', async () => {
-    await usePolicy({ approvalAbove: { api: 0 } });
+    await storePolicies(service, { approvalAbove: { api: 0 } });
     const transactionId = await payment();
     const { body } = await create(transactionId, 10_000);
     const cancelled = await service.call('POST', `/v1/refunds/${body.data.id}/cancel`);
@@ -151,7 +139,7 @@ describe('a policy that requires approval', () => {
   });
 
   test('sends an approved refund once', async () => {
-    await usePolicy({ approvalAbove: { api: 0 } });
+    await storePolicies(service, { approvalAbove: { api: 0 } });
     const transactionId = await payment();
     const { body } = await create(transactionId, 1_000);
     const pending = await service.deps.db.refund.findUniqueOrThrow({ where: { id: body.data.id } });

@@ -1,6 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { PolicyInput } from '../../../shared/policies/policy.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { leftToRefund } from '../../support/processors/reconciliation.ts';
@@ -9,6 +7,7 @@ import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { completedRefund, createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
+import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 
 const received = { status: 200, body: { data: { received: true } } };
@@ -17,12 +16,6 @@ const service = useService({ workers: 0 });
 const webhooks = useWebhooks(service);
 
 beforeEach(() => service.sandbox.settings({ autoSettleMs: null }));
-
-async function usePolicy(rules: Partial<PolicyInput>): Promise<void> {
-  const { id: organizationId } = service.organization;
-  const file = { policies: [{ name: 'Shop', priority: 1, ...rules }] };
-  await setPolicies(service.deps, { organizationId, file, actor: 'test' });
-}
 
 describe.each(PROCESSORS)('a refund that was made elsewhere at %s', (processor) => {
   test('with the id of ours is recognized and counts as made elsewhere', async () => {
@@ -42,9 +35,9 @@ describe.each(PROCESSORS)('a refund that was made elsewhere at %s', (processor) 
   });
 
   test('with the id of one that awaits approval counts as made elsewhere', async () => {
-    await usePolicy({ approvalAbove: { api: 0 } });
+    await storePolicies(service, { approvalAbove: { api: 0 } });
     const { id, status, transactionId } = await createdRefund(service, processor);
-    await usePolicy({});
+    await storePolicies(service, {});
     expect(status).toBe('pending');
     expect(await leftToRefund(service, transactionId)).toBe(7_500);
     const copyId = await refundDirectly(service, { processor, transactionId, amount: 2_500, refundId: id });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { migrate } from '../../../prisma/migrate.ts';
+import { migrateQueueTables } from '../../../shared/platform/queues.ts';
 import { freePort } from '../processes/free-port.ts';
 import { createDatabase, query } from '../stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../stores/embedded-postgres.ts';
@@ -78,6 +79,7 @@ export class OwnPostgres implements Breakable {
     const server = await startPostgres({ dataDir: join(folder, 'data'), durable });
     const url = await createDatabase(server.url, 'refunds');
     await migrate(url);
+    await migrateQueueTables(url);
     return new OwnPostgres(folder, durable, server, url);
   }
 

@@ -42,8 +42,8 @@ export async function compileService(): Promise<string> {
 }
 
 async function compileInto(folder: string): Promise<void> {
-  // `npm run check` checks the types.
-  await compile('-p', 'tsconfig.build.json', '--noCheck', '--outDir', folder);
+  // `npm run check` checks the types. Without those of packages, compiling takes a third of the time.
+  await compile('-p', 'tsconfig.build.json', '--noCheck', '--noResolve', '--outDir', folder);
   await compile(
     ...['--ignoreConfig', '--module', 'nodenext', '--target', 'es2023', '--types', 'node', '--skipLibCheck'],
     ...['--outDir', preloadsIn(folder), ...preloads.map((name) => join(preloadSources, `${name}.ts`))],

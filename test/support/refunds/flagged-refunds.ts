@@ -1,7 +1,10 @@
-import { expect } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
+import type { ResolvedStatus } from '../../../shared/refunds/decisions/evidence.ts';
+import { type Resolution, resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import type { TestService } from '../service.ts';
+import { useService } from '../use-service.ts';
 import { newPayment } from './payments.ts';
 import { type RefundRecord, rowOf } from './refund-records.ts';
 
@@ -17,6 +20,14 @@ export const flagAtOnce = {
   SETTLEMENT_CAP_MS: hourMs,
   MISCONFIGURED_RETRY_MS: hourMs,
 };
+
+/** Gives a test file such a service, without workers and without faults. No processor settles a refund by itself. */
+export function useServiceThatFlags(): TestService {
+  const service = useService({ workers: 0, settings: flagAtOnce });
+  beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
+  afterEach(() => service.sandbox.clearFaults());
+  return service;
+}
 
 /** A refund before any worker takes it up; 25.00 USD by default. */
 export async function createdRefund(
@@ -64,4 +75,15 @@ export async function completedRefund(service: TestService, processor: string): 
   const refund = await reviewed(service, id);
   expect(refund.status).toBe('completed');
   return refund;
+}
+
+/** Resolves a refund as `cli:ada`, without force and without the processor's id of the refund unless given. */
+export async function resolve(
+  { deps }: Pick<TestService, 'deps'>,
+  refund: RefundRecord,
+  status: ResolvedStatus,
+  more: Partial<Resolution> = {},
+) {
+  const asked = { reason: 'Seen there', externalRefundId: null, force: false, status };
+  return await resolveRefund(deps, refund, 'cli:ada', { ...asked, ...more });
 }

@@ -47,13 +47,6 @@ export async function createDatabase(
   return databaseUrl(serverUrl, name);
 }
 
-/** Drops a database and ends its connections. */
-export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
-  await withClient(serverUrl, (client) =>
-    client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`),
-  );
-}
-
 /** Makes a database a template, which accepts no connections. */
 export async function sealTemplate(serverUrl: string, name: string): Promise<void> {
   await withClient(serverUrl, (client) =>

@@ -21,15 +21,13 @@ export async function expectNotInDatabase(databaseUrl: string, secret: string): 
 /** Every value in a database, including the tables of the queues. */
 export async function everyCell(databaseUrl: string): Promise<Cell[]> {
   return withClient(databaseUrl, async (client) => {
-    // One statement for all columns.
-    const { rows: columns } = await client.query<{ query: string }>(
-      `select format('select %L as column, %I::text as text from %I.%I where %I is not null',
-         format('%s.%s.%s', table_schema, table_name, column_name),
-         column_name, table_schema, table_name, column_name) as query
-       from information_schema.columns join information_schema.tables using (table_schema, table_name)
-       where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
+    // One statement for all tables.
+    const { rows: tables } = await client.query<{ query: string }>(
+      `select format('select %L || cell.name as column, cell.text
+         from %I.%I as t, jsonb_each_text(to_jsonb(t)) as cell(name, text) where cell.text is not null', format('%s.%s.', schemaname, tablename), schemaname, tablename) as query
+       from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
     );
-    return (await client.query<Cell>(columns.map(({ query }) => query).join(' union all '))).rows;
+    return (await client.query<Cell>(tables.map(({ query }) => query).join(' union all '))).rows;
   });
 }
 

@@ -11,6 +11,8 @@ import { auditedExport, exportRefunds } from '../../../../shared/refunds/queries
 import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
 import { parseCsv, wholeText } from '../../../support/http/csv.ts';
 import { fillRefunds } from '../../../support/refunds/many-refunds.ts';
+import { startService } from '../../../support/service.ts';
+import { postgresQueues } from '../../../support/stores/backends.ts';
 import { withClient } from '../../../support/stores/database-client.ts';
 import { useService } from '../../../support/use-service.ts';
 import { waitFor } from '../../../support/wait-for.ts';
@@ -288,14 +290,17 @@ describe('a slow reader', () => {
 describe('an API that closes', () => {
   // Longer than the test runs.
   const shutdownTimeoutMs = 3_600_000;
-  const closing = useService({ workers: 0, settings: { SHUTDOWN_TIMEOUT_MS: shutdownTimeoutMs } });
 
   test('waits for an export for a limited time and records it as incomplete', async () => {
-    const id = newId('org');
-    const many = { organizationId: id, environment: 'live' as const, count, now: new Date(), days: 30 };
-    await withClient(closing.settings.DATABASE_URL, (client) => fillRefunds(client, many));
-    const member = await signInMember(closing, 'viewer', id);
-    const answer = await download(`/dashboard/${id}/live/refunds/export`, member, closing);
+    const closing = await startService({
+      databaseUrl: service.settings.DATABASE_URL,
+      backend: postgresQueues,
+      workers: 0,
+      settings: { SHUTDOWN_TIMEOUT_MS: shutdownTimeoutMs },
+    });
+    onTestFinished(() => closing.close());
+    const member = await signInMember(closing, 'viewer', organizationId);
+    const answer = await download(`${list}/export`, member, closing);
     await waitFor('the first piece', () => answer.readableLength > 0);
     answer.on('error', () => undefined);
     const timers = vi.spyOn(globalThis, 'setTimeout');
@@ -307,7 +312,7 @@ describe('an API that closes', () => {
     const isLimit = ([, ms = 0]: readonly unknown[]) => Number(ms) > shutdownTimeoutMs / 2;
     const [overdue, limitMs] = await waitFor('the time limit', () => timers.mock.calls.find(isLimit));
     expect(limitMs).toBeLessThan(shutdownTimeoutMs);
-    const exported = { where: { action: 'refunds.exported' } };
+    const exported = { where: { action: 'refunds.exported', actor: `user:${member.userId}` } };
     expect({ isClosed, ended: await closing.deps.db.auditLog.count(exported) }).toEqual({
       isClosed: false,
       ended: 0,

@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { newId } from '../../../../shared/platform/ids.ts';
-import type { ResolvedStatus } from '../../../../shared/refunds/decisions/evidence.ts';
-import { dismissFlag, type Resolution, resolveRefund } from '../../../../shared/refunds/decisions/resolve.ts';
+import { dismissFlag } from '../../../../shared/refunds/decisions/resolve.ts';
 import { flagExtraRefund } from '../../../../shared/refunds/lifecycle/flag.ts';
 import type { Flag } from '../../../../shared/refunds/model/flags.ts';
 import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
@@ -9,9 +8,10 @@ import { auditOf } from '../../../support/audit-log.ts';
 import {
   completedRefund,
   createdRefund,
-  flagAtOnce,
   flaggedUnknown,
+  resolve,
   reviewed,
+  useServiceThatFlags,
 } from '../../../support/refunds/flagged-refunds.ts';
 import {
   lastEventOf,
@@ -21,20 +21,9 @@ import {
 } from '../../../support/refunds/refund-records.ts';
 import { endWork, flagByHand, leaseByHand } from '../../../support/refunds/refund-work.ts';
 import { waitForLock, withClient } from '../../../support/stores/database-client.ts';
-import { useService } from '../../../support/use-service.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-// No worker runs but where a test is one.
-const service = useService({ workers: 0, settings: flagAtOnce });
-
-beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
-afterEach(() => service.sandbox.clearFaults());
-
-const asked: Omit<Resolution, 'status'> = { reason: 'Seen there', externalRefundId: null, force: false };
-
-async function resolve(refund: RefundRecord, status: ResolvedStatus, more: Partial<Resolution> = {}) {
-  return await resolveRefund(service.deps, refund, 'cli:ada', { ...asked, status, ...more });
-}
+const service = useServiceThatFlags();
 
 describe('a dismissal', () => {
   const extra: Flag = { reason: 'extra_refund', facts: { externalRefundId: 're_other' } };
@@ -132,7 +121,7 @@ describe('a flag that changes while its resolution asks the processor', () => {
   /** Runs `meanwhile` between the resolution's lease and its decision. */
   async function resolveWhile(flagged: RefundRecord, meanwhile: () => Promise<unknown>) {
     await service.sandbox.settings({ latencyMs: 400 });
-    const deciding = resolve(flagged, 'completed');
+    const deciding = resolve(service, flagged, 'completed');
     await waitFor(
       'the lease',
       async () => (await rowOf(service, flagged.id)).leaseToken !== flagged.leaseToken,
@@ -169,7 +158,7 @@ test('flags a refund again that the processor loses after a resolution it agreed
   await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'succeeded' });
   const flag = { reason: 'missing_there', facts: { externalRefundId: 're_gone' } } as const;
   const flagged = await flagByHand(service, id, flag);
-  expect((await resolve(flagged, 'completed')).kind).toBe('done');
+  expect((await resolve(service, flagged, 'completed')).kind).toBe('done');
   await service.deps.db.refund.update({ where: { id }, data: { externalRefundId: 're_gone' } });
   expect((await reviewed(service, id)).flagReason).toBe('missing_there');
 });

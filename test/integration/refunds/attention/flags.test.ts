@@ -1,56 +1,31 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readAttention } from '../../../../api/cli/reports/refund-attention.ts';
-import { loadAccount } from '../../../../shared/processors/accounts/connections.ts';
-import { setProcessorAccount } from '../../../../shared/processors/accounts/manage-accounts.ts';
 import { processorKind } from '../../../../shared/processors/registry.ts';
 import { recheckRefund } from '../../../../shared/refunds/decisions/resolve.ts';
 import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { auditOf } from '../../../support/audit-log.ts';
 import { adminCliOf, onlyLine } from '../../../support/processes/admin-cli.ts';
+import { useStripeAccount } from '../../../support/processors/stripe-account.ts';
 import {
   completedRefund,
   createdRefund,
-  flagAtOnce,
   flaggedUnknown,
   reviewed,
+  useServiceThatFlags,
 } from '../../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';
 import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
 import { makeDue, type RefundRecord, rowOf, timelineOf } from '../../../support/refunds/refund-records.ts';
 import { askToCancel } from '../../../support/refunds/refund-work.ts';
-import { sandboxCredentials } from '../../../support/service.ts';
-import { useService } from '../../../support/use-service.ts';
 
 const hour = 3_600_000;
 
-// No worker runs but where a test is one.
-const service = useService({ workers: 0, settings: flagAtOnce });
+const service = useServiceThatFlags();
+const stripe = useStripeAccount(service);
 const admin = adminCliOf(service);
 
-beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
-afterEach(async () => {
-  await service.sandbox.clearFaults();
-  await setStripeKey('sk_test_sandbox');
-  await expectInvariants(service);
-});
-
-function stripeAccount() {
-  return { organizationId: service.organization.id, environment: 'test', processor: 'stripe' } as const;
-}
-
-async function setStripeKey(secretKey: string): Promise<void> {
-  const { apiBase } = sandboxCredentials('test', service.sandboxUrl).stripe;
-  await setProcessorAccount(service.deps, {
-    ...stripeAccount(),
-    credentials: { secretKey, apiBase },
-    actor: 'test',
-  });
-}
-
-async function isMarked(): Promise<boolean> {
-  return (await loadAccount(service.deps.db, stripeAccount())).misconfiguredAt !== null;
-}
+afterEach(() => expectInvariants(service));
 
 async function listedAs({ id }: RefundRecord) {
   const { refunds } = await readAttention(service.deps.db, service.organization.id);
@@ -193,7 +168,7 @@ describe.each([
 ] as const)('a second reading that is $kind', (answer) => {
   const noted = [answer.kind === 'unavailable', answer.kind === 'misconfigured'];
   const isThrottled = async () => {
-    const { throttledUntil } = await loadAccount(service.deps.db, stripeAccount());
+    const { throttledUntil } = await stripe.read();
     return throttledUntil !== null && throttledUntil > new Date();
   };
   const unthrottle = () => service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
@@ -207,7 +182,7 @@ describe.each([
       Object.assign(connect(credentials), { findRefund: reading, getRefund: reading }),
     );
     // Connected anew.
-    await setStripeKey('sk_test_sandbox');
+    await stripe.setKey('sk_test_sandbox');
   }
 
   afterEach(async () => {
@@ -225,7 +200,7 @@ describe.each([
     await answerReadings();
     await advanceRefund(service.deps, id);
     expect(await timelineOf(service, id)).toContain('attempt.unknown');
-    expect([await isThrottled(), await isMarked()]).toEqual(noted);
+    expect([await isThrottled(), await stripe.isMarked()]).toEqual(noted);
     await service.sandbox.driveRefund(all, { status: 'failed' });
   });
 
@@ -236,7 +211,7 @@ describe.each([
     await answerReadings();
     await advanceRefund(service.deps, id);
     expect(await timelineOf(service, id)).toContain('cancel.refused');
-    expect([await isThrottled(), await isMarked()]).toEqual(noted);
+    expect([await isThrottled(), await stripe.isMarked()]).toEqual(noted);
   });
 });
 

@@ -1,60 +1,36 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { readAttention } from '../../../../api/cli/reports/refund-attention.ts';
 import { markPaymentsStale } from '../../../../shared/payments/payment.ts';
-import { loadAccount, markMisconfigured } from '../../../../shared/processors/accounts/connections.ts';
-import { setProcessorAccount } from '../../../../shared/processors/accounts/manage-accounts.ts';
+import { markMisconfigured } from '../../../../shared/processors/accounts/connections.ts';
 import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
+import { useStripeAccount } from '../../../support/processors/stripe-account.ts';
 import {
   completedRefund,
   createdRefund,
-  flagAtOnce,
   flaggedUnknown,
   reviewed,
+  useServiceThatFlags,
 } from '../../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment, readPayment } from '../../../support/refunds/payments.ts';
 import { rowOf } from '../../../support/refunds/refund-records.ts';
-import { sandboxCredentials } from '../../../support/service.ts';
-import { useService } from '../../../support/use-service.ts';
 
-// No worker runs but where a test is one.
-const service = useService({ workers: 0, settings: flagAtOnce });
+const service = useServiceThatFlags();
+const stripe = useStripeAccount(service);
 
-beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
-afterEach(async () => {
-  await service.sandbox.clearFaults();
-  await setStripeKey('sk_test_sandbox');
-  await expectInvariants(service);
-});
-
-function stripeAccount() {
-  return { organizationId: service.organization.id, environment: 'test', processor: 'stripe' } as const;
-}
-
-async function setStripeKey(secretKey: string): Promise<void> {
-  const { apiBase } = sandboxCredentials('test', service.sandboxUrl).stripe;
-  await setProcessorAccount(service.deps, {
-    ...stripeAccount(),
-    credentials: { secretKey, apiBase },
-    actor: 'test',
-  });
-}
-
-async function isMarked(): Promise<boolean> {
-  return (await loadAccount(service.deps.db, stripeAccount())).misconfiguredAt !== null;
-}
+afterEach(() => expectInvariants(service));
 
 test('flags what needs refused credentials at once, with the account, until new ones are set', async () => {
   const unknown = await flaggedUnknown(service, 'stripe', 'reset');
   const accepted = await createdRefund(service, 'stripe');
   await advanceRefund(service.deps, accepted.id);
   const fresh = await createdRefund(service, 'stripe');
-  await setStripeKey('sk_test_invalid');
+  await stripe.setKey('sk_test_invalid');
   for (const { id } of [unknown, accepted, fresh]) {
     await service.deps.db.processorAccount.updateMany({ data: { misconfiguredAt: null } });
     const flagged = await reviewed(service, id);
     expect(flagged.flagReason).toBe('account_unusable');
-    expect(await isMarked()).toBe(true);
+    expect(await stripe.isMarked()).toBe(true);
   }
   const { accounts, refunds } = await readAttention(service.deps.db, undefined);
   const next = `account set --organization ${service.organization.id} --environment test --processor stripe`;
@@ -63,13 +39,13 @@ test('flags what needs refused credentials at once, with the account, until new 
   const ours = [unknown.id, accepted.id, fresh.id];
   const listedNext = refunds.filter(({ refund }) => ours.includes(refund.id)).map((item) => item.next);
   expect(listedNext).toEqual([next, next, next]);
-  await setStripeKey('sk_test_sandbox');
+  await stripe.setKey('sk_test_sandbox');
   for (const { id } of [unknown, accepted, fresh]) await advanceRefund(service.deps, id);
   for (const { id } of [unknown, accepted, fresh]) expect((await rowOf(service, id)).flaggedAt).toBeNull();
 });
 
 test('lists refused credentials also when they were only used to read payments', async () => {
-  await setStripeKey('sk_test_invalid');
+  await stripe.setKey('sk_test_invalid');
   const body = { transactionId: await newPayment(service), amount: 100, reason: 'other' };
   expect((await service.call('POST', '/v1/refunds', { body })).status).toBe(502);
   expect((await readAttention(service.deps.db, undefined)).accounts).toHaveLength(1);
@@ -77,16 +53,16 @@ test('lists refused credentials also when they were only used to read payments',
 
 test('marks the account when a review is refused for its credentials', async () => {
   const refund = await completedRefund(service, 'stripe');
-  await setStripeKey('sk_test_invalid');
+  await stripe.setKey('sk_test_invalid');
   await reviewed(service, refund.id);
-  expect(await isMarked()).toBe(true);
+  expect(await stripe.isMarked()).toBe(true);
 });
 
 test('does not mark new credentials for a refusal of the old ones', async () => {
-  const old = await loadAccount(service.deps.db, stripeAccount());
-  await setStripeKey('sk_test_sandbox');
+  const old = await stripe.read();
+  await stripe.setKey('sk_test_sandbox');
   await markMisconfigured(service.deps, old, { code: 'expired', message: 'expired' });
-  expect(await isMarked()).toBe(false);
+  expect(await stripe.isMarked()).toBe(false);
 });
 
 test.each(['check', 'review', 'send', 'read'] as const)(
@@ -97,25 +73,25 @@ test.each(['check', 'review', 'send', 'read'] as const)(
       call === 'review' ? await completedRefund(service, 'stripe') : await createdRefund(service, 'stripe');
     if (call === 'check') await advanceRefund(service.deps, refund.id);
     if (call === 'read') await markPaymentsStale(db, refund, [refund.transactionId]);
-    await markMisconfigured(service.deps, await loadAccount(db, stripeAccount()), {
+    await markMisconfigured(service.deps, await stripe.read(), {
       code: 'x',
       message: 'x',
     });
-    expect(await isMarked()).toBe(true);
+    expect(await stripe.isMarked()).toBe(true);
     if (call === 'read') await readPayment(service.deps, refund);
     else if (call === 'send') await advanceRefund(service.deps, refund.id);
     else await reviewed(service, refund.id);
-    expect(await isMarked()).toBe(false);
+    expect(await stripe.isMarked()).toBe(false);
   },
 );
 
 test('keeps the mark after an unanswered or refused call', async () => {
   const { id } = await createdRefund(service, 'stripe');
-  await markMisconfigured(service.deps, await loadAccount(service.deps.db, stripeAccount()), {
+  await markMisconfigured(service.deps, await stripe.read(), {
     code: 'x',
     message: 'x',
   });
   await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'reset' });
   await advanceRefund(service.deps, id);
-  expect(await isMarked()).toBe(true);
+  expect(await stripe.isMarked()).toBe(true);
 });

@@ -1,6 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ResolvedStatus } from '../../../../shared/refunds/decisions/evidence.ts';
-import { dismissFlag, type Resolution, resolveRefund } from '../../../../shared/refunds/decisions/resolve.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { dismissFlag } from '../../../../shared/refunds/decisions/resolve.ts';
 import { flagOf } from '../../../../shared/refunds/model/flags.ts';
 import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { stripeClient } from '../../../sandbox/clients.ts';
@@ -8,9 +7,10 @@ import { auditOf } from '../../../support/audit-log.ts';
 import {
   completedRefund,
   createdRefund,
-  flagAtOnce,
   flaggedUnknown,
+  resolve,
   reviewed,
+  useServiceThatFlags,
 } from '../../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
@@ -21,20 +21,9 @@ import {
   timelineOf,
 } from '../../../support/refunds/refund-records.ts';
 import { flagByHand, leaseByHand } from '../../../support/refunds/refund-work.ts';
-import { useService } from '../../../support/use-service.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-// No worker runs but where a test is one.
-const service = useService({ workers: 0, settings: flagAtOnce });
-
-beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
-afterEach(() => service.sandbox.clearFaults());
-
-const asked: Omit<Resolution, 'status'> = { reason: 'Seen there', externalRefundId: null, force: false };
-
-async function resolve(refund: RefundRecord, status: ResolvedStatus, more: Partial<Resolution> = {}) {
-  return await resolveRefund(service.deps, refund, 'cli:ada', { ...asked, status, ...more });
-}
+const service = useServiceThatFlags();
 
 async function remainingFor(refund: RefundRecord): Promise<number> {
   const { transactionId } = refund;
@@ -60,7 +49,7 @@ describe.each(['stripe', 'braintree'])('a flagged refund of unknown outcome at %
   test.each(['failed', 'cancelled'] as const)('is resolved as %s when it never arrived', async (status) => {
     const flagged = await flaggedUnknown(service, processor, 'reset');
     expect(await reservedFor(flagged)).toBe(2_500n);
-    const outcome = await resolve(flagged, status);
+    const outcome = await resolve(service, flagged, status);
     expect(outcome.kind).toBe('done');
     expect(await rowOf(service, flagged.id)).toMatchObject({
       status,
@@ -85,17 +74,21 @@ describe.each(['stripe', 'braintree'])('a flagged refund of unknown outcome at %
     const flagged = await flaggedUnknown(service, processor, 'reset-after-apply');
     const [moved] = await service.sandbox.refunds({ transactionId: flagged.transactionId });
     const externalRefundId = moved?.id ?? '';
-    await expect(resolve(flagged, 'completed')).rejects.toThrow('enter the ID of the completed refund');
+    await expect(resolve(service, flagged, 'completed')).rejects.toThrow(
+      'enter the ID of the completed refund',
+    );
     const status = processor === 'stripe' ? 'succeeded' : 'settled';
-    const wrong = await resolve(flagged, 'completed', { externalRefundId: 'something_else' });
+    const wrong = await resolve(service, flagged, 'completed', { externalRefundId: 'something_else' });
     expect(wrong).toMatchObject({ kind: 'contradicted', evidence: expect.stringContaining('has no refund') });
-    const early = await resolve(await rowOf(service, flagged.id), 'completed', { externalRefundId });
+    const early = await resolve(service, await rowOf(service, flagged.id), 'completed', { externalRefundId });
     expect(early).toMatchObject({
       kind: 'contradicted',
       evidence: expect.stringContaining(externalRefundId),
     });
     await service.sandbox.driveRefund(externalRefundId, { status });
-    const outcome = await resolve(await rowOf(service, flagged.id), 'completed', { externalRefundId });
+    const outcome = await resolve(service, await rowOf(service, flagged.id), 'completed', {
+      externalRefundId,
+    });
     expect(outcome.kind).toBe('done');
     expect(await rowOf(service, flagged.id)).toMatchObject({ status: 'completed', externalRefundId });
     expect(await remainingFor(flagged)).toBe(7_500);
@@ -105,7 +98,7 @@ describe.each(['stripe', 'braintree'])('a flagged refund of unknown outcome at %
     'is not resolved as %s while the processor has it',
     async (status) => {
       const flagged = await flaggedUnknown(service, processor, 'reset-after-apply');
-      const outcome = await resolve(flagged, status);
+      const outcome = await resolve(service, flagged, status);
       expect(outcome).toMatchObject({ kind: 'contradicted', forceable: true });
       expect(lasting(await rowOf(service, flagged.id))).toEqual(lasting(flagged));
       expect(await auditOf(service, flagged.id)).toEqual([]);
@@ -116,7 +109,7 @@ describe.each(['stripe', 'braintree'])('a flagged refund of unknown outcome at %
   test('is not resolved as failed while the processor cannot be read', async () => {
     const flagged = await flaggedUnknown(service, processor, 'reset');
     await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
-    expect(await resolve(flagged, 'failed')).toMatchObject({
+    expect(await resolve(service, flagged, 'failed')).toMatchObject({
       kind: 'contradicted',
       evidence: expect.stringContaining('could not be read'),
     });
@@ -126,7 +119,7 @@ describe.each(['stripe', 'braintree'])('a flagged refund of unknown outcome at %
   test('is not resolved as failed before a lookup is proof', async () => {
     const flagged = await flaggedUnknown(service, processor, 'reset');
     const patient = { ...service.deps, settings: { ...service.settings, LOOKUP_SETTLE_DELAY_MS: 60_000 } };
-    const outcome = await resolveRefund(patient, flagged, 'cli:ada', { ...asked, status: 'failed' });
+    const outcome = await resolve({ deps: patient }, flagged, 'failed');
     expect(outcome).toMatchObject({
       kind: 'contradicted',
       evidence: expect.stringContaining('is conclusive from'),
@@ -139,7 +132,7 @@ describe('a decision', () => {
 
   test('is refused for a refund that is not flagged', async () => {
     const refund = await createdRefund(service, 'stripe');
-    expect((await resolve(refund, 'failed')).kind).toBe('not-flagged');
+    expect((await resolve(service, refund, 'failed')).kind).toBe('not-flagged');
     expect((await dismissFlag(service.deps, refund, 'cli:ada', 'no')).kind).toBe('not-flagged');
     expect(lasting(await rowOf(service, refund.id))).toEqual(lasting(refund));
   });
@@ -154,14 +147,14 @@ describe('a decision', () => {
     });
     await advanceRefund(service.deps, id);
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
-    const outcome = await resolve(await flag(id), 'failed');
+    const outcome = await resolve(service, await flag(id), 'failed');
     expect(outcome).toMatchObject({ kind: 'done', refund: { failureCode: 'resolved_by_person' } });
     await service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
   });
 
   test('requires a printable reason', async () => {
     const flagged = await flaggedUnknown(service, 'stripe', 'reset');
-    await expect(resolve(flagged, 'failed', { reason: ' \t ' })).rejects.toThrow('reason: must be');
+    await expect(resolve(service, flagged, 'failed', { reason: ' \t ' })).rejects.toThrow('reason: must be');
     await expect(dismissFlag(service.deps, flagged, 'cli:ada', 'a\u0007b')).rejects.toThrow('reason');
     expect(lasting(await rowOf(service, flagged.id))).toEqual(lasting(flagged));
   });
@@ -169,9 +162,9 @@ describe('a decision', () => {
   test('of several people at once is made once, and the others are refused', async () => {
     const flagged = await flaggedUnknown(service, 'stripe', 'reset');
     const outcomes = await Promise.all([
-      resolve(flagged, 'failed'),
-      resolve(flagged, 'cancelled'),
-      resolve(flagged, 'failed'),
+      resolve(service, flagged, 'failed'),
+      resolve(service, flagged, 'cancelled'),
+      resolve(service, flagged, 'failed'),
     ]);
     const kinds = outcomes.map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === 'done')).toHaveLength(1);
@@ -184,7 +177,7 @@ describe('a decision', () => {
     const flagged = await flaggedUnknown(service, 'stripe', 'reset');
     await leaseByHand(service, flagged.id, 60_000);
     const held = await rowOf(service, flagged.id);
-    const outcome = await resolve(held, 'failed');
+    const outcome = await resolve(service, held, 'failed');
     expect(outcome).toMatchObject({ kind: 'leased', until: held.leasedUntil });
     expect(await rowOf(service, flagged.id)).toEqual(held);
   });
@@ -192,7 +185,7 @@ describe('a decision', () => {
   test('keeps workers away while the processor is read', async () => {
     const flagged = await flaggedUnknown(service, 'stripe', 'reset');
     await service.sandbox.settings({ latencyMs: 200 });
-    const deciding = resolve(flagged, 'failed');
+    const deciding = resolve(service, flagged, 'failed');
     await waitFor(
       'the decision to hold the refund',
       async () => (await rowOf(service, flagged.id)).leaseToken !== flagged.leaseToken,
@@ -211,7 +204,10 @@ describe('a decision', () => {
     const other = await completedRefund(service, 'stripe');
     const { id } = await createdRefund(service, 'stripe', { transactionId: other.transactionId });
     await expect(
-      resolve(await flag(id), 'completed', { externalRefundId: other.externalRefundId, force: true }),
+      resolve(service, await flag(id), 'completed', {
+        externalRefundId: other.externalRefundId,
+        force: true,
+      }),
     ).rejects.toThrow(`already belongs to ${other.id}`);
     expect((await rowOf(service, id)).leasedUntil).toBeNull();
   });
@@ -221,7 +217,7 @@ describe('a decision', () => {
     const { transactionId } = refund;
     const named = await refundDirectly(service, { processor: 'stripe', transactionId, amount: 2_500 });
     await service.sandbox.driveRefund(named, { status: 'succeeded' });
-    const outcome = await resolve(refund, 'completed', { externalRefundId: named });
+    const outcome = await resolve(service, refund, 'completed', { externalRefundId: named });
     expect(outcome).toMatchObject({ kind: 'contradicted', evidence: expect.stringContaining('besides') });
     expect((await rowOf(service, refund.id)).status).toBe('processing');
   });
@@ -231,18 +227,18 @@ describe('a decision', () => {
     const { refunds } = stripeClient(service.sandboxUrl);
     const made = await refunds.create({ charge: flagged.transactionId, amount: 2_500 });
     await service.sandbox.driveRefund(made.id, { status: 'succeeded' });
-    const outcome = await resolve(flagged, 'completed', { externalRefundId: made.id });
+    const outcome = await resolve(service, flagged, 'completed', { externalRefundId: made.id });
     expect(outcome.kind).toBe('done');
     expect(await remainingFor(flagged)).toBe(7_500);
   });
 
   test('makes a completed refund failed on evidence alone, also with force', async () => {
     const refund = await completedRefund(service, 'stripe');
-    const refused = await resolve(await flag(refund.id), 'failed', { force: true });
+    const refused = await resolve(service, await flag(refund.id), 'failed', { force: true });
     expect(refused).toMatchObject({ kind: 'contradicted', forceable: false });
-    expect((await resolve(await rowOf(service, refund.id), 'cancelled')).kind).toBe('not-allowed');
+    expect((await resolve(service, await rowOf(service, refund.id), 'cancelled')).kind).toBe('not-allowed');
     await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: 'failed' });
-    expect((await resolve(await rowOf(service, refund.id), 'failed')).kind).toBe('done');
+    expect((await resolve(service, await rowOf(service, refund.id), 'failed')).kind).toBe('done');
     expect(await reservedFor(refund)).toBe(0n);
   });
 });
@@ -250,7 +246,7 @@ describe('a decision', () => {
 describe('a forced decision', () => {
   test('is recorded as forced, counts what moved as refunded outside, and is flagged by the next read until dismissed', async () => {
     const flagged = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
-    const forced = await resolve(flagged, 'failed', { force: true });
+    const forced = await resolve(service, flagged, 'failed', { force: true });
     expect(forced.kind).toBe('done');
     expect(await lastEventOf(service, flagged)).toMatchObject({
       detail: { forced: true, against: { kind: 'found', facts: { processorStatus: 'pending' } } },
@@ -288,7 +284,7 @@ describe('a forced decision', () => {
     const [moved] = await service.sandbox.refunds({ transactionId: flagged.transactionId });
     const externalRefundId = moved?.id ?? '';
     await service.sandbox.driveRefund(externalRefundId, { status: 'failed' });
-    const forced = await resolve(flagged, 'completed', { externalRefundId, force: true });
+    const forced = await resolve(service, flagged, 'completed', { externalRefundId, force: true });
     expect(forced.kind).toBe('done');
     const flaggedAgain = await reviewed(service, flagged.id);
     expect(flaggedAgain).toMatchObject({
@@ -305,7 +301,7 @@ describe('a forced decision', () => {
     await waitFor('the worker to be sending', async () => (await rowOf(service, id)).attemptCount === 1);
     await flag(id);
     await leaseByHand(service, id, 0);
-    const outcome = await resolve(await rowOf(service, id), 'failed', { force: true });
+    const outcome = await resolve(service, await rowOf(service, id), 'failed', { force: true });
     expect(outcome.kind).toBe('done');
     const { work: _, ...decided } = await rowOf(service, id);
     await late;
@@ -320,7 +316,7 @@ describe('a forced decision', () => {
     const { id } = await createdRefund(service, 'stripe');
     await advanceRefund(service.deps, id);
     await flag(id);
-    const outcome = await resolve(await rowOf(service, id), 'failed', { force: true });
+    const outcome = await resolve(service, await rowOf(service, id), 'failed', { force: true });
     expect(outcome.kind).toBe('done');
     await advanceRefund(service.deps, id);
     const { flagReason, resyncRequestedAt, dueAt } = await rowOf(service, id);

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PolicyInput } from '../../../../shared/policies/policy.ts';
-import { setPolicies } from '../../../../shared/policies/stored-policies.ts';
 import { dryRunRefund } from '../../../../shared/refunds/lifecycle/dry-run.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';
 import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
 import { agentKey, refundRequest } from '../../../support/refunds/refund-requests.ts';
+import { storePolicies } from '../../../support/refunds/stored-policies.ts';
 import { type Recording, recordStatements } from '../../../support/stores/statements.ts';
 import { useService } from '../../../support/use-service.ts';
 
@@ -23,11 +23,7 @@ afterEach(async () => {
 });
 
 async function usePolicies(...policies: Partial<PolicyInput>[]): Promise<void> {
-  const given = policies.length === 0 ? [{ windowDays: 30 }] : policies;
-  const file = {
-    policies: given.map((policy, index) => ({ name: `P${index}`, priority: index, ...policy })),
-  };
-  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+  await storePolicies(service, ...(policies.length === 0 ? [{ windowDays: 30 }] : policies));
 }
 
 interface Sent {
@@ -57,9 +53,9 @@ describe('a dry run', () => {
         data: {
           ...{ wouldCreate: true, status: 'processing', error: null, maxAmount: 10_000 },
           policy: {
-            ...{ name: 'P0', eligible: true },
+            ...{ name: 'Policy 0', eligible: true },
             trace: [
-              'policy "P0" with priority 0: matches',
+              'policy "Policy 0" with priority 0: matches',
               'not fully refunded: passed',
               'refund window: passed',
               'amount: passed',

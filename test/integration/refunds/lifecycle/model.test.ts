@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { setPolicies } from '../../../../shared/policies/stored-policies.ts';
 import { isTerminal } from '../../../../shared/refunds/model/states.ts';
 import { HeldTime } from '../../../support/clocks.ts';
 import {
@@ -13,6 +12,7 @@ import {
 import { approvalAbove, type LifecycleModel, newModel } from '../../../support/lifecycle/model.ts';
 import { LifecycleWorld } from '../../../support/lifecycle/world.ts';
 import { useWebhooks } from '../../../support/processors/webhooks.ts';
+import { storePolicies } from '../../../support/refunds/stored-policies.ts';
 import { useService } from '../../../support/use-service.ts';
 
 // `MODEL_RUNS=500` for more sequences; a failure prints the MODEL_SEED and MODEL_PATH that reproduce it.
@@ -41,8 +41,7 @@ const webhooks = useWebhooks(service);
 beforeAll(async () => {
   await time.hold(service.deps.db);
   await service.sandbox.settings({ autoSettleMs: null });
-  const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: approvalAbove } }] };
-  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+  await storePolicies(service, { approvalAbove: { api: approvalAbove } });
 });
 
 /**
