@@ -37,7 +37,7 @@ export async function acceptAsNewUser(
 }
 
 /**
- * Sets the new password of the user who has the address and belongs to no organization. The id stays, so that in an organization
+ * Sets the new password of the user who has the address and belongs to no organization, and takes the second factor off. The id stays, so that in an organization
  * that the person rejoins, they are still who requested what they requested.
  * @returns the id of that user; null when nobody has the address.
  * @throws ServiceError validation_error for a user who belongs to an organization or is disabled.
@@ -53,6 +53,7 @@ async function takeOverAbandoned(
   // Without a session the user cannot join an organization meanwhile.
   await endSessionsOf(tx, userId, null);
   if (isDisabled || (await tx.membership.count({ where: { userId } })) > 0) throw takenEmail();
+  await tx.secondFactor.deleteMany({ where: { userId } });
   await tx.user.update({ where: { id: userId }, data: { passwordHash } });
   return userId;
 }

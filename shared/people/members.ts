@@ -20,6 +20,14 @@ export interface Member {
   isDisabled: boolean;
 }
 
+/** A user's membership of one organization. */
+export interface Membership {
+  organizationName: string;
+  role: Role;
+  /** Whether the organization requires a second factor and the user has none. */
+  lacksSecondFactor: boolean;
+}
+
 /** A user's organizations, by name. */
 export async function organizationsOf(
   db: Database,
@@ -33,23 +41,33 @@ export async function organizationsOf(
   return memberships.map(({ role, organization }) => ({ ...organization, role }));
 }
 
-/** A user's role and the organization's name in one query; null for a user who is not a member. */
+/**
+ * A user's role, the organization's name, and whether the user lacks a second factor that it requires, in one query; null
+ * for a user who is not a member.
+ */
 export async function findMembership(
   db: Database,
   userId: string,
   organizationId: string,
-): Promise<{ organizationName: string; role: Role } | null> {
-  const [row] = await db.$queryRaw<{ organizationName: string; role: Role }[]>`
-    SELECT organization.name AS "organizationName", membership.role::text AS role
+): Promise<Membership | null> {
+  const [row] = await db.$queryRaw<Membership[]>`
+    SELECT organization.name AS "organizationName", membership.role::text AS role,
+      organization.requires_second_factor
+        AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = membership.user_id)
+        AS "lacksSecondFactor"
     FROM membership JOIN organization ON organization.id = membership.organization_id
     WHERE membership.user_id = ${userId} AND membership.organization_id = ${organizationId}`;
   return row ?? null;
 }
 
-/** The weakest role of a user across all organizations of the installation; null when one of them lacks the user. */
+/**
+ * The weakest role of a user across all organizations of the installation; null when one of them lacks the user, or the
+ * user the second factor that it requires.
+ */
 export async function leastRoleInAll(db: DatabaseTransaction, userId: string): Promise<Role | null> {
   const [row] = await db.$queryRaw<{ isMissing: boolean; roles: Role[] }[]>`
-    SELECT bool_or(membership.role IS NULL) AS "isMissing",
+    SELECT bool_or(membership.role IS NULL OR organization.requires_second_factor
+        AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = ${userId})) AS "isMissing",
       array_agg(DISTINCT membership.role::text) FILTER (WHERE membership.role IS NOT NULL) AS roles
     FROM organization LEFT JOIN membership
       ON membership.organization_id = organization.id AND membership.user_id = ${userId}`;

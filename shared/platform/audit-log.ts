@@ -44,11 +44,19 @@ export type AuditAction =
   | 'user.disabled'
   | 'user.enabled'
   | 'user.deleted'
+  | 'user.second_factor_enabled'
+  | 'user.second_factor_disabled'
+  | 'user.second_factor_reset'
+  | 'user.recovery_code_used'
+  | 'user.recovery_codes_replaced'
   | 'session.revoked'
   | 'sessions.revoked'
   | 'queue.retry_requested'
   | 'queue.promotion_requested'
-  | 'organization.created';
+  | 'organization.created'
+  | 'organization.second_factor_required'
+  | 'organization.second_factor_optional'
+  | 'organization.four_eyes_days_set';
 
 /** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */
 export interface AuditEntry {

@@ -19,6 +19,7 @@ export type {
   RefundEvent,
   RefundWork,
   Role,
+  SecondFactor,
   Session,
   User,
   WebhookAttempt,

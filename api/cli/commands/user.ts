@@ -6,6 +6,7 @@ import { invite } from '../../../shared/people/invitations.ts';
 import { findMember, listMembers, removeMember } from '../../../shared/people/members.ts';
 import { resetPassword } from '../../../shared/people/passwords.ts';
 import { roles } from '../../../shared/people/roles.ts';
+import { resetSecondFactor } from '../../../shared/people/second-factor.ts';
 import { createUser, findUser, hasUser } from '../../../shared/people/users.ts';
 import type { Role } from '../../../shared/platform/database.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
@@ -34,6 +35,11 @@ interface PasswordSource {
 const passwordHelp = `
 A password is generated and printed once, alone on stdout, or read from stdin with --password-stdin. It is never an
 argument: every user of the machine can read arguments, and the shell keeps them in its history.
+`;
+
+const secondFactorHelp = `
+Make sure who asks for it: the password is then enough to sign in, until the user sets up another second factor. Reset the
+password as well if someone else may know it.
 `;
 
 /** `user`: the users of the dashboard. */
@@ -65,6 +71,14 @@ export function addUserCommands(program: Command): void {
     .addHelpText('after', passwordHelp)
     .addHelpText('after', examples('user reset-password --email ada@example.com'))
     .action(resetUser);
+  user
+    .command('reset-second-factor')
+    .description('take the second factor off a user, for a lost device, and end all sessions of the user')
+    .addOption(organizationOption())
+    .addOption(emailOption())
+    .addHelpText('after', secondFactorHelp)
+    .addHelpText('after', examples('user reset-second-factor --organization org_... --email ada@example.com'))
+    .action(resetUserSecondFactor);
   user
     .command('remove')
     .description('remove a member from an organization, except its last owner')
@@ -141,6 +155,14 @@ async function resetUser(options: Partial<Owner> & PasswordSource & { email: str
     await resetPassword(deps, { user, password, actor });
     explain(`Reset the password of ${user.userId} and ended all sessions.`);
     if (isNew) printNewPassword(password);
+  });
+}
+
+async function resetUserSecondFactor({ organization: organizationId, email }: Person): Promise<void> {
+  await withDependencies(async (deps, actor) => {
+    const { userId } = await findMember(deps.db, organizationId, email);
+    await resetSecondFactor(deps, { userId, actor });
+    explain(`Reset the second factor of ${userId} and ended all sessions.`);
   });
 }
 

@@ -90,7 +90,7 @@ describe('a refund that awaits approval', () => {
     const refused = await admin(['refund', 'approve', refund.id]);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(onlyLine(refused.stderr)).toBe(
-      'An API key of yours requested this refund, so someone else must approve it. You can reject it.',
+      'An API key of yours requested this refund, and no other member can approve it. An owner or admin can invite another member. You can reject it.',
     );
     expect((await rowOf(service, refund.id)).status).toBe('pending');
     await service.deps.db.$executeRaw`

@@ -4,7 +4,9 @@ import { findMembership } from '../../../shared/people/members.ts';
 import { startSession } from '../../../shared/people/sessions.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
 import { auditOf } from '../../support/audit-log.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { hiddenField, setUpSecondFactor } from '../../support/dashboard/second-factor.ts';
 import { newEmail, proofOf } from '../../support/people.ts';
 import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
@@ -90,6 +92,31 @@ describe('the user commands', () => {
     const password = onlyLine((await user('reset-password', email)).stdout);
     expect((await signIn(deps, { email, password })).kind).toBe('signed-in');
     expect(await deps.db.session.count({ where: { userId } })).toBe(0);
+  });
+
+  test('reset a second factor, end sessions and clear the lockouts, with an entry in the audit log', async () => {
+    const { visitor, userId, email, password } = await signInMember(service, 'viewer');
+    const none = await user('reset-second-factor', email);
+    expect(none.code).toBe(1);
+    expect(onlyLine(none.stderr)).toBe('This user has no second factor.');
+    await setUpSecondFactor(visitor, service.deps.clock);
+    const asked = await new DashboardVisitor(service).signIn(email, password);
+    expect(asked.text).toContain('Enter your code');
+    for (let guess = 0; guess < 5; guess += 1) {
+      const fields = { proof: hiddenField(asked.text, 'proof'), code: 'wrong' };
+      await visitor.post('/dashboard/sign-in/code', fields, { csrfToken: null });
+    }
+    const { db } = service.deps;
+    expect(await db.lockout.count()).toBe(1);
+    const reset = await user('reset-second-factor', email);
+    expect(reset, reset.stderr).toMatchObject({ code: 0, stdout: '' });
+    expect(await db.session.count({ where: { userId } })).toBe(0);
+    expect(await db.lockout.count()).toBe(0);
+    expect((await auditOf(service, userId)).at(-1)).toMatchObject({
+      action: 'user.second_factor_reset',
+      actor: expect.stringMatching(/^cli:./),
+    });
+    expect((await new DashboardVisitor(service).signIn(email, password)).status).toBe(303);
   });
 
   test('remove a member, but not the last owner', async () => {

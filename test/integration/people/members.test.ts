@@ -31,7 +31,7 @@ const roleOf = async ({ userId }: TestPerson) =>
 describe('memberships', () => {
   test('reveal nothing of organizations that the user does not belong to', async () => {
     const elsewhere = await people.addOrganization();
-    const own = { organizationName: 'Acme', role: 'owner' };
+    const own = { organizationName: 'Acme', role: 'owner', lacksSecondFactor: false };
     expect(await findMembership(people.deps.db, owner.userId, organizationId)).toEqual(own);
     expect(await findMembership(people.deps.db, owner.userId, elsewhere)).toBeNull();
     const organizations = await organizationsOf(people.deps.db, owner.userId);

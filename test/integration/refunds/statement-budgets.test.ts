@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { policyFileSchema } from '../../../shared/policies/policy-file.ts';
+import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
@@ -161,6 +163,23 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     await service.deps.db.apiKey.updateMany({ data: { lastUsedAt: new Date(Date.now() + hour) } });
     const headers = { authorization: `Bearer ${key.plaintext}` };
     expectAtMost(await recording.during(() => create({ processor, transactionId }, headers)), 4);
+  });
+
+  test('a creation under limits per requester: 5', async () => {
+    const transactionId = await payment();
+    await create({ processor, transactionId });
+    const { id: organizationId } = service.organization;
+    const stored = await listPolicies(service.deps.db, organizationId);
+    const perRequester = {
+      approvalAbovePerRequesterDay: { api: 10_000_000 },
+      velocity: { perRequesterDay: { count: 1_000 } },
+      enforce: { api: true },
+    };
+    const usePolicies = (policies: object[]) =>
+      setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
+    await usePolicies([{ name: 'Requester', priority: 1, ...perRequester }]);
+    expectAtMost(await recording.during(() => create({ processor, transactionId })), 5);
+    await usePolicies(policyFileSchema.encode({ policies: stored }).policies);
   });
 
   test('a creation for a new payment: 4, with one read from the processor', async () => {

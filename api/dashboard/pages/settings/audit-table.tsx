@@ -46,11 +46,19 @@ const labels: Readonly<Record<AuditAction, string>> = {
   'user.disabled': 'Disabled user',
   'user.enabled': 'Enabled user',
   'user.deleted': 'Deleted user',
+  'user.second_factor_enabled': 'Enabled second factor',
+  'user.second_factor_disabled': 'Turned off second factor',
+  'user.second_factor_reset': 'Reset second factor',
+  'user.recovery_code_used': 'Used recovery code',
+  'user.recovery_codes_replaced': 'Replaced recovery codes',
   'session.revoked': 'Signed out another session',
   'sessions.revoked': 'Signed out all other sessions',
   'queue.retry_requested': 'Retried queue jobs',
   'queue.promotion_requested': 'Promoted queue jobs',
   'organization.created': 'Created organization',
+  'organization.second_factor_required': 'Required second factor',
+  'organization.second_factor_optional': 'Stopped requiring second factor',
+  'organization.four_eyes_days_set': 'Set how long an invitation rules out approval',
 };
 
 /** The labels of all actions, in display order. */

@@ -2,6 +2,7 @@ import type { PersonalKey } from '../../../../shared/organizations/keys-of-peopl
 import { actorOf } from '../../../../shared/people/actors.ts';
 import type { InvitationSummary } from '../../../../shared/people/invitations.ts';
 import type { Member } from '../../../../shared/people/members.ts';
+import type { SecondFactorRule } from '../../../../shared/people/required-second-factor.ts';
 import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import type { FormProblems } from '../../http/forms.ts';
@@ -12,6 +13,7 @@ import { CsrfField, FormNotice, Options } from '../../layout/form.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 import { Invitations, type Invited, InvitedNotice, InviteForm, rolesFor } from './invitations.tsx';
+import { SecondFactorRuleCard } from './second-factor-rule.tsx';
 
 export interface MembersView {
   context: Context;
@@ -21,6 +23,7 @@ export interface MembersView {
   names: ReadonlyMap<string, string>;
   /** The API keys that the members created. */
   keys: readonly PersonalKey[];
+  rule: SecondFactorRule;
 }
 
 export interface MembersProps extends MembersView {
@@ -33,7 +36,7 @@ export interface MembersProps extends MembersView {
 
 /** Members, open invitations and the invitation form. */
 export function Members({ invited, problems = {}, body, ...view }: MembersProps) {
-  const { context, members, invitations, names, keys } = view;
+  const { context, members, invitations, names, keys, rule } = view;
   const mayManage = managedRoles(context.role).length > 0;
   return (
     <div id="members" class="stack">
@@ -47,6 +50,7 @@ export function Members({ invited, problems = {}, body, ...view }: MembersProps)
         />
       </div>
       <Invitations context={context} invitations={invitations} names={names} />
+      <SecondFactorRuleCard context={context} rule={rule} />
       {mayManage ? <InviteForm context={context} problems={problems} body={body} /> : null}
     </div>
   );

@@ -4,6 +4,10 @@ import { keysOfPeople } from '../../../../shared/organizations/keys-of-people.ts
 import { actorOf, nameActors } from '../../../../shared/people/actors.ts';
 import { invite, listInvitations, revokeInvitation } from '../../../../shared/people/invitations.ts';
 import { changeRole, listMembers, removeMember } from '../../../../shared/people/members.ts';
+import {
+  readSecondFactorRule,
+  requireSecondFactor,
+} from '../../../../shared/people/required-second-factor.ts';
 import { roles } from '../../../../shared/people/roles.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
@@ -17,6 +21,7 @@ import { sendOnce } from './settings-frame.tsx';
 const path = '/settings/members';
 const role = z.enum(roles, 'Select a role.');
 const roleSchema = z.object({ role });
+const ruleSchema = z.object({ required: z.enum(['yes', 'no'], 'Select whether to require it.') });
 const inviteSchema = z.object({ email: z.string(), role });
 
 type State = Partial<Omit<MembersProps, keyof MembersView>>;
@@ -29,7 +34,7 @@ export function memberPages(scope: Api, deps: ApiDependencies): void {
 }
 
 function memberRoutes(scope: Api, deps: ApiDependencies): void {
-  scope.post(`${path}/:userId/role`, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(`${path}/:userId/role`, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
     const { organization, user } = contextOf(request);
     const form = readForm(roleSchema, request.body);
     if (form.kind === 'invalid') {
@@ -42,15 +47,32 @@ function memberRoutes(scope: Api, deps: ApiDependencies): void {
     );
   });
 
-  scope.post(`${path}/:userId/remove`, { config: { role: 'admin' } }, async (request, reply) => {
-    const userId = idInPath(request, 'userId', 'usr');
-    const revokedKeys = enteredList(request.body, 'revokedKeys');
-    return await perform(deps, request, reply, 'member-removed', () =>
-      removeMember(deps, { ...acting(contextOf(request)), userId, revokedKeys }),
-    );
+  scope.post(
+    `${path}/:userId/remove`,
+    { config: { role: 'admin', confirm: true } },
+    async (request, reply) => {
+      const userId = idInPath(request, 'userId', 'usr');
+      const revokedKeys = enteredList(request.body, 'revokedKeys');
+      return await perform(deps, request, reply, 'member-removed', () =>
+        removeMember(deps, { ...acting(contextOf(request)), userId, revokedKeys }),
+      );
+    },
+  );
+
+  const rule = `${path}/second-factor`;
+  scope.post(rule, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
+    const { organization, user } = contextOf(request);
+    const form = readForm(ruleSchema, request.body);
+    if (form.kind === 'invalid') {
+      return await show(deps, request, reply.code(400), { problems: { form: form.problems.required } });
+    }
+    const isRequired = form.value.required === 'yes';
+    const change = { organizationId: organization.id, actingUserId: user.id, isRequired };
+    const done = isRequired ? 'second-factor-required' : 'second-factor-optional';
+    return await perform(deps, request, reply, done, () => requireSecondFactor(deps, change));
   });
 
-  scope.post(`${path}/leave`, { config: { role: 'viewer' } }, async (request, reply) => {
+  scope.post(`${path}/leave`, { config: { role: 'viewer', confirm: true } }, async (request, reply) => {
     const context = contextOf(request);
     try {
       await removeMember(deps, { ...acting(context), userId: context.user.id });
@@ -62,7 +84,7 @@ function memberRoutes(scope: Api, deps: ApiDependencies): void {
 }
 
 function invitationRoutes(scope: Api, deps: ApiDependencies): void {
-  scope.post(`${path}/invitations`, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(`${path}/invitations`, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
     const again = (problems: FormProblems) =>
       show(deps, request, reply.code(400), { problems, body: request.body });
     const form = readForm(inviteSchema, request.body);
@@ -77,7 +99,7 @@ function invitationRoutes(scope: Api, deps: ApiDependencies): void {
   });
 
   const revoke = `${path}/invitations/:invitationId/revoke`;
-  scope.post(revoke, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(revoke, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
     const invitationId = idInPath(request, 'invitationId', 'inv');
     return await perform(deps, request, reply, 'invitation-revoked', () =>
       revokeInvitation(deps, { ...acting(contextOf(request)), invitationId }),
@@ -119,6 +141,7 @@ async function show(
   const names = await nameActors(deps.db, id, inviters);
   const people = members.map(({ userId }) => actorOf({ userId }));
   const keys = await keysOfPeople(deps.db, people, deps.clock.now(), id);
-  const view = { context, members, invitations, names, keys };
+  const rule = await readSecondFactorRule(deps.db, id);
+  const view = { context, members, invitations, names, keys, rule };
   return sendOnce(request, reply, { context, page: 'members', part: <Members {...view} {...state} /> });
 }
