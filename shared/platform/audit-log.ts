@@ -41,14 +41,14 @@ export type AuditAction =
   | 'user.signed_out'
   | 'user.password_changed'
   | 'user.password_reset'
-  | 'user.disabled'
-  | 'user.enabled'
-  | 'user.deleted'
   | 'user.second_factor_enabled'
   | 'user.second_factor_disabled'
   | 'user.second_factor_reset'
   | 'user.recovery_code_used'
   | 'user.recovery_codes_replaced'
+  | 'user.disabled'
+  | 'user.enabled'
+  | 'user.deleted'
   | 'session.revoked'
   | 'sessions.revoked'
   | 'queue.retry_requested'
@@ -148,4 +148,28 @@ async function olderThan(
   if (last === null) throw new ServiceError('not_found', 'Audit log entry not found.');
   const { createdAt } = last;
   return { createdAt: { lte: createdAt }, NOT: { createdAt, id: { gte: id } } };
+}
+
+/** Entries that one statement reads. */
+const batchSize = 1_000;
+
+/** Reads an organization's entries of a time range, oldest first, a batch at a time. */
+export async function* auditEntries(
+  db: Database,
+  { organizationId, since, until }: { organizationId: string; since: Date; until: Date },
+): AsyncGenerator<AuditLog> {
+  let from = since;
+  let after: { NOT?: Prisma.AuditLogWhereInput } = {};
+  for (;;) {
+    const entries = await db.auditLog.findMany({
+      where: { organizationId, createdAt: { gte: from, lt: until }, ...after },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      take: batchSize,
+    });
+    yield* entries;
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < batchSize) return;
+    from = last.createdAt;
+    after = { NOT: { createdAt: from, id: { lte: last.id } } };
+  }
 }

@@ -30,7 +30,7 @@ describe('the user commands', () => {
     await add(newEmail(), 'owner');
     expect(await admin(['user', 'set-up-code'])).toMatchObject({ code: 0, stdout: '' });
     await service.deps.db.membership.deleteMany();
-    await service.deps.db.user.deleteMany();
+    await service.ownerDb.user.deleteMany();
   });
 
   test('add a user with a generated password that is shown once', async () => {
@@ -41,7 +41,7 @@ describe('the user commands', () => {
     expect(password).toMatch(/^[\w-]{20}$/);
     expect(added.stderr).not.toContain(password);
     expect((await signIn(service.deps, { email, password })).kind).toBe('signed-in');
-    await expectNotInDatabase(service.settings.DATABASE_URL, password);
+    await expectNotInDatabase(service.databaseUrl, password);
     const listed = await admin(['user', 'list', '--organization', service.organization.id, '--json']);
     expect(JSON.parse(listed.stdout)).toMatchObject([{ email, role: 'owner' }]);
     expect(listed.stdout).not.toMatch(/argon2|hash/i);

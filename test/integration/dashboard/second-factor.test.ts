@@ -118,8 +118,8 @@ describe('setting up a second factor', () => {
   test('stores the secret encrypted for its user, and hashes of the recovery codes', async () => {
     const [{ app, userId }, other] = [await protectedMember(), await protectedMember()];
     for (const secret of [app.secret, ...app.recoveryCodes]) {
-      await expectNotInDatabase(service.settings.DATABASE_URL, secret);
-      await expectNotInDatabase(service.settings.DATABASE_URL, secret.replaceAll('-', ''));
+      await expectNotInDatabase(service.databaseUrl, secret);
+      await expectNotInDatabase(service.databaseUrl, secret.replaceAll('-', ''));
     }
     const { encryptedSecret: bytes, encryptionKeyId: keyId } =
       await service.deps.db.secondFactor.findUniqueOrThrow({ where: { userId } });
@@ -268,7 +268,7 @@ describe('signing in with a second factor', () => {
     const { userId, email, password } = await signInMember(service, 'viewer');
     await service.deps.db.session.deleteMany({ where: { userId } });
     const visitor = new DashboardVisitor(service);
-    await withClient(service.settings.DATABASE_URL, async (client) => {
+    await withClient(service.databaseUrl, async (client) => {
       await client.query('BEGIN');
       await client.query('SELECT 1 FROM "user" WHERE id = $1 FOR NO KEY UPDATE', [userId]);
       await client.query(`INSERT INTO second_factor VALUES ($1, '', 'a key', 1, '{}', now())`, [userId]);

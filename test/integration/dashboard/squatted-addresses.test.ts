@@ -6,11 +6,11 @@ import { auditOf } from '../../support/audit-log.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { newEmail, newPerson } from '../../support/people.ts';
-import { adminCliOf } from '../../support/processes/admin-cli.ts';
+import { ownerCliOf } from '../../support/processes/admin-cli.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
-const admin = adminCliOf(service);
+const admin = ownerCliOf(service);
 const password = 'what the person chose';
 const squattersPassword = 'what the squatter chose';
 

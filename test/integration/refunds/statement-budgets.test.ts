@@ -244,15 +244,14 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
 const settled = { stripe: 'succeeded', braintree: 'settled' } as const;
 
 // Past the service, whose statements are counted.
-const refund = (id: string) =>
-  query(service.settings.DATABASE_URL, `select * from refund where id = '${id}'`);
+const refund = (id: string) => query(service.databaseUrl, `select * from refund where id = '${id}'`);
 
 /** Runs the jobs that are enqueued until the condition holds. */
 async function workUntil(id: string, condition: string): Promise<void> {
   await waitFor(`the refund to be: ${condition}`, async () => {
     for (const each of enqueued.splice(0)) await advanceRefund(service.deps, each);
     const found = `select from refund where id = '${id}' and ${condition}`;
-    return (await query(service.settings.DATABASE_URL, found)).length > 0;
+    return (await query(service.databaseUrl, found)).length > 0;
   });
 }
 
@@ -260,7 +259,7 @@ async function workUntil(id: string, condition: string): Promise<void> {
 async function untilTold(id: string, count: number): Promise<void> {
   await waitFor('the webhooks', async () => {
     const found = `select from processor_event where refund_id = '${id}'`;
-    return (await query(service.settings.DATABASE_URL, found)).length === count;
+    return (await query(service.databaseUrl, found)).length === count;
   });
   for (const each of enqueued.splice(0)) await advanceRefund(service.deps, each);
 }

@@ -23,7 +23,7 @@ async function wholeReads(): Promise<Record<string, number>> {
 }
 
 test('refunds are created and sent by key, although the planner last saw the tables empty', async () => {
-  await service.deps.db.$executeRaw`ANALYZE`;
+  await service.ownerDb.$executeRaw`ANALYZE`;
   const payments = await Promise.all(
     Array.from({ length: 5 }, () => newPayment(service, { processor: 'stripe', amount: 100_000 })),
   );

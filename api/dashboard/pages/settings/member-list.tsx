@@ -21,9 +21,9 @@ export interface MembersView {
   invitations: readonly InvitationSummary[];
   /** The display names of those who invited. */
   names: ReadonlyMap<string, string>;
+  rule: SecondFactorRule;
   /** The API keys that the members created. */
   keys: readonly PersonalKey[];
-  rule: SecondFactorRule;
 }
 
 export interface MembersProps extends MembersView {
@@ -36,7 +36,7 @@ export interface MembersProps extends MembersView {
 
 /** Members, open invitations and the invitation form. */
 export function Members({ invited, problems = {}, body, ...view }: MembersProps) {
-  const { context, members, invitations, names, keys, rule } = view;
+  const { context, members, invitations, names, rule, keys } = view;
   const mayManage = managedRoles(context.role).length > 0;
   return (
     <div id="members" class="stack">

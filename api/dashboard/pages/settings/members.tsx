@@ -139,9 +139,9 @@ async function show(
   const invitations = await listInvitations(deps, id);
   const inviters = invitations.map(({ invitedBy }) => invitedBy);
   const names = await nameActors(deps.db, id, inviters);
+  const rule = await readSecondFactorRule(deps.db, id);
   const people = members.map(({ userId }) => actorOf({ userId }));
   const keys = await keysOfPeople(deps.db, people, deps.clock.now(), id);
-  const rule = await readSecondFactorRule(deps.db, id);
-  const view = { context, members, invitations, names, keys, rule };
+  const view = { context, members, invitations, names, rule, keys };
   return sendOnce(request, reply, { context, page: 'members', part: <Members {...view} {...state} /> });
 }

@@ -140,7 +140,7 @@ describe('invitations', () => {
     const { page, path } = await invite(admin, email, 'operator');
     expect(page).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
     expect(page.text).toContain('Anyone with the link can join as operator');
-    await expectNotInDatabase(service.settings.DATABASE_URL, path.split('/').at(-1) ?? '');
+    await expectNotInDatabase(service.databaseUrl, path.split('/').at(-1) ?? '');
     const later = (await viewer.visitor.get(members)).text;
     expect(later).not.toContain(path);
     for (const text of [admin.email, 'operator']) expect(rowOf(later, email)).toContain(text);
