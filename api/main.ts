@@ -1,10 +1,10 @@
-import { loadServiceSettings } from '../shared/platform/config.ts';
+import { loadApiSettings } from '../shared/platform/config.ts';
 import { openDatabase, serviceTime } from '../shared/platform/database.ts';
 import { openLog } from '../shared/platform/log.ts';
 import { runMain } from '../shared/process.ts';
 
 runMain(async () => {
-  const settings = loadServiceSettings();
+  const settings = loadApiSettings();
   const log = openLog(settings.LOG_LEVEL, 'api');
   const db = openDatabase(settings.DATABASE_URL, {
     poolSize: settings.DATABASE_POOL_SIZE,

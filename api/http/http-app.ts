@@ -43,7 +43,7 @@ export function createHttpApp(
     bodyLimit: bodyLimitBytes,
     genReqId: requestIdOf,
     requestIdHeader: false,
-    trustProxy: TRUSTED_PROXIES.length === 0 ? false : [...TRUSTED_PROXIES],
+    trustProxy: TRUSTED_PROXIES?.length ? [...TRUSTED_PROXIES] : false,
     requestTimeout: MAX_WAIT_MS + 30_000,
     forceCloseConnections: 'idle',
     // A request on an open connection is still answered while closing, and its connection closed afterwards.

@@ -12,6 +12,7 @@ LANGUAGE plpgsql
 -- Read rows by key, also while the planner has no statistics yet.
 SET plan_cache_mode = force_custom_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 DECLARE
   moment timestamptz := service_time();

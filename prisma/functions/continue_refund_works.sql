@@ -4,9 +4,10 @@
 -- items: a JSON array of objects with the columns named in the SELECT below; record_refunds.sql says what they mean.
 CREATE OR REPLACE FUNCTION continue_refund_works(items jsonb, moment timestamptz) RETURNS void
 LANGUAGE plpgsql
--- Keep one plan with index scans: a plan made while the tables were small would scan them sequentially.
+-- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 DECLARE
   stuck_id text;

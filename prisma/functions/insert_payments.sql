@@ -6,9 +6,10 @@
 --   payment    {transaction_ids, amount, currency, charged_at, refunded_outside, fetched_at}, as far as they are known
 CREATE OR REPLACE FUNCTION insert_payments(items jsonb, moment timestamptz) RETURNS void
 LANGUAGE plpgsql
--- Keep one plan with index scans: a plan made while the tables were small would scan them sequentially.
+-- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 BEGIN
   INSERT INTO payment (organization_id, environment, processor, transaction_id, alias_of,

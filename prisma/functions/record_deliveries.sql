@@ -20,6 +20,7 @@ RETURNS TABLE (disabled jsonb, to_enqueue text[])
 LANGUAGE plpgsql
 -- Read rows by key, also while the planner has no statistics yet.
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 #variable_conflict use_column
 DECLARE

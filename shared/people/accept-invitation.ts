@@ -20,8 +20,8 @@ export async function acceptAsNewUser(
   { token, password }: { token: string; password: string },
 ): Promise<Proof> {
   // Checked before hashing, which is expensive.
-  const { email } = await requireInvitation(deps, token);
-  const user = await prepareUser(deps, { email, password });
+  const { email, organizationName } = await requireInvitation(deps, token);
+  const user = await prepareUser(deps, { email, password, organizationName });
   await refusingTakenEmail(() =>
     acceptOnce(deps, token, async (tx, { organizationId, role }, now) => {
       const actor = actorOf({ userId: user.id });

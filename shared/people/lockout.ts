@@ -1,30 +1,52 @@
 import { createHash } from 'node:crypto';
-import type { DatabaseTransaction } from '../platform/database.ts';
+import type { Database, DatabaseTransaction } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { Logger } from '../platform/log.ts';
 
-/** The consecutive failure that starts the first lock. */
-const locksFromFailure = 5;
 const firstLockSeconds = 30;
 const maxLockSeconds = 60 * 60;
+const minuteMs = 60 * 1000;
 
 /** Keeps the power of two finite for any number of failures; far beyond the longest lock. */
 const maxDoublings = 20;
 
 /** Failures older than this are no longer counted. */
-export const failuresKeptMs = 24 * 60 * 60 * 1000;
+export const failuresKeptMs = 24 * 60 * minuteMs;
 
 /**
- * What failures are counted for: sign-ins with an email address, with or without a user; sign-ins in a known browser, so
- * that others cannot lock its user out there; the current password when changing it, so that a stolen session cannot
- * lock its user out; and the set-up code.
+ * What failures are counted for: sign-ins to an account, with or without a user, from one network address; to an account
+ * from all addresses; from an address to all accounts; in a known browser; the current password when changing it, so that
+ * a stolen session cannot lock its user out; and the set-up code.
  */
 export type LockoutSubject =
-  | { email: string }
+  | { account: string; address: string }
+  | { account: string }
+  | { address: string }
   | { knownBrowser: string }
   | { changingPasswordOf: string }
   | 'first-owner';
+
+/**
+ * The failures that lock a subject. Without a window, these are failures in a row: the lock lasts 30 s, after each further
+ * failure twice as long, up to an hour, and a right attempt resets the count. With a window, the lock lasts until the window
+ * ends, and a right attempt takes back only its own count: an attacker may have an account of their own.
+ */
+interface Limit {
+  failures: number;
+  windowMs: number | null;
+}
+
+function limitOf(subject: LockoutSubject): Limit {
+  const inARow = (failures: number) => ({ failures, windowMs: null });
+  if (subject === 'first-owner') return inARow(5);
+  // Nobody mistypes a password that often, and a copied cookie allows no more guesses than this.
+  if ('knownBrowser' in subject) return inARow(100);
+  // More than one address alone can cause, so that it does not lock the account for all others.
+  if ('account' in subject && !('address' in subject)) return { failures: 20, windowMs: 60 * minuteMs };
+  if ('address' in subject && !('account' in subject)) return { failures: 50, windowMs: 10 * minuteMs };
+  return inARow(5);
+}
 
 /** The result of an attempt. */
 export type Attempt = { kind: 'right' } | { kind: 'wrong' } | { kind: 'locked'; retryAfterSeconds: number };
@@ -35,29 +57,49 @@ export interface RefusalLog {
 }
 
 /**
- * Makes an attempt unless the subject is locked, and logs refusals.
+ * Makes an attempt unless one of its subjects is locked, and logs refusals. A refused attempt, and one whose check throws,
+ * is not counted.
+ * @param subject one or several, the narrowest first, so that what it refuses never counts for the others. The first is logged.
  * @param userId the user of the subject, if any, for the log.
  */
 export async function attempt(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'> & RefusalLog,
-  { subject, userId }: { subject: LockoutSubject; userId: string | null },
+  { db, clock, log }: Pick<PlatformDependencies, 'db' | 'clock'> & RefusalLog,
+  { subject, userId }: { subject: LockoutSubject | readonly LockoutSubject[]; userId: string | null },
   isRight: () => Promise<boolean>,
 ): Promise<Attempt> {
-  const about = { subject: Buffer.from(keyOf(subject)).toString('hex').slice(0, 12), userId };
-  const counted = await countAsFailed(deps, subject);
+  const now = clock.now();
+  const counters = [subject].flat().map((each) => counterOf(each, now));
+  const about = {
+    subject: Buffer.from(counters[0]?.key ?? [])
+      .toString('hex')
+      .slice(0, 12),
+    userId,
+  };
+  const counted = await countAsFailed(db, counters, now);
   if (counted.kind === 'locked') {
     const { retryAfterSeconds } = counted;
-    deps.log.warn({ ...about, retryAfterSeconds }, 'attempt refused: locked');
+    log.warn({ ...about, retryAfterSeconds }, 'attempt refused: locked');
     return counted;
   }
-  if (await isRight()) {
-    await forgetFailures(deps.db, subject);
+  const right = await isRight().catch(async (error: unknown) => {
+    await takeBack(db, counters);
+    throw error;
+  });
+  if (right) {
+    await takeBack(
+      db,
+      counters.filter(({ windowEnd }) => windowEnd !== null),
+    );
+    await reset(
+      db,
+      counters.filter(({ windowEnd }) => windowEnd === null).map(({ key }) => key),
+    );
     return { kind: 'right' };
   }
   const { locksForSeconds } = counted;
   // The log has a digest instead of the address, which may be a password in the wrong field.
-  if (locksForSeconds === null) deps.log.warn(about, 'attempt refused: wrong');
-  else deps.log.warn({ ...about, locksForSeconds }, 'attempt refused: wrong, now locked');
+  if (locksForSeconds === null) log.warn(about, 'attempt refused: wrong');
+  else log.warn({ ...about, locksForSeconds }, 'attempt refused: wrong, now locked');
   return { kind: 'wrong' };
 }
 
@@ -65,44 +107,88 @@ type Counted =
   | { kind: 'counted'; locksForSeconds: number | null }
   | { kind: 'locked'; retryAfterSeconds: number };
 
+/** A row of the table; the rows of each window have a key of their own. */
+interface Counter {
+  key: Uint8Array<ArrayBuffer>;
+  failures: number;
+  windowEnd: Date | null;
+}
+
+function counterOf(subject: LockoutSubject, now: Date): Counter {
+  const { failures, windowMs } = limitOf(subject);
+  const windowEnd =
+    windowMs === null ? null : new Date((Math.floor(now.getTime() / windowMs) + 1) * windowMs);
+  return { key: keyOf(subject, windowEnd), failures, windowEnd };
+}
+
 /**
- * Counts an attempt as failed before it is checked, in one statement, so that concurrent attempts cannot exceed the
- * limit together. A correct one resets the count afterwards.
+ * Counts an attempt as failed before it is checked, so that concurrent attempts cannot exceed a limit together. While one of
+ * the counters is locked, none counts.
  */
-async function countAsFailed(
-  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
-  subject: LockoutSubject,
-): Promise<Counted> {
-  const key = keyOf(subject);
-  const now = clock.now();
+async function countAsFailed(db: Database, counters: readonly Counter[], now: Date): Promise<Counted> {
+  const retryAfterSeconds = await secondsLocked(db, counters, now);
+  if (retryAfterSeconds !== null) return { kind: 'locked', retryAfterSeconds };
+  const locks: number[] = [];
+  for (const [at, counter] of counters.entries()) {
+    const counted = await countOne(db, counter, now);
+    if (counted === null) {
+      await takeBack(db, counters.slice(0, at));
+      return { kind: 'locked', retryAfterSeconds: (await secondsLocked(db, counters, now)) ?? 1 };
+    }
+    if (counted.lockedUntil !== null) locks.push(secondsUntil(counted.lockedUntil, now));
+  }
+  return { kind: 'counted', locksForSeconds: locks.length === 0 ? null : Math.max(...locks) };
+}
+
+/** Seconds until none of the counters is locked; null when none is. */
+async function secondsLocked(db: Database, counters: readonly Counter[], now: Date): Promise<number | null> {
+  const row = await db.lockout.findFirst({
+    where: { subject: { in: keysOf(counters) }, lockedUntil: { gt: now } },
+    orderBy: { lockedUntil: 'desc' },
+  });
+  return row?.lockedUntil ? secondsUntil(row.lockedUntil, now) : null;
+}
+
+/** Counts a failure; null when the counter is locked. */
+async function countOne(
+  db: Database,
+  { key, failures, windowEnd }: Counter,
+  now: Date,
+): Promise<{ lockedUntil: Date | null } | null> {
   const forgottenBefore = new Date(now.getTime() - failuresKeptMs);
-  const [counted] = await db.$queryRaw<{ lockedUntil: Date | null }[]>`
+  const [counted = null] = await db.$queryRaw<{ lockedUntil: Date | null }[]>`
     INSERT INTO lockout AS known (subject, failures, last_failed_at) VALUES (${key}, 1, ${now})
     ON CONFLICT (subject) DO UPDATE SET
       failures = CASE WHEN known.last_failed_at < ${forgottenBefore} THEN 1 ELSE known.failures + 1 END,
       last_failed_at = ${now},
       locked_until = CASE
-        WHEN known.last_failed_at < ${forgottenBefore} OR known.failures + 1 < ${locksFromFailure} THEN NULL
-        ELSE ${now}::timestamptz + make_interval(secs => least(${maxLockSeconds}::float8,
-          ${firstLockSeconds}::float8 * power(2, least(known.failures + 1 - ${locksFromFailure}, ${maxDoublings}))))
+        WHEN known.last_failed_at < ${forgottenBefore} OR known.failures + 1 < ${failures} THEN NULL
+        ELSE coalesce(${windowEnd}::timestamptz,
+          ${now}::timestamptz + make_interval(secs => least(${maxLockSeconds}::float8,
+            ${firstLockSeconds}::float8 * power(2, least(known.failures + 1 - ${failures}, ${maxDoublings})))))
       END
     WHERE known.locked_until IS NULL OR known.locked_until <= ${now}
     RETURNING locked_until AS "lockedUntil"`;
-  if (counted !== undefined) {
-    const { lockedUntil } = counted;
-    return { kind: 'counted', locksForSeconds: lockedUntil === null ? null : secondsUntil(lockedUntil, now) };
-  }
-  const row = await db.lockout.findUnique({ where: { subject: key } });
-  return { kind: 'locked', retryAfterSeconds: Math.max(1, secondsUntil(row?.lockedUntil ?? now, now)) };
+  return counted;
+}
+
+/** Reverses the counting of an attempt that has turned out not to be a failure. */
+async function takeBack(db: Database, counters: readonly Counter[]): Promise<void> {
+  const where = { subject: { in: keysOf(counters) } };
+  await db.lockout.updateMany({ where, data: { failures: { decrement: 1 }, lockedUntil: null } });
 }
 
 function secondsUntil(then: Date, now: Date): number {
   return Math.ceil((then.getTime() - now.getTime()) / 1000);
 }
 
-/** Resets the count after a correct attempt or by an administrator. */
+async function reset(db: DatabaseTransaction, keys: readonly Counter['key'][]): Promise<void> {
+  await db.lockout.deleteMany({ where: { subject: { in: [...keys] } } });
+}
+
+/** Resets the count of failures in a row by an administrator. */
 export async function forgetFailures(db: DatabaseTransaction, subject: LockoutSubject): Promise<void> {
-  await db.lockout.deleteMany({ where: { subject: keyOf(subject) } });
+  await reset(db, [keyOf(subject)]);
 }
 
 /** The error for a locked subject. */
@@ -111,13 +197,11 @@ export function lockedError({ retryAfterSeconds }: { retryAfterSeconds: number }
   return new ServiceError('rate_limited', message, { retryAfterSeconds });
 }
 
-function keyOf(subject: LockoutSubject): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(createHash('sha256').update(nameOf(subject)).digest());
+function keysOf(counters: readonly Counter[]): Counter['key'][] {
+  return counters.map(({ key }) => key);
 }
 
-function nameOf(subject: LockoutSubject): string {
-  if (subject === 'first-owner') return subject;
-  if ('email' in subject) return `email:${subject.email}`;
-  if ('knownBrowser' in subject) return `known-browser:${subject.knownBrowser}`;
-  return `changing-password-of:${subject.changingPasswordOf}`;
+function keyOf(subject: LockoutSubject, windowEnd: Date | null = null): Counter['key'] {
+  const name = JSON.stringify([subject, windowEnd]);
+  return Uint8Array.from(createHash('sha256').update(name).digest());
 }

@@ -3,7 +3,7 @@ import { auditEverywhere } from '../platform/audit-log.ts';
 import type { User } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { actorOf } from './actors.ts';
-import type { PasswordDependencies } from './hash-limiter.ts';
+import type { Lane, PasswordDependencies } from './hash-limiter.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
 import { endSessionsOf, holdSession, type Proof } from './sessions.ts';
 
@@ -17,19 +17,49 @@ const decoyHash =
 /** Allowed length of a password, in characters. */
 export const passwordLength = { min: 12, max: 128 };
 
+/** The person who sets a password, and the organizations, whose names are bad passwords. */
+export interface PasswordOwner {
+  email: string;
+  organizationNames: readonly string[];
+}
+
 /**
  * Checks a new password.
  * @param field the name of the field in the error message.
- * @throws ServiceError validation_error for a bad length, or a password that equals the email address.
+ * @throws ServiceError validation_error for a bad length, a password that is the email address or an organization's name,
+ * and one that is easy to guess.
  */
-export function checkNewPassword(email: string, password: string, field = 'password'): void {
+export async function checkNewPassword(
+  { email, organizationNames }: PasswordOwner,
+  password: string,
+  field = 'password',
+): Promise<void> {
   const { min, max } = passwordLength;
   if (password.length < min || password.length > max) {
     throw new ServiceError('validation_error', `${field}: must be ${min} to ${max} characters.`);
   }
-  if (password.trim().toLowerCase() === email.trim().toLowerCase()) {
-    throw new ServiceError('validation_error', `${field}: must not be the email address.`);
+  const names = [email, ...organizationNames];
+  if (names.some((name) => name.trim().toLowerCase() === password.trim().toLowerCase())) {
+    const message = `${field}: must not be the email address or the name of the organization.`;
+    throw new ServiceError('validation_error', message);
   }
+  // Loaded only here: the lists take 2 MB and a tenth of a second.
+  const { isEasyToGuess } = await import('./password-strength.ts');
+  if (isEasyToGuess(password, names)) {
+    const message = `${field}: is easy to guess. Use a longer one, such as four unrelated words.`;
+    throw new ServiceError('validation_error', message);
+  }
+}
+
+async function ownerOf(
+  { db }: Pick<PasswordDependencies, 'db'>,
+  { userId, email }: { userId: string; email: string },
+): Promise<PasswordOwner> {
+  const organizations = await db.organization.findMany({
+    where: { memberships: { some: { userId } } },
+    select: { name: true },
+  });
+  return { email, organizationNames: organizations.map(({ name }) => name) };
 }
 
 /**
@@ -39,8 +69,9 @@ export function checkNewPassword(email: string, password: string, field = 'passw
 export async function hashPassword(
   { hashLimiter }: Pick<PasswordDependencies, 'hashLimiter'>,
   password: string,
+  lane: Lane = 'open',
 ): Promise<string> {
-  return await hashLimiter(() => hash(password, hashing));
+  return await hashLimiter(() => hash(password, hashing), lane);
 }
 
 /** Checks a password in constant time, also for an unknown user (null). Call it inside the hash limiter. */
@@ -64,12 +95,12 @@ export async function changePassword(
   const { userId, current, next, sid } = request;
   const user = await deps.db.user.findUnique({ where: { id: userId } });
   if (user === null) throw new ServiceError('not_found', 'User not found.');
-  checkNewPassword(user.email, next, 'next');
+  await checkNewPassword(await ownerOf(deps, { userId, email: user.email }), next, 'next');
   await requireCurrent(deps, user, current);
   if (next === current) {
     throw new ServiceError('validation_error', 'next: must differ from the current password.');
   }
-  const passwordHash = await hashPassword(deps, next);
+  const passwordHash = await hashPassword(deps, next, 'reserved');
   const now = deps.clock.now();
   await deps.db.$transaction(async (tx) => {
     // Compares with the verified hash, so that only one of two concurrent changes succeeds.
@@ -94,8 +125,8 @@ async function requireCurrent(
   current: string,
 ): Promise<void> {
   const subject = { changingPasswordOf: id };
-  const result = await deps.hashLimiter(() =>
-    attempt(deps, { subject, userId: id }, () => verifyPassword(passwordHash, current)),
+  const result = await attempt(deps, { subject, userId: id }, () =>
+    deps.hashLimiter(() => verifyPassword(passwordHash, current), 'reserved'),
   );
   if (result.kind === 'locked') throw lockedError(result);
   if (result.kind === 'wrong') {
@@ -111,13 +142,12 @@ export async function resetPassword(
   deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'>,
   { user, password, actor }: { user: { userId: string; email: string }; password: string; actor: string },
 ): Promise<void> {
-  const { userId, email } = user;
-  checkNewPassword(email, password);
+  const { userId } = user;
+  await checkNewPassword(await ownerOf(deps, user), password);
   const passwordHash = await hashPassword(deps, password);
   await deps.db.$transaction(async (tx) => {
     await tx.user.update({ where: { id: userId }, data: { passwordHash } });
     await endSessionsOf(tx, userId, null);
-    await forgetFailures(tx, { email });
     await forgetFailures(tx, { changingPasswordOf: userId });
     const act = { actor, action: 'user.password_reset', target: userId } as const;
     await auditEverywhere(tx, { userId, ...act }, deps.clock.now());

@@ -7,7 +7,7 @@ import {
 } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { lockOrganization } from '../platform/organization.ts';
+import { findOrganization, lockOrganization } from '../platform/organization.ts';
 import { checkedEmail, normalizeEmail } from './email.ts';
 import type { PasswordDependencies } from './hash-limiter.ts';
 import { revokeOpenInvitations } from './invitations.ts';
@@ -26,10 +26,10 @@ export interface NewUser {
  */
 export async function prepareUser(
   deps: Pick<PasswordDependencies, 'hashLimiter'>,
-  person: { email: string; password: string },
+  person: { email: string; password: string; organizationName: string },
 ): Promise<NewUser> {
   const email = checkedEmail(person.email);
-  checkNewPassword(email, person.password);
+  await checkNewPassword({ email, organizationNames: [person.organizationName] }, person.password);
   return { id: newId('usr'), email, passwordHash: await hashPassword(deps, person.password) };
 }
 
@@ -43,7 +43,8 @@ export async function createUser(
   request: { organizationId: string; email: string; password: string; role: Role; actor: string },
 ): Promise<{ id: string }> {
   const { organizationId, role, actor } = request;
-  const user = await prepareUser(deps, request);
+  const organization = await findOrganization(deps.db, organizationId);
+  const user = await prepareUser(deps, { ...request, organizationName: organization.name });
   const now = deps.clock.now();
   await refusingTakenEmail(() =>
     deps.db.$transaction(async (tx) => {

@@ -26,16 +26,30 @@ const encryptionKey = z.string().refine((value) => Buffer.from(value, 'base64').
   error: 'must be 32 random bytes in base64: openssl rand -base64 32',
 });
 
+const proxyAddress = z.union([
+  z.enum(['loopback', 'linklocal', 'uniquelocal']),
+  z.ipv4(),
+  z.ipv6(),
+  z.cidrv4(),
+  z.cidrv6(),
+]);
+
+/** Null when it is not chosen, empty for `none`. */
+const trustedProxies = z
+  .string()
+  .transform((list) => (list.trim() === 'none' ? [] : list.split(',').map((address) => address.trim())))
+  .refine((list) => list.every((address) => proxyAddress.safeParse(address).success), {
+    error: 'must be none, or addresses, ranges, loopback, linklocal or uniquelocal, separated by commas',
+  })
+  .nullable()
+  .default(null);
+
 /** Every setting with its default; `.env.example` explains each of them. */
 const settingsSchema = z.object({
   NODE_ENV: z.string().default('development'),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65535).default(3000),
-  TRUSTED_PROXIES: z
-    .string()
-    .default('')
-    .transform((list) => list.split(',').map((address) => address.trim()))
-    .transform((list) => list.filter((address) => address !== '')),
+  TRUSTED_PROXIES: trustedProxies,
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: optional,
   DATABASE_POOL_SIZE: count(10),
@@ -140,6 +154,18 @@ export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): Servi
   throw new ConfigError(lines.join('\n'));
 }
 
+/**
+ * Reads the settings of the API.
+ * @throws ConfigError as `loadServiceSettings` does, and in production when TRUSTED_PROXIES is missing.
+ */
+export function loadApiSettings(env: NodeJS.ProcessEnv = process.env): ServiceSettings {
+  const settings = loadServiceSettings(env);
+  if (settings.NODE_ENV === 'production' && settings.TRUSTED_PROXIES === null) {
+    throw new ConfigError(missing.TRUSTED_PROXIES);
+  }
+  return settings;
+}
+
 const agentSettingsSchema = z.object({
   REFUND_API_URL: z.url({
     protocol: /^https?$/,
@@ -162,4 +188,6 @@ const missing = {
     'DATABASE_URL is required: the PostgreSQL database, such as postgresql://<user>:<password>@host:5432/refunds',
   ENCRYPTION_KEY:
     'ENCRYPTION_KEY is required: 32 random bytes in base64 that encrypt processor credentials and webhook secrets (openssl rand -base64 32)',
+  TRUSTED_PROXIES:
+    'TRUSTED_PROXIES is required: the addresses of the proxies in front of the API, separated by commas, or none',
 };

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, warnSparingly } from './log.ts';
 
-const pollIntervalMs = 25;
+/** The pauses between queries: short while a request has just begun to wait, because most are answered soon. */
+const shortestPauseMs = 8;
+const longestPauseMs = 50;
 
 /** The pause after a query that failed. */
 const failurePauseMs = 250;
@@ -26,6 +28,7 @@ export class SharedWait<Waiter extends object> {
   readonly #closing: AbortSignal;
   readonly #ends = new Map<Waiter, () => void>();
   #isPolling = false;
+  #latestWaitSince = 0;
 
   constructor({ look, log, warning, closing }: SharedWaitOptions<Waiter>) {
     this.#look = look;
@@ -39,6 +42,7 @@ export class SharedWait<Waiter extends object> {
   /** Resolves when the waiter has waited long enough, the time is over, or the process closes. */
   async wait(waiter: Waiter, timeoutMs: number): Promise<void> {
     if (timeoutMs <= 0 || this.#closing.aborted) return;
+    this.#latestWaitSince = performance.now();
     await new Promise<void>((resolve) => {
       const end = () => {
         clearTimeout(timer);
@@ -60,7 +64,7 @@ export class SharedWait<Waiter extends object> {
   async #poll(): Promise<void> {
     this.#isPolling = true;
     while (this.#ends.size > 0) {
-      await sleep(pollIntervalMs);
+      await sleep(this.#pauseMs());
       try {
         // Requests that arrive during the query are in the next round.
         for (const waiter of await this.#look([...this.#ends.keys()])) this.#ends.get(waiter)?.();
@@ -70,5 +74,10 @@ export class SharedWait<Waiter extends object> {
       }
     }
     this.#isPolling = false;
+  }
+
+  #pauseMs(): number {
+    const waitedMs = performance.now() - this.#latestWaitSince;
+    return Math.min(Math.max(waitedMs / 8, shortestPauseMs), longestPauseMs);
   }
 }

@@ -80,10 +80,10 @@ export async function newPerson(
   return { userId: id, email, password };
 }
 
-/** A limiter that is busy and allows no queue. */
+/** A limiter that is busy in both lanes and allows no queue. */
 export function fullLimiter(): HashLimiter {
   const limiter = openHashLimiter({ concurrency: 1, queueLimit: 0 });
-  void limiter(() => new Promise(() => undefined));
+  for (const lane of ['open', 'reserved'] as const) void limiter(() => new Promise(() => undefined), lane);
   return limiter;
 }
 

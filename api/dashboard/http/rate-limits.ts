@@ -5,17 +5,20 @@ import { limitRate } from '../../http/rate-limit.ts';
 import type { Api } from '../../http/route.ts';
 import { visitorOf } from './access.ts';
 
-/** Attempts per form and IP address; the lockouts of accounts apply in addition. */
 const attemptsPerMinute = 60;
 
-/** Limits the routes registered by `register`, which take a password, a code or an invitation, per IP address. */
+/**
+ * Limits the routes registered by `register`, which take a new password or a code; the lockouts apply in addition. Counts per
+ * user, and before sign-in per address and path, so that an invitation is not closed by forms for others.
+ */
 export async function limitAttempts(scope: Api, register: (limited: Api) => void): Promise<void> {
   await scope.register(async (limited: Api) => {
     await limited.register(rateLimit, {
       max: attemptsPerMinute,
       timeWindow: 60_000,
+      keyGenerator: ({ visitor, ip, url }) => `${visitor?.user.id ?? ip} ${url.split('?', 1)}`,
       errorResponseBuilder: () =>
-        new ServiceError('rate_limited', 'Too many attempts from your network. Try again in a minute.', {
+        new ServiceError('rate_limited', 'Too many attempts. Try again in a minute.', {
           retryAfterSeconds: 60,
         }),
     });

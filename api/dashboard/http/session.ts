@@ -4,8 +4,9 @@ import session from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../../../shared/dependencies.ts';
 import { extendSession, type Proof, sessionLifeMs, signOut } from '../../../shared/people/sessions.ts';
-import { knownBrowserMs, knownBrowserToken } from '../../../shared/people/sign-in.ts';
+import { knownBrowserCookie, knownBrowserMs } from '../../../shared/people/sign-in.ts';
 import { dashboardPath, queueBoardPath } from './paths.ts';
+import { secureCookies } from './secure-cookies.ts';
 import { databaseStore } from './session-store.ts';
 
 /** A signed-in user. */
@@ -21,6 +22,7 @@ export interface Visitor {
  */
 export async function enableSessions(scope: FastifyInstance, deps: Dependencies): Promise<void> {
   await scope.register(cookie);
+  secureCookies(scope, deps.settings);
   await scope.register(session, {
     secret: cookieSecret(deps.settings.ENCRYPTION_KEY),
     cookieName: 'refunds_session',
@@ -28,7 +30,7 @@ export async function enableSessions(scope: FastifyInstance, deps: Dependencies)
       path: dashboardPath,
       httpOnly: true,
       sameSite: 'lax',
-      // Secure when the request came over TLS, which may end at a trusted proxy.
+      // The library does not store a session that is Secure while TLS ends at a proxy which is not trusted.
       secure: 'auto',
       maxAge: sessionLifeMs,
     },
@@ -91,19 +93,18 @@ export async function beginSession(
     throw error;
   }
   reply.generateCsrf();
-  reply.setCookie(knownBrowserCookie, knownBrowserToken(deps, proof), {
+  reply.setCookie(knownBrowserName, knownBrowserCookie(deps, proof, knownBrowserOf(request)), {
     path: dashboardPath,
     httpOnly: true,
     sameSite: 'strict',
-    secure: request.protocol === 'https',
     maxAge: knownBrowserMs / 1000,
   });
 }
 
-/** Remembers the last user who signed in with this browser, also after signing out. */
-const knownBrowserCookie = 'refunds_known_browser';
+/** Remembers the last users who signed in with this browser, also after signing out. */
+const knownBrowserName = 'refunds_known_browser';
 
 /** The known-browser cookie of a request. */
 export function knownBrowserOf({ cookies }: FastifyRequest): string | undefined {
-  return cookies[knownBrowserCookie];
+  return cookies[knownBrowserName];
 }

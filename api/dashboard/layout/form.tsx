@@ -183,7 +183,7 @@ export function NewPasswordField({ consequence = '', ...field }: NewPasswordFiel
   return (
     <TextField
       {...field}
-      hint={`${min} to ${max} characters. ${consequence}`}
+      hint={`${min} to ${max} characters, such as four unrelated words. ${consequence}`}
       type="password"
       required
       minLength={min}

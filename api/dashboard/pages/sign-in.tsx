@@ -7,7 +7,6 @@ import type { Api } from '../../http/route.ts';
 import { visitorOf } from '../http/access.ts';
 import { entered, problemsOf } from '../http/forms.ts';
 import { dashboardPath, safeReturnPath } from '../http/paths.ts';
-import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
 import { Submit } from '../layout/button.tsx';
@@ -35,34 +34,34 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
     return sendPage(reply, <SignIn query={query} form={emptyForm} next={next} />);
   });
 
-  await limitAttempts(scope, (limited) => {
-    limited.post(path, async (request, reply) => {
-      const next = safeReturnPath(entered(request.body, 'next'));
-      const { body } = request;
-      const refuse = (message: string) => {
-        const form = { body, problems: { form: message } };
-        return sendPage(reply.code(401), <SignIn form={form} next={next} />);
-      };
-      const form = formSchema.safeParse(body);
-      if (!form.success) return refuse(incorrect);
-      const attempt = { ...form.data, browser: knownBrowserOf(request) };
-      const outcome = await signIn({ ...deps, log: request.log }, attempt);
-      switch (outcome.kind) {
-        case 'refused':
-          return refuse(incorrect);
-        case 'locked': {
-          const wait = formatWait(outcome.retryAfterSeconds);
-          return refuse(`Too many failed attempts for this address. Try again in ${wait}.`);
-        }
-        case 'signed-in':
-          try {
-            await beginSession(deps, request, reply, outcome.proof);
-          } catch (error) {
-            return refuse(problemsOf(error, []).form ?? incorrect);
-          }
-          return reply.redirect(next, 303);
+  scope.post(path, async (request, reply) => {
+    const next = safeReturnPath(entered(request.body, 'next'));
+    const { body } = request;
+    const refuse = (message: string) => {
+      const form = { body, problems: { form: message } };
+      return sendPage(reply.code(401), <SignIn form={form} next={next} />);
+    };
+    const form = formSchema.safeParse(body);
+    if (!form.success) return refuse(incorrect);
+    const attempt = { ...form.data, address: request.ip, browser: knownBrowserOf(request) };
+    const outcome = await signIn({ ...deps, log: request.log }, attempt);
+    switch (outcome.kind) {
+      case 'refused':
+        return refuse(incorrect);
+      case 'locked': {
+        const wait = formatWait(outcome.retryAfterSeconds);
+        return refuse(
+          `Too many failed attempts. Try again in ${wait}, or in a browser in which you have signed in before.`,
+        );
       }
-    });
+      case 'signed-in':
+        try {
+          await beginSession(deps, request, reply, outcome.proof);
+        } catch (error) {
+          return refuse(problemsOf(error, []).form ?? incorrect);
+        }
+        return reply.redirect(next, 303);
+    }
   });
 }
 

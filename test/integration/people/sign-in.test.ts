@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createOrganization } from '../../../shared/organizations/create-organization.ts';
 import { openHashLimiter } from '../../../shared/people/hash-limiter.ts';
 import { resetPassword } from '../../../shared/people/passwords.ts';
-import { knownBrowserToken, signIn } from '../../../shared/people/sign-in.ts';
+import { knownBrowserCookie, signIn } from '../../../shared/people/sign-in.ts';
 import { createUser } from '../../../shared/people/users.ts';
 import { fullLimiter, newEmail, proofOf, type TestPerson, usePeople } from '../../support/people.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
@@ -21,8 +23,9 @@ const wrong = 'not the password at all';
 const refused = { kind: 'refused' };
 const lockedFor = (retryAfterSeconds: number) => ({ kind: 'locked', retryAfterSeconds });
 const addPerson = () => people.addPerson(organizationId, 'viewer');
-const tryPassword = (email: string, password: string, browser?: string) =>
-  signIn(people.deps, { email, password, browser });
+// Each account is tried from an address of its own, unless a test says otherwise.
+const tryPassword = (email: string, password: string, browser?: string, address?: string) =>
+  signIn(people.deps, { email, password, browser, address: address ?? email.trim().toLowerCase() });
 const kindOf = async ({ email, password }: TestPerson, browser?: string) =>
   (await tryPassword(email, password, browser)).kind;
 
@@ -149,9 +152,85 @@ describe('counting failures', () => {
   });
 });
 
+describe('the limit of', () => {
+  const hour = 3_600_000;
+  const outcomes = async (tries: Iterable<[email: string, address: string]>) => {
+    const results: string[] = [];
+    for (const [email, address] of tries) {
+      results.push((await tryPassword(email, wrong, undefined, address)).kind);
+    }
+    return results;
+  };
+  const times = <T>(count: number, make: (index: number) => T) =>
+    Array.from({ length: count }, (_, at) => make(at));
+  beforeEach(() => {
+    // The windows begin with the hour.
+    people.time.ms = Math.ceil(people.time.ms / hour) * hour;
+  });
+
+  test('an account and an address does not lock the account for other addresses', async () => {
+    const member = await addPerson();
+    await failTimes(member.email, 5);
+    expect(await kindOf(member)).toBe('locked');
+    expect(await tryPassword(member.email, member.password, undefined, '192.0.2.1')).toMatchObject({
+      kind: 'signed-in',
+    });
+  });
+
+  test.each(['a user', 'an address without a user'])(
+    'an account of %s is twenty guesses per hour from all addresses',
+    async (whose) => {
+      const { email, password } =
+        whose === 'a user' ? await addPerson() : { email: newEmail(), password: wrong };
+      const guesses = await outcomes(times(30, (at) => [email, `192.0.2.${at}`]));
+      expect(guesses).toEqual([...times(20, () => 'refused'), ...times(10, () => 'locked')]);
+      expect(await tryPassword(email, password, undefined, '198.51.100.1')).toEqual(lockedFor(3_600));
+      people.time.ms += hour - 1;
+      expect(await tryPassword(email, password, undefined, '198.51.100.1')).toEqual(lockedFor(1));
+      people.time.ms += 1;
+      const expected = whose === 'a user' ? 'signed-in' : 'refused';
+      expect(await tryPassword(email, password, undefined, '198.51.100.1')).toMatchObject({ kind: expected });
+    },
+  );
+
+  test('an address is fifty guesses per ten minutes at all accounts', async () => {
+    const [known, other] = [await addPerson(), await addPerson()];
+    const browser = knownBrowserCookie(people.deps, await proofOf(people.deps.db, known.userId));
+    const address = '203.0.113.1';
+    const kindAt = async ({ email, password }: TestPerson, from: string, cookie?: string) =>
+      (await tryPassword(email, password, cookie, from)).kind;
+    expect(await outcomes(times(49, () => [newEmail(), address]))).not.toContain('locked');
+    // What is right makes no room, and takes none.
+    for (let count = 0; count < 3; count += 1) expect(await kindAt(other, address)).toBe('signed-in');
+    expect(await outcomes(times(3, () => [newEmail(), address]))).toEqual(['refused', 'locked', 'locked']);
+    expect(await kindAt(other, address)).toBe('locked');
+    expect(await kindAt(known, address, browser)).toBe('signed-in');
+    expect(await kindAt(other, '203.0.113.2')).toBe('signed-in');
+    people.time.ms += hour / 6;
+    expect(await kindAt(other, address)).toBe('signed-in');
+  });
+
+  test('an address is shared by all that one IPv6 network has', async () => {
+    const from = (at: number) => (at % 2 === 0 ? `2001:db8:0:1::${at}` : `2001:db8::1:${at}:0:0:1`);
+    expect(await outcomes(times(50, (at) => [newEmail(), from(at)]))).not.toContain('locked');
+    expect(await outcomes([[newEmail(), '2001:db8:0:1:ffff::']])).toEqual(['locked']);
+    expect(await outcomes([[newEmail(), '2001:db8:0:2::1']])).toEqual(['refused']);
+  });
+
+  test('an account is not used up by attempts that its other limits refuse', async () => {
+    const { email } = await addPerson();
+    const guesses = await outcomes(times(40, () => [email, '192.0.2.1']));
+    expect(guesses.filter((kind) => kind === 'refused')).toHaveLength(5);
+    expect(await outcomes(times(16, (at) => [email, `198.51.100.${at}`]))).toEqual([
+      ...times(15, () => 'refused'),
+      'locked',
+    ]);
+  });
+});
+
 describe('a known browser', () => {
   const tokenOf = async ({ userId }: TestPerson) =>
-    knownBrowserToken(people.deps, await proofOf(people.deps.db, userId));
+    knownBrowserCookie(people.deps, await proofOf(people.deps.db, userId));
   const reset = ({ userId, email }: TestPerson, password: string) =>
     resetPassword(people.deps, { user: { userId, email }, password, actor: 'test' });
   let member: TestPerson;
@@ -168,11 +247,40 @@ describe('a known browser', () => {
     expect(await kindOf(member)).toBe('locked');
   });
 
-  test('is locked by its own wrong passwords, and only it', async () => {
-    await failTimes(member.email, 5, browser);
-    expect(await tryPassword(member.email, member.password, browser)).toEqual(lockedFor(30));
+  test('accepts the password after many wrong ones of its own', async () => {
+    await failTimes(member.email, 20, browser);
+    expect(await kindOf(member, browser)).toBe('signed-in');
+  });
+
+  test('is as good as unknown after a hundred wrong passwords of its own in a row', async () => {
+    await failTimes(member.email, 5);
+    const start = await people.deps.db.lockout.count();
+    await failTimes(member.email, 1, browser);
+    expect(await people.deps.db.lockout.count()).toBe(start + 1);
+    await people.deps.db.lockout.updateMany({
+      where: { failures: 1, lockedUntil: null },
+      data: { failures: 99 },
+    });
+    expect(await tryPassword(member.email, wrong, browser)).toEqual(refused);
+    expect(await kindOf(member, browser)).toBe('locked');
     expect(await kindOf(member, await tokenOf(member))).toBe('signed-in');
-    expect(await kindOf(member)).toBe('signed-in');
+  });
+
+  test('is shared by five people, the last who signed in', async () => {
+    const others = await Promise.all(Array.from({ length: 5 }, addPerson));
+    let shared = browser;
+    const signInAt = async ({ userId }: TestPerson) => {
+      shared = knownBrowserCookie(people.deps, await proofOf(people.deps.db, userId), shared);
+    };
+    for (const other of [...others.slice(0, 4), ...others.slice(0, 4)]) await signInAt(other);
+    for (const each of [member, ...others]) await failTimes(each.email, 5);
+    for (const each of [member, ...others.slice(0, 4)]) {
+      expect(await kindOf(each, shared), each.email).toBe('signed-in');
+    }
+    expect(await kindOf(others[4] as TestPerson, shared)).toBe('locked');
+    await signInAt(others[4] as TestPerson);
+    expect(await kindOf(member, shared)).toBe('locked');
+    for (const each of others) expect(await kindOf(each, shared), each.email).toBe('signed-in');
   });
 
   test.for<[string, (token: string) => Promise<string> | string]>([
@@ -214,17 +322,52 @@ describe('a new password', () => {
     [128, true],
     [129, false],
   ] as const)('of %i characters is accepted: %s', async ([length, isAccepted]) => {
-    const added = add(newEmail(), 'p'.repeat(length));
+    const added = add(newEmail(), randomBytes(64).toString('hex').padEnd(129, 'x').slice(0, length));
     const refusal = { code: 'validation_error', message: expect.stringMatching(/12 to 128/) };
     if (isAccepted) await expect(added).resolves.toHaveProperty('id');
     else await expect(added).rejects.toMatchObject(refusal);
   });
 
-  test('must not be the email address in any case', async () => {
+  test.each([
+    'passwordpassword',
+    'Password1234!',
+    'iloveyou1234',
+    'administrator',
+    '123456789012',
+    'aaaaaaaaaaaa',
+    'qwertyuiop12',
+    'abcabcabcabc',
+    `${'qwertyuiop'.repeat(12)}`,
+  ])('must not be easy to guess, such as %s', async (password) => {
+    const message = 'password: is easy to guess. Use a longer one, such as four unrelated words.';
+    await expect(add(newEmail(), password)).rejects.toMatchObject({ code: 'validation_error', message });
+  });
+
+  test.each(['correct horse battery', 'Tr4vel-by-slow-train', '7f3k-92mq-x8wd'])(
+    'may be %s',
+    async (password) => {
+      await expect(add(newEmail(), password)).resolves.toHaveProperty('id');
+    },
+  );
+
+  test('must not be the email address or the name of an organization of the user, in any case', async () => {
+    const name = 'Refunds of Northern Lights';
+    const { id: ownId } = await createOrganization(people.deps, { name, actor: 'test' });
+    const refusal = {
+      code: 'validation_error',
+      message: 'password: must not be the email address or the name of the organization.',
+    };
     const email = newEmail();
-    const refusal = { code: 'validation_error', message: expect.stringContaining('email address') };
     await expect(add(email, email)).rejects.toMatchObject(refusal);
     await expect(add(email, ` ${email.toUpperCase()}`)).rejects.toMatchObject(refusal);
+    const join = (password: string) =>
+      createUser(people.deps, { organizationId: ownId, email, password, role: 'viewer', actor: 'test' });
+    await expect(join(name.toLowerCase())).rejects.toMatchObject(refusal);
+    const { id: userId } = await join('four other unrelated words');
+    const user = { userId, email };
+    await expect(resetPassword(people.deps, { user, password: name, actor: 'test' })).rejects.toMatchObject(
+      refusal,
+    );
   });
 });
 
@@ -266,7 +409,17 @@ describe('the hash limiter', () => {
     expect(await kindOf(member)).toBe('signed-in');
   });
 
-  test('bounds a flood of sign-ins by default: four at a time, fifty waiting', async () => {
+  test('keeps a lane for known browsers and signed-in users', async () => {
+    const member = await addPerson();
+    const browser = knownBrowserCookie(people.deps, await proofOf(people.deps.db, member.userId));
+    const hashLimiter = openHashLimiter({ concurrency: 1, queueLimit: 0 });
+    void hashLimiter(() => new Promise(() => undefined));
+    const deps = { ...people.deps, hashLimiter };
+    await expect(signIn(deps, member)).rejects.toMatchObject(unavailable);
+    await expect(signIn(deps, { ...member, browser })).resolves.toMatchObject({ kind: 'signed-in' });
+  });
+
+  test('bounds a flood of sign-ins by default: two at a time, fifty waiting', async () => {
     const limiter = openHashLimiter();
     let running = 0;
     const release: (() => void)[] = [];
@@ -280,13 +433,13 @@ describe('the hash limiter', () => {
       ),
     );
     await setImmediate();
-    expect(running).toBe(4);
+    expect(running).toBe(2);
     for (let done = 0; done < flood.length; done += 1) {
       release.shift()?.();
       await setImmediate();
     }
     const results = await Promise.all(flood);
-    expect(results.filter((result) => result === 'done')).toHaveLength(54);
-    expect(results.filter((result) => result === 503)).toHaveLength(46);
+    expect(results.filter((result) => result === 'done')).toHaveLength(52);
+    expect(results.filter((result) => result === 503)).toHaveLength(48);
   });
 });

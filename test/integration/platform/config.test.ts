@@ -3,6 +3,7 @@ import { parseEnv } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import {
   ConfigError,
+  loadApiSettings,
   loadServiceSettings,
   loadSettings,
   settingNames,
@@ -95,6 +96,35 @@ describe.each(['api/main.js', 'worker/main.js'])('%s in production', (entry) => 
     expect(code).toBe(1);
     expect(output).not.toContain('hidden');
   });
+});
+
+describe('TRUSTED_PROXIES', () => {
+  const valid = { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: encryptionKey };
+  const proxiesOf = (value: string) =>
+    loadApiSettings({ ...valid, NODE_ENV: 'production', TRUSTED_PROXIES: value }).TRUSTED_PROXIES;
+
+  test('is required of the API in production, and of nothing else', async () => {
+    const { code, output } = await run('api/main.js', valid);
+    expect(output).toMatch(/^TRUSTED_PROXIES is required: .+, or none\n$/);
+    expect(code).toBe(1);
+    expect(loadApiSettings(valid).TRUSTED_PROXIES).toBeNull();
+    expect(loadServiceSettings({ ...valid, NODE_ENV: 'production' }).TRUSTED_PROXIES).toBeNull();
+  });
+
+  test.each([
+    ['none', []],
+    ['10.0.0.1', ['10.0.0.1']],
+    ['loopback, 10.0.0.0/8,fd00::/8', ['loopback', '10.0.0.0/8', 'fd00::/8']],
+  ])('may be %s', (value, proxies) => {
+    expect(proxiesOf(value)).toEqual(proxies);
+  });
+
+  test.each(['nginx', 'none, 10.0.0.1', '10.0.0.300', '10.0.0.0/40', '10.0.0.1,', 'true'])(
+    'may not be %s',
+    (value) => {
+      expect(messageOf(() => proxiesOf(value))).toMatch(/^TRUSTED_PROXIES must be none, or addresses, .+$/);
+    },
+  );
 });
 
 async function run(

@@ -167,7 +167,7 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['session_hash_is_sha256', 'session', { hash: Buffer.alloc(20) }],
   ['session_user_agent_length', 'session', { user_agent: 'u'.repeat(301) }],
   ['lockout_subject_is_sha256', 'lockout', { subject: Buffer.alloc(20) }],
-  ['lockout_failures_from_one', 'lockout', { failures: 0 }],
+  ['lockout_failures_from_zero', 'lockout', { failures: -1 }],
   ['invitation_token_hash_is_sha256', 'invitation', { token_hash: Buffer.alloc(20) }],
   ['invitation_ends_once', 'invitation', { accepted_at: now, revoked_at: now }],
   ['webhook_cursor_one_row', 'webhook_cursor', { id: 2 }],

@@ -7,13 +7,15 @@ import { useService } from '../../support/use-service.ts';
 // One connection, so that the session whose plans are kept is the one that counts.
 const service = useService({ workers: 0, settings: { DATABASE_POOL_SIZE: 1 } });
 
-/** How often each table was read from its first row to its last. */
+/** How often each table was read from its first row to its last, and the work by its due time, where claims would meet all due work. */
 async function wholeReads(): Promise<Record<string, number>> {
   const { db } = service.deps;
   await db.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
   const rows = await db.$queryRaw<{ relname: string; scans: number }[]>`
     SELECT relname, seq_scan::int AS scans FROM pg_stat_user_tables
-    WHERE relname IN ('payment', 'refund', 'refund_work', 'refund_attempt', 'refund_event')`;
+    WHERE relname IN ('payment', 'refund', 'refund_work', 'refund_attempt', 'refund_event')
+    UNION ALL
+    SELECT indexrelname, idx_scan::int FROM pg_stat_user_indexes WHERE indexrelname = 'refund_work_due'`;
   return Object.fromEntries(rows.map(({ relname, scans }) => [relname, scans]));
 }
 

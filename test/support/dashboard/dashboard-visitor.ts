@@ -20,12 +20,13 @@ export interface FormOptions {
 export class DashboardVisitor {
   readonly #service: TestService;
   readonly #cookies = new Map<string, string>();
-  /** An IP address of its own, so that visitors do not share rate limits. */
-  readonly #remoteAddress = `10.${randomBytes(3).join('.')}`;
+  readonly #remoteAddress: string;
   #csrfToken = '';
 
-  constructor(service: TestService) {
+  /** @param remoteAddress the IP address; one of its own by default, so that visitors do not share limits. */
+  constructor(service: TestService, remoteAddress = `10.${randomBytes(3).join('.')}`) {
     this.#service = service;
+    this.#remoteAddress = remoteAddress;
   }
 
   /** The cookies as a browser sends them. */

@@ -74,6 +74,6 @@ describe('npm run bench', () => {
 
   test('draws two bars for each row', () => {
     const legendAndGround = 3;
-    expect(svg.match(/<rect /g)).toHaveLength(7 * 2 + legendAndGround);
+    expect(svg.match(/<rect /g)).toHaveLength(9 * 2 + legendAndGround);
   });
 });

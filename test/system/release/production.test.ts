@@ -38,6 +38,7 @@ describe.each(queueBackends)('a production deployment, queues on $name', (backen
       REDIS_URL: backend.redisUrl ?? '',
       QUEUE_PREFIX: `production-${randomBytes(6).toString('hex')}`,
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      TRUSTED_PROXIES: 'none',
       PORT: String(await freePort()),
     };
   });

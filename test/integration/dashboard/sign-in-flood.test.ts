@@ -1,0 +1,156 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { openHashLimiter } from '../../../shared/people/hash-limiter.ts';
+import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
+import { newEmail, newPerson, type TestPerson } from '../../support/people.ts';
+import { useService } from '../../support/use-service.ts';
+
+let hashes = 0;
+const limiter = openHashLimiter();
+/** The hashing of passwords, counted, and held up by a test. */
+const hashLimiter: typeof limiter = (work, lane) => {
+  hashes += 1;
+  return limiter(work, lane);
+};
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const time = { ms: Date.now() };
+const clock = { now: () => new Date(time.ms) };
+const service = useService({ workers: 0, overrides: { hashLimiter, clock } });
+
+/** The address of a proxy that is not trusted: everyone behind it shares it. */
+const proxy = '192.0.2.1';
+const path = '/dashboard/sign-in';
+const wrong = 'not the password at all';
+
+/** A person with a browser that has signed in before, and has signed out. */
+let known: TestPerson & { browser: DashboardVisitor };
+
+const addPerson = () => newPerson(service.deps, service.organization.id, 'viewer');
+const at = (address: string) => new DashboardVisitor(service, address);
+const signInFrom = ({ email, password }: TestPerson, address: string) => at(address).signIn(email, password);
+const waitIn = ({ text }: Page) => /Too many failed attempts\. Try again in ([^,]+),/.exec(text)?.[1] ?? null;
+
+beforeEach(async () => {
+  // The limits have windows that begin with the hour.
+  time.ms = (Math.floor(time.ms / hourMs) + 1) * hourMs;
+  const person = await addPerson();
+  const browser = at(proxy);
+  expect((await browser.signIn(person.email, person.password)).status).toBe(303);
+  await browser.get('/dashboard/you');
+  await browser.post('/dashboard/sign-out');
+  known = { ...person, browser };
+  hashes = 0;
+});
+
+async function expectKnownBrowserSignsIn(): Promise<void> {
+  expect((await known.browser.signIn(known.email, known.password)).status).toBe(303);
+}
+
+describe('a flood of', () => {
+  test('malformed forms costs no hash, counts for nothing and closes the sign-in for nobody', async () => {
+    const forms: [fields: Record<string, string> | [string, string][], headers?: Record<string, string>][] = [
+      [{}],
+      [{ email: known.email }],
+      [{ email: known.email, password: '' }],
+      [{ email: '', password: wrong }],
+      [{ email: 'nobody', password: wrong }],
+      [{ email: known.email, password: 'x'.repeat(401) }],
+      [
+        [
+          ['email', known.email],
+          ['password', wrong],
+          ['password', wrong],
+        ],
+      ],
+      [{ email: known.email, password: wrong }, { 'sec-fetch-site': 'cross-site' }],
+      [{ email: known.email, password: wrong }, { 'content-type': 'text/plain' }],
+    ];
+    const before = await service.deps.db.lockout.count();
+    const statuses = new Set<number>();
+    for (let count = 0; count < 180; count += 1) {
+      const [fields, headers = {}] = forms[count % forms.length] ?? [{}];
+      statuses.add((await at(proxy).post(path, fields, { csrfToken: null, headers })).status);
+    }
+    expect([...statuses].toSorted()).toEqual([401, 403, 415]);
+    expect(hashes).toBe(0);
+    expect(await service.deps.db.lockout.count()).toBe(before);
+    expect((await signInFrom(await addPerson(), proxy)).status).toBe(303);
+    await expectKnownBrowserSignsIn();
+  });
+
+  test('wrong passwords for many accounts from one address is fifty guesses, and known browsers get in', async () => {
+    const accounts = [known, ...(await Promise.all(Array.from({ length: 9 }, addPerson)))];
+    const emails = Array.from({ length: 100 }, (_, index) => accounts[index]?.email ?? newEmail());
+    hashes = 0;
+    let refused = 0;
+    for (let count = 0; count < 200; count += 1) {
+      const page = await at(proxy).signIn(emails[count % emails.length] ?? '', wrong);
+      expect(page.status).toBe(401);
+      if (waitIn(page) === null) refused += 1;
+    }
+    expect({ refused, hashes }).toEqual({ refused: 50, hashes: 50 });
+    await expectKnownBrowserSignsIn();
+    const newcomer = await addPerson();
+    expect(waitIn(await signInFrom(newcomer, proxy))).toBe('10 minutes');
+    expect((await signInFrom(newcomer, '198.51.100.1')).status).toBe(303);
+    time.ms += 10 * minuteMs;
+    expect((await signInFrom(newcomer, proxy)).status).toBe(303);
+  });
+
+  test('wrong passwords for one account from many addresses is twenty guesses, and its known browser gets in', async () => {
+    let refused = 0;
+    for (let count = 0; count < 100; count += 1) {
+      const page = await at(`203.0.113.${count}`).signIn(known.email, wrong);
+      if (waitIn(page) === null) refused += 1;
+    }
+    expect({ refused, hashes }).toEqual({ refused: 20, hashes: 20 });
+    await expectKnownBrowserSignsIn();
+    expect(waitIn(await signInFrom(known, '198.51.100.1'))).toBe('60 minutes');
+    expect((await signInFrom(await addPerson(), '203.0.113.1')).status).toBe(303);
+    time.ms += hourMs;
+    expect((await signInFrom(known, '198.51.100.1')).status).toBe(303);
+  });
+
+  test('wrong passwords for one account from one address is five guesses, and other addresses get in', async () => {
+    const [first, ...more] = await Promise.all(
+      Array.from({ length: 60 }, () => at('203.0.113.9').signIn(known.email, wrong)),
+    );
+    const waits = [first as Page, ...more].map(waitIn).filter((wait) => wait !== null);
+    expect(waits).toHaveLength(55);
+    expect(new Set(waits)).toEqual(new Set(['30 seconds']));
+    expect(hashes).toBe(5);
+    expect((await signInFrom(known, '198.51.100.1')).status).toBe(303);
+    await expectKnownBrowserSignsIn();
+  });
+
+  test('attempts that occupies all hashing lets known browsers in, and asks the others to try again', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const flood = Array.from({ length: 52 }, () => limiter(() => held));
+    const page = await signInFrom(known, '198.51.100.1');
+    expect(page).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
+    expect(page.text).toContain('Too many people are signing in right now. Try again in a few seconds.');
+    await expectKnownBrowserSignsIn();
+    release();
+    await Promise.all(flood);
+    expect((await signInFrom(known, '198.51.100.1')).status).toBe(303);
+  });
+});
+
+test('a browser that several people share lets each of them in', async () => {
+  const people = [known, await addPerson(), await addPerson()];
+  for (const { email, password } of people.slice(1)) {
+    expect((await known.browser.signIn(email, password)).status).toBe(303);
+    await known.browser.get('/dashboard/you');
+    await known.browser.post('/dashboard/sign-out');
+  }
+  for (const { email } of people) {
+    for (let count = 0; count < 6; count += 1) await at(proxy).signIn(email, wrong);
+  }
+  for (const person of people) {
+    expect(waitIn(await signInFrom(person, proxy))).not.toBeNull();
+    expect((await known.browser.signIn(person.email, person.password)).status).toBe(303);
+  }
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { setupCode } from '../../../shared/people/first-owner.ts';
+import { invite } from '../../../shared/people/invitations.ts';
+import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { newEmail, newPerson } from '../../support/people.ts';
+import { adminCliOf } from '../../support/processes/admin-cli.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const untouched = useService({ workers: 0 });
+const admin = adminCliOf(service);
+const organizationName = 'Test organization';
+
+/** Each form or command that sets a password: tries one that depends on the email address, and returns the answer. */
+const doors: Record<string, (password: (email: string) => string) => Promise<string>> = {
+  async 'the set-up'(password) {
+    const email = newEmail();
+    const code = setupCode(untouched.deps.settings.ENCRYPTION_KEY);
+    const form = { code, organizationName, email, password: password(email) };
+    return (await new DashboardVisitor(untouched).post('/dashboard/set-up', form)).text;
+  },
+  async 'an invitation'(password) {
+    const email = newEmail();
+    const { id: organizationId } = service.organization;
+    const acting = { administration: 'test' };
+    const { token } = await invite(service.deps, { organizationId, acting, email, role: 'viewer' });
+    const form = { password: password(email) };
+    return (await new DashboardVisitor(service).post(`/dashboard/invitation/${token}`, form)).text;
+  },
+  async 'a password change'(password) {
+    const person = await newPerson(service.deps, service.organization.id, 'viewer');
+    const visitor = new DashboardVisitor(service);
+    await visitor.signIn(person.email, person.password);
+    await visitor.get('/dashboard/you');
+    const form = { current: person.password, next: password(person.email) };
+    return (await visitor.post('/dashboard/you/password', form)).text;
+  },
+  async 'user add'(password) {
+    const email = newEmail();
+    const args = ['--organization', service.organization.id, '--email', email, '--password-stdin'];
+    return (await admin(['user', 'add', ...args, '--role', 'viewer'], password(email))).stderr;
+  },
+  async 'user reset-password'(password) {
+    const { email } = await newPerson(service.deps, service.organization.id, 'viewer');
+    const args = ['--organization', service.organization.id, '--email', email, '--password-stdin'];
+    return (await admin(['user', 'reset-password', ...args], password(email))).stderr;
+  },
+};
+
+describe.each(Object.keys(doors))('%s', (door) => {
+  test.each<[string, (email: string) => string, RegExp]>([
+    [
+      'a common password',
+      () => 'Password1234',
+      /is easy to guess. Use a longer one, such as four unrelated words/i,
+    ],
+    ['the email address', (email) => email, /must not be the email address or the name of the organization/i],
+    [
+      'the name of the organization',
+      () => organizationName.toUpperCase(),
+      /must not be the email address or/i,
+    ],
+  ])('refuses %s as the password', async (_, password, refusal) => {
+    expect(await doors[door]?.(password)).toMatch(refusal);
+  });
+});
