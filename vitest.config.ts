@@ -42,7 +42,7 @@ const releaseProjects = [
       ],
       env: {
         MATRIX: process.env.MATRIX ?? 'full',
-        STORM_REQUESTS: process.env.STORM_REQUESTS ?? '1500',
+        STORM_REQUESTS: process.env.STORM_REQUESTS ?? '10000',
       },
     },
   },

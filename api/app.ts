@@ -59,8 +59,8 @@ export async function buildApp(given: Omit<ApiDependencies, 'watcher' | 'feed' |
     const { buildBrowserApp } = await import('./browser-app.ts');
     return await buildBrowserApp(deps, { requestIdOf, admission, described });
   });
-  await app.register(requestChecks);
   await app.register(jsonSecurityHeaders);
+  await app.register(requestChecks);
   const throwRefusal = (_request: unknown, _reply: unknown, refusal: Error) => {
     throw refusal;
   };

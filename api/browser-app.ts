@@ -26,11 +26,11 @@ export async function buildBrowserApp(
   await import('./dashboard/queues/queue-board.ts');
   const { dashboard } = await import('./dashboard/dashboard.tsx');
   const app = createHttpApp(deps, { requestIdOf, logController: new HandedOverLog() });
+  await app.register(pageSecurityHeaders);
   await app.register(requestChecks);
   redirectTrailingSlashes(app);
   refuseUnknownRoutes(app, refuseAddress);
   await withOtherMethodsRefused(app, refuseAddress, async () => {
-    await app.register(pageSecurityHeaders);
     // Whoever opens the address of the service in a browser looks for the dashboard.
     app.get('/', async (_request, reply) => reply.redirect(dashboardPath));
     await app.register(openApi, { routes: described });

@@ -15,7 +15,6 @@ export function refuseAddress(
   refusal: ServiceError,
 ): FastifyReply {
   if (!isOwnPath(pathOf(request.url))) throw refusal;
-  protectPage(reply);
   return sendErrorPage(request, reply, pageErrorOf(refusal));
 }
 

@@ -1,7 +1,8 @@
 import fp from 'fastify-plugin';
-import { findApiKey, noteApiKeyUse } from '../../shared/organizations/api-keys.ts';
+import { noteApiKeyUse } from '../../shared/organizations/api-keys.ts';
 import type { ApiKey } from '../../shared/platform/database.ts';
 import { ServiceError } from '../../shared/platform/errors.ts';
+import { limitFailedKeys } from './failed-keys.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,11 +14,12 @@ declare module 'fastify' {
 /** Requires a valid API key on every route of this instance. */
 export const authenticate = fp(
   async (app) => {
-    const { apiKeys, clock, db } = app.deps;
+    const { clock, db } = app.deps;
+    const findKey = await limitFailedKeys(app);
     app.decorateRequest('apiKey');
     app.addHook('onRequest', async (request) => {
       const presented = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-      const key = presented === undefined ? null : await findApiKey(apiKeys, presented);
+      const key = presented === undefined ? null : await findKey(request, presented);
       if (key === null) {
         throw new ServiceError(
           'invalid_api_key',

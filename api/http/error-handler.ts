@@ -7,6 +7,7 @@ import { newRequestId } from '../../shared/platform/ids.ts';
 import { type Logger, redact, warnSparingly } from '../../shared/platform/log.ts';
 import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
 import { describeInvalidRequest } from './invalid-fields.ts';
+import { jsonHeaders } from './json-headers.ts';
 import { OverloadError } from './overload.ts';
 
 /** The body of every error response. Messages may quote a client or a processor, so secrets and card numbers are masked. */
@@ -37,6 +38,8 @@ export function logFailure(
 }
 
 function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
+  // Also for addresses whose pages may be stored.
+  reply.header('cache-control', 'no-store');
   if (error.retryAfterSeconds !== null) reply.header('retry-after', error.retryAfterSeconds);
   if (error.code === 'invalid_api_key') reply.header('www-authenticate', 'Bearer');
   return reply.code(error.status).send(errorBody(error));
@@ -48,7 +51,7 @@ export function answerFrameworkError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  reply.header('x-request-id', request.id);
+  reply.headers({ ...jsonHeaders, 'x-request-id': request.id });
   sendError(reply, new ServiceError('validation_error', 'url: must be a valid path.'));
 }
 
@@ -60,10 +63,15 @@ export function answerClientError(error: Error, socket: Socket): void {
   }
   const message = socketMessages[codeOf(error) ?? ''] ?? 'The request is not valid HTTP.';
   const body = JSON.stringify(errorBody(new ServiceError('validation_error', message)));
-  socket.end(
-    'HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\n' +
-      `X-Request-Id: ${newRequestId()}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
+  const headers = {
+    ...jsonHeaders,
+    'content-type': 'application/json; charset=utf-8',
+    connection: 'close',
+    'x-request-id': newRequestId(),
+    'content-length': Buffer.byteLength(body),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`);
 }
 
 const socketMessages: Record<string, string> = {
@@ -100,7 +108,14 @@ export function toServiceError(cause: unknown): ServiceError {
 /** Errors of Fastify and its plugins that are the client's fault; null for any other. */
 function frameworkRefusal(cause: unknown): ServiceError | null {
   const code = codeOf(cause);
-  if (code === null || !code.startsWith('FST_')) return null;
+  if (code === null && isUnsendableFile(cause)) {
+    const message =
+      'The file does not have this range or version. Send the request without Range and If headers.';
+    return new ServiceError('validation_error', message, { cause });
+  }
+  // The client closed the connection within the body. Fastify marks only errors of the body with a status.
+  const isUnfinished = code === 'ECONNRESET' && (cause as FastifyError).statusCode === 400;
+  if (code === null || !(code.startsWith('FST_') || isUnfinished)) return null;
   switch ((cause as FastifyError).statusCode) {
     case 413:
       return new ServiceError('payload_too_large', 'body: must be at most 64 KiB. Send less metadata.', {
@@ -118,6 +133,11 @@ function frameworkRefusal(cause: unknown): ServiceError | null {
     default:
       return null;
   }
+}
+
+/** The plugin that sends files has no code for a range or a precondition that cannot be met. */
+function isUnsendableFile(cause: unknown): boolean {
+  return cause instanceof Error && 'statusCode' in cause && [412, 416].includes(Number(cause.statusCode));
 }
 
 function codeOf(error: unknown): string | null {

@@ -6,6 +6,7 @@ import { validatorCompiler } from 'fastify-type-provider-zod';
 import { jsonBody } from './body.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
+import { jsonHeaders } from './json-headers.ts';
 import { malformedRequests } from './malformed-requests.ts';
 import { overload } from './overload.ts';
 import type { Api } from './route.ts';
@@ -79,16 +80,7 @@ export const requestChecks = fp(
   { name: 'request-checks' },
 );
 
-const jsonHeaders = {
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'strict-transport-security': 'max-age=31536000; includeSubDomains',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-};
-
-/** The security headers of responses in JSON: a browser that opens one must neither render nor guess anything. */
+/** The security headers of responses in JSON. Register it before the checks, so that refusals have them as well. */
 export const jsonSecurityHeaders = fp(
   async (app) => {
     app.addHook('onRequest', (_request, reply, done) => {
@@ -99,7 +91,7 @@ export const jsonSecurityHeaders = fp(
   { name: 'json-security-headers' },
 );
 
-/** The security headers of pages. */
+/** The security headers of pages. Register it before the checks, so that refusals have them as well. */
 export const pageSecurityHeaders = fp(
   async (app) => {
     await app.register(helmet, {

@@ -21,9 +21,24 @@ export const onlyOnce = 'must be given once';
 
 /** A number in a query string; `fallback` when it is left out. */
 export function wholeNumber(description: string, least: number, greatest: number, fallback: number) {
-  return numberText(least, greatest)
-    .default(fallback)
-    .meta({ ...numberMeta(description, least, greatest), default: fallback });
+  return withFallback(numberText(least, greatest), numberMeta(description, least, greatest), fallback);
+}
+
+/** The database reads and discards every row that is skipped. */
+const greatestOffset = 1_000_000;
+
+/** How many rows of a list to skip. @param instead how to read the rows beyond. */
+export function offsetNumber(description: string, instead: string) {
+  const meta = numberMeta(description, 0, greatestOffset);
+  return withFallback(numberText(0, greatestOffset, ` (${instead})`), meta, 0);
+}
+
+function withFallback(
+  number: ReturnType<typeof numberText>,
+  meta: ReturnType<typeof numberMeta>,
+  fallback: number,
+) {
+  return number.default(fallback).meta({ ...meta, default: fallback });
 }
 
 /** A number in a query string that may be left out. */
@@ -33,8 +48,8 @@ export function optionalWholeNumber(description: string, least: number, greatest
     .meta(numberMeta(description, least, greatest));
 }
 
-function numberText(least: number, greatest: number) {
-  const range = `must be a whole number from ${least} to ${greatest}`;
+function numberText(least: number, greatest: number, instead = '') {
+  const range = `must be a whole number from ${least} to ${greatest}${instead}`;
   return z
     .string({ error: onlyOnce })
     .regex(/^\d{1,16}$/, { error: range })
@@ -43,7 +58,7 @@ function numberText(least: number, greatest: number) {
       z
         .int({ error: range })
         .min(least, { error: `must be at least ${least}` })
-        .max(greatest, { error: `must be at most ${greatest}` }),
+        .max(greatest, { error: `must be at most ${greatest}${instead}` }),
     );
 }
 

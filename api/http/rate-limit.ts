@@ -8,22 +8,24 @@ import { failFast, openRedis } from '../../shared/platform/queues.ts';
 export interface RateLimit {
   /** Requests per subject and second. */
   max: number;
+  /** Begins the message of a refusal. */
+  whose?: string;
   /** The id of the subject whose requests are counted together. */
   subjectOf: (request: FastifyRequest) => string;
 }
 
 /**
- * Limits the requests of the routes registered on this instance from here on, unless the settings turn all limits off.
- * With Redis all API processes share one count. While Redis is unavailable nothing is limited, because a limit is no
+ * Limits the requests of the routes registered on this instance from here on, unless the settings turn all limits off or
+ * `max` is 0. With Redis all API processes share one count. While Redis is unavailable nothing is limited, because a limit is no
  * reason to refuse refunds.
  */
 export async function limitRate(
   app: FastifyInstance,
   { log, settings }: Dependencies,
-  { max, subjectOf }: RateLimit,
+  { max, whose = 'Too many requests', subjectOf }: RateLimit,
 ): Promise<void> {
   const { RATE_LIMIT_PER_SECOND, REDIS_URL, QUEUE_PREFIX } = settings;
-  if (RATE_LIMIT_PER_SECOND === 0) return;
+  if (RATE_LIMIT_PER_SECOND === 0 || max === 0) return;
   const redis = REDIS_URL === null ? null : openRedis(REDIS_URL, { ...failFast, commandTimeout: 200 });
   redis?.on('error', (error) => log.debug({ err: error }, 'rate limit: redis connection error'));
   app.addHook('onClose', async () => redis?.disconnect());
@@ -37,7 +39,7 @@ export async function limitRate(
     errorResponseBuilder: (_request, { max: limit }) =>
       new ServiceError(
         'rate_limited',
-        `Too many requests: the limit is ${limit} per second. Wait as long as Retry-After says, then retry.`,
+        `${whose}: the limit is ${limit} per second. Wait as long as Retry-After says, then retry.`,
         {
           retryAfterSeconds: 1,
         },
@@ -46,11 +48,18 @@ export async function limitRate(
   });
 }
 
-/** Limits the requests of each API key. */
+/** Limits the requests of each API key, and those of all keys of an organization, which can make any number of keys. */
 export const limitKeys = fp(
   async (app) => {
+    const { RATE_LIMIT_PER_SECOND, ORGANIZATION_RATE_LIMIT_PER_SECOND } = app.deps.settings;
     await limitRate(app, app.deps, {
-      max: app.deps.settings.RATE_LIMIT_PER_SECOND,
+      max: ORGANIZATION_RATE_LIMIT_PER_SECOND,
+      whose: 'Too many requests of your organization',
+      subjectOf: (request) => request.apiKey.organizationId,
+    });
+    // Last, so that the response headers state the key's own limit.
+    await limitRate(app, app.deps, {
+      max: RATE_LIMIT_PER_SECOND,
       subjectOf: (request) => request.apiKey.id,
     });
   },

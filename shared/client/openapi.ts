@@ -116,7 +116,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a refund
-         * @description A refund that awaits approval is sent to its processor. It takes two people: neither the key that requested the refund may approve it, nor any other key of the person behind that key. A body is ignored.
+         * @description A refund that awaits approval is sent to its processor. It takes two people: neither the key that requested the refund may approve it, nor any other key of the person behind that key or of someone whom a recent invitation connects with that person. A body is ignored.
          */
         post: operations["approveRefund"];
         delete?: never;
@@ -569,7 +569,7 @@ export interface components {
          *     | 413 | `payload_too_large` | The body is larger than 64 KiB (256 KiB for processor webhooks). |
          *     | 415 | `unsupported_media_type` | The media type or encoding of the body is not supported. |
          *     | 422 | `idempotency_key_reused` | The `Idempotency-Key` was used before with a different request. |
-         *     | 429 | `rate_limited` | Too many requests in one second. The request was not carried out. |
+         *     | 429 | `rate_limited` | Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. |
          *     | 500 | `internal_error` | An unexpected error in this service. The change may or may not have been recorded. |
          *     | 502 | `processor_error` | The payment processor rejected the request or the account's credentials. The message carries the processor's reason. |
          *     | 503 | `service_unavailable` | The service cannot handle the request at the moment: it is overloaded, a dependency is down, or the payment is locked. Nothing was changed. |
@@ -1529,7 +1529,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1722,7 +1722,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1843,7 +1843,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1986,7 +1986,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2112,7 +2112,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2251,7 +2251,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2353,7 +2353,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2460,7 +2460,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2587,7 +2587,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2683,7 +2683,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2848,7 +2848,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2970,7 +2970,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3139,7 +3139,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3225,7 +3225,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3367,7 +3367,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3469,7 +3469,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3581,7 +3581,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3738,7 +3738,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3870,7 +3870,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3982,7 +3982,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4091,7 +4091,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4208,7 +4208,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4351,7 +4351,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in one second. The request was not carried out. */
+            /** @description `rate_limited`: Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out. */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

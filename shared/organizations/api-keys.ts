@@ -247,6 +247,24 @@ async function readApiKeys(reads: Reads, hashes: readonly string[]): Promise<Map
   return new Map(rows.map((row) => [Buffer.from(row.hash).toString('hex'), row]));
 }
 
+/**
+ * The hashes of all keys that are neither revoked nor expired, in hexadecimal. One statement, however many keys callers
+ * then hold against them.
+ */
+export async function readValidHashes(reads: Reads): Promise<ReadonlySet<string>> {
+  const rows = await reads.query<{ hash: string }>(
+    `SELECT encode(hash, 'hex') AS hash FROM api_key
+     WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > service_time())`,
+    [],
+  );
+  return new Set(rows.map(({ hash }) => hash));
+}
+
+/** Whether a text has the format of a key. Others are refused without a statement. */
+export function hasKeyFormat(text: string): boolean {
+  return keyPattern.test(text);
+}
+
 /** Finds keys by the hash of the whole key; undefined for an unknown, revoked or expired one. */
 export type ApiKeyLookup = SharedStatement<string, ApiKey | undefined>;
 
@@ -260,7 +278,7 @@ export function openApiKeyLookup(reads: Reads): ApiKeyLookup {
  * @returns null for a malformed, unknown, revoked or expired key, indistinguishably.
  */
 export async function findApiKey(lookUp: ApiKeyLookup, presented: string): Promise<ApiKey | null> {
-  if (!keyPattern.test(presented)) return null;
+  if (!hasKeyFormat(presented)) return null;
   const hash = hashApiKey(presented);
   const row = await lookUp(Buffer.from(hash).toString('hex'));
   return row !== undefined && timingSafeEqual(row.hash, hash) ? row : null;

@@ -126,7 +126,8 @@ export const errorCatalogue = {
   rate_limited: {
     status: 429,
     retryable: true,
-    meaning: 'Too many requests in one second. The request was not carried out.',
+    meaning:
+      'Too many requests in one second, or too many invalid API keys from one network in a minute. The request was not carried out.',
     action: 'Wait for the number of seconds in `Retry-After`, then retry.',
     example: 'Too many requests: the limit is 100 per second. Wait as long as Retry-After says, then retry.',
   },

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { LockedError, takeLock } from '../support/processes/process-lock.ts';
@@ -13,6 +13,7 @@ const devFileSchema = z.strictObject({
   dashboard: z.strictObject({ url: z.string(), email: z.string(), password: z.string() }),
   sandboxUrl: z.string(),
   databaseUrl: z.string(),
+  databaseOwnerUrl: z.string(),
   redisUrl: z.string().nullable(),
   processes: z.strictObject({ api: z.int(), workers: z.array(z.int()), sandbox: z.int() }),
 });
@@ -43,6 +44,8 @@ export function writeDevFile(dataDir: string, content: DevFile): void {
 /** Writes a file that only its owner can read. A reader sees the old content or the new, never a part. */
 function writePrivateFile(path: string, content: string): void {
   const draft = `${path}.${process.pid}`;
+  // A mode applies only to a new file, and an interrupted start may have left one.
+  rmSync(draft, { force: true });
   writeFileSync(draft, content, { mode: 0o600 });
   renameSync(draft, path);
 }

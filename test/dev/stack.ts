@@ -53,7 +53,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 async function start(options: StackOptions, teardown: Teardown): Promise<Omit<Stack, 'stop'>> {
   const { settings, signal } = options;
   const dataDir = resolve(settings.DATA_DIR);
-  mkdirSync(dataDir, { recursive: true });
+  // For its owner alone. A folder that exists may hold more than this, so it stays as it is; each file in it is private as well.
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   teardown.push(claimDataDir(dataDir));
   const apiPort = settings.PORT === 0 ? await freePort() : settings.PORT;
   await requireFree(apiPort, settings.HOST);
@@ -128,6 +129,7 @@ async function startPrograms(
   const serviceEnv = {
     ...env,
     DATABASE_URL: database.url,
+    DATABASE_OWNER_URL: undefined,
     ENCRYPTION_KEY: encryptionKey,
     PORT: String(apiPort),
     DATA_DIR: dataDir,
@@ -147,6 +149,7 @@ async function startPrograms(
     dashboard: { url: `${apiUrl}/dashboard`, ...owner },
     sandboxUrl: sandbox.url,
     databaseUrl: database.url,
+    databaseOwnerUrl: database.ownerUrl,
     redisUrl: settings.REDIS_URL,
     processes: pids(api, worker, sandbox.program),
   });
@@ -167,6 +170,7 @@ async function openDatabase(
   return await openDevDatabase({
     dataDir,
     givenUrl: settings.DATABASE_URL,
+    givenOwnerUrl: settings.DATABASE_OWNER_URL,
     redisUrl: settings.REDIS_URL,
     preferredPort: settings.DATABASE_URL === null ? portOf(remembered?.databaseUrl) : null,
     say: (line) => say(`${prefixOf('dev')}${line}`),

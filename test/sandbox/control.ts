@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import {
   newFault,
@@ -51,6 +52,7 @@ class ControlError extends Error {
 
 export function control(sandbox: Sandbox, call: Call): Answer {
   try {
+    refuseWebPages(call);
     for (const [method, path, handle] of ROUTES) {
       const match = method === call.method ? path.exec(call.path) : null;
       if (!match) continue;
@@ -65,6 +67,24 @@ export function control(sandbox: Sandbox, call: Call): Answer {
     if (error instanceof ControlError) return json(error.status, { error: { message: error.message } });
     throw error;
   }
+}
+
+/**
+ * Control requests need no credentials, so a page that the developer has open must not be able to send any. Browsers name the
+ * page in these headers; a page that has its own domain resolve to this machine shows in Host.
+ */
+function refuseWebPages({ headers }: Call): void {
+  const { origin, host = '', 'sec-fetch-site': site = 'none' } = headers;
+  if (origin !== undefined || site !== 'none') {
+    throw new ControlError(403, 'Web pages cannot control the sandbox. Use a program such as curl.');
+  }
+  const name = host.replace(/:\d*$/, '');
+  const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
+  if (isAddress || !name.includes('.')) return;
+  throw new ControlError(
+    403,
+    'Host: address the sandbox by its IP address or a name without a domain, such as localhost.',
+  );
 }
 
 function createTransaction(sandbox: Sandbox, call: Call): { id: string } {

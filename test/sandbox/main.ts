@@ -43,7 +43,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 
 /** Keeps two sandboxes from writing to the same file. */
 function lockData(file: string): () => void {
-  mkdirSync(dirname(file), { recursive: true });
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
     return takeLock(`${file}.lock`);
   } catch (error) {

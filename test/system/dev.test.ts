@@ -49,7 +49,8 @@ describe('npm run dev', () => {
       keys: { test: expect.stringMatching(/^svc_test_/), live: expect.stringMatching(/^svc_live_/) },
       dashboard: { url: `${apiUrl}/dashboard`, email: expect.any(String), password: expect.any(String) },
       sandboxUrl: expect.stringMatching(/^http:/),
-      databaseUrl: expect.stringMatching(/^postgresql:/),
+      databaseUrl: expect.stringMatching(/^postgresql:\/\/refunds_service:/),
+      databaseOwnerUrl: expect.stringMatching(/^postgresql:\/\/postgres:/),
       redisUrl: null,
       processes: {
         api: expect.any(Number),
@@ -57,8 +58,10 @@ describe('npm run dev', () => {
         sandbox: expect.any(Number),
       },
     });
-    for (const secret of [path, join(dataDir, 'encryption.key')])
-      expect(statSync(secret).mode & 0o077).toBe(0);
+    // Others, and the account that runs PostgreSQL for root, reach nothing in the folder.
+    for (const secret of [dataDir, path, join(dataDir, 'encryption.key'), join(dataDir, 'sandbox.journal')]) {
+      expect(statSync(secret).mode & 0o077, secret).toBe(0);
+    }
     expect(allOf(first).every(isAlive)).toBe(true);
   });
 

@@ -6,7 +6,7 @@ import { toServiceError } from '../../http/error-handler.ts';
 import type { Api } from '../../http/route.ts';
 import { isCsrfRefusal } from '../http/csrf.ts';
 import { dashboardPath } from '../http/paths.ts';
-import { sendPage, sendPart } from '../http/render.ts';
+import { protectPage, sendPage, sendPart } from '../http/render.ts';
 import { ButtonLink } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
 import { Notice } from '../layout/notice.tsx';
@@ -37,13 +37,13 @@ function pageErrorOf(error: unknown, { method }: Pick<FastifyRequest, 'method'>)
     return new ServiceError('insufficient_scope', message, { cause: error });
   }
   const mayHaveChanged = method !== 'GET' && method !== 'HEAD';
-  if (mayHaveChanged && isDatabaseUnavailable(error)) {
+  const answer = toServiceError(error);
+  if (mayHaveChanged && answer.code === 'service_unavailable' && isDatabaseUnavailable(error)) {
     // The connection may have broken during the commit.
     const message =
       'The database is unavailable, and your change may or may not have been saved. Reload the page and check before you try again.';
     return new ServiceError('service_unavailable', message, { retryAfterSeconds: 2, cause: error });
   }
-  const answer = toServiceError(error);
   if (answer.code === 'payload_too_large') {
     const message = 'The form exceeds 64 KiB, and nothing was changed. Shorten it and try again.';
     return new ServiceError('payload_too_large', message, { cause: error });
@@ -62,6 +62,8 @@ export function sendErrorPage(
   error: ServiceError,
 ): FastifyReply {
   const message = redact(error.message);
+  // A check may have refused the request before the headers of its page were set.
+  protectPage(reply);
   reply.code(error.status);
   if (request.headers['hx-request'] === 'true') return sendPart(reply, <Notice tone="bad">{message}</Notice>);
   return sendPage(

@@ -4,7 +4,7 @@ import { initiators, refundReasons } from '../../../shared/refunds/model/reasons
 import { metadataLimits, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 import { listRefunds } from '../../../shared/refunds/queries/find-refunds.ts';
-import { onlyOnce, optionalWholeNumber, wholeNumber } from '../../http/query-parameters.ts';
+import { offsetNumber, onlyOnce, optionalWholeNumber, wholeNumber } from '../../http/query-parameters.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { exampleRefund, refundSchema } from './refund-schema.ts';
 
@@ -83,7 +83,7 @@ export const listRefundsQuerySchema = z.object({
       explode: true,
     }),
   limit: wholeNumber('The maximum number of refunds to return.', 1, 100, 25),
-  offset: wholeNumber('How many of the newest refunds to skip.', 0, 999_999_999_999_999, 0),
+  offset: offsetNumber('How many of the newest refunds to skip.', 'use after to read further'),
   after: z
     .string({ error: onlyOnce })
     .optional()

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listDeliveries } from '../../../shared/webhooks/deliveries.ts';
-import { wholeNumber } from '../../http/query-parameters.ts';
+import { offsetNumber, wholeNumber } from '../../http/query-parameters.ts';
 import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
 import { deliverySchema, deliveryStatusSchema } from './delivery-schema.ts';
 import { endpointParamsSchema } from './endpoint-schema.ts';
@@ -8,7 +8,7 @@ import { endpointParamsSchema } from './endpoint-schema.ts';
 const listDeliveriesQuerySchema = z.object({
   status: deliveryStatusSchema.optional().meta({ description: 'Only deliveries with this status.' }),
   limit: wholeNumber('The maximum number of deliveries to return.', 1, 100, 25),
-  offset: wholeNumber('The number of deliveries to skip.', 0, Number.MAX_SAFE_INTEGER, 0),
+  offset: offsetNumber('The number of deliveries to skip.', 'filter by status to read fewer'),
 });
 
 /** `GET /v1/webhook-endpoints/:id/deliveries`: what was sent to an endpoint, newest first. */

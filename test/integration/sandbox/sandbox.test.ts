@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -20,6 +22,45 @@ describe('the control API', () => {
       ok: true,
       pid: process.pid,
     });
+  });
+
+  const payment = '{"processor":"stripe","id":"ch_page","amount":1,"currency":"usd"}';
+
+  test.each([
+    ['of another origin', { origin: 'https://attacker.example' }],
+    ['of a page without an origin', { origin: 'null' }],
+    ['of another port of this machine', { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-site' }],
+    ['that a link or an image causes', { 'sec-fetch-site': 'cross-site' }],
+    ['of a domain that resolves to this machine', { host: 'attacker.example:4010' }],
+    ['of such a domain with its own origin', { host: 'attacker.example', 'sec-fetch-site': 'same-origin' }],
+  ])('refuses requests of web pages: %s', async (_what, headers) => {
+    for (const [method, path, body] of [
+      ['POST', '/transactions', payment],
+      ['POST', '/settings', '{"webhooks":[]}'],
+      ['DELETE', '/faults', ''],
+      ['GET', '/refunds', ''],
+    ] as const) {
+      const { hostname, port } = new URL(sandbox.url);
+      const sent = request({ hostname, port, path: `/_sandbox${path}`, method, headers });
+      sent.end(body);
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      answer.resume();
+      expect(answer.statusCode, `${method} ${path}`).toBe(403);
+    }
+  });
+
+  test.each([
+    ['with a form as curl sends it', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['to a name without a domain', { host: 'sandbox:4010' }],
+    ['to localhost', { host: 'localhost' }],
+    ['to an IPv6 address', { host: '[::1]:4010' }],
+  ])('accepts requests of programs: %s', async (_what, headers) => {
+    const { hostname, port } = new URL(sandbox.url);
+    const sent = request({ hostname, port, path: '/_sandbox/transactions', method: 'POST', headers });
+    sent.end(payment);
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.resume();
+    expect(answer.statusCode).toBe(200);
   });
 
   test.each([

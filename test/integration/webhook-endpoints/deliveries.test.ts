@@ -114,6 +114,7 @@ describe('the list of deliveries', () => {
     ['limit=0', 'limit: must be at least 1'],
     ['limit=101', 'limit: must be at most 100'],
     ['offset=-1', 'offset: must be a whole number'],
+    ['offset=1000001', 'offset: must be at most 1000000 (filter by status to read fewer)'],
     ['type=refund.failed', /unknown (field|parameter)/],
   ])('refuses the query %s', async (query, message) => {
     const [status, code, actual] = refusalOf(await call('GET', `/deliveries?${query}`));
@@ -171,7 +172,7 @@ describe('a retry', () => {
 describe('a retry while the endpoint is disabled', () => {
   test('is refused when it comes second', async () => {
     const stored = await storeDelivery(service, id);
-    await withClient(service.settings.DATABASE_URL, async (client) => {
+    await withClient(service.databaseUrl, async (client) => {
       await client.query('BEGIN');
       await client.query(
         `UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'gone' WHERE id = $1`,
@@ -187,7 +188,7 @@ describe('a retry while the endpoint is disabled', () => {
 
   test('is ended with the other pending deliveries when it comes first', async () => {
     const stored = await storeDelivery(service, id);
-    await withClient(service.settings.DATABASE_URL, async (client) => {
+    await withClient(service.databaseUrl, async (client) => {
       await client.query('BEGIN');
       await client.query('SELECT 1 FROM webhook_endpoint WHERE id = $1 FOR SHARE', [id]);
       await client.query(

@@ -5,6 +5,7 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -40,11 +41,14 @@ function parseLine(line: string, file: string, lineNumber: number): unknown[] {
   }
 }
 
-/** Rewrites the file with the given records, which compacts it, and opens it for appending. */
+/** Rewrites the file with the given records, which compacts it, and opens it for appending. Only its owner can read it. */
 export function openJournal(file: string, records: readonly unknown[]): Journal {
-  mkdirSync(dirname(file), { recursive: true });
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const fresh = `${file}.new`;
-  writeFileSync(fresh, records.map((record) => `${JSON.stringify([record])}\n`).join(''));
+  // A mode applies only to a new file, and an interrupted start may have left one.
+  rmSync(fresh, { force: true });
+  const lines = records.map((record) => `${JSON.stringify([record])}\n`);
+  writeFileSync(fresh, lines.join(''), { mode: 0o600 });
   renameSync(fresh, file);
   return new FileJournal(openSync(file, 'a'));
 }

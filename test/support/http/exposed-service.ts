@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import type { Dependencies } from '../../../shared/dependencies.ts';
 import type { ServiceSettings } from '../../../shared/platform/config.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import type { TestService } from '../service.ts';
@@ -18,8 +19,12 @@ export interface ExposedService {
 }
 
 /** Gives a test file the service on a port of its own. No worker runs: nothing moves but by requests. */
-export function useExposedService(settings: Partial<ServiceSettings> = {}): ExposedService {
-  const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0, CANCEL_WAIT_MS: 0, ...settings } });
+export function useExposedService(
+  settings: Partial<ServiceSettings> = {},
+  overrides: Partial<Dependencies> = {},
+): ExposedService {
+  const waits = { CREATE_WAIT_MS: 0, CANCEL_WAIT_MS: 0 };
+  const service = useService({ workers: 0, settings: { ...waits, ...settings }, overrides });
   return madeBeforeTests('The exposed service', async () => {
     await service.app.listen({ host: '127.0.0.1', port: 0 });
     return exposed(service);

@@ -6,6 +6,8 @@ export interface RegisteredRoute {
   method: string;
   /** With parameters by name: `/v1/refunds/:id`. */
   url: string;
+  /** True for the route of a path that answers 405 to all methods without one. */
+  isRefusal: boolean;
 }
 
 /**
@@ -18,7 +20,10 @@ export function noteRegisteredRoutes(): readonly RegisteredRoute[] {
   subscribe('fastify.initialization', (announced) => {
     const { fastify } = announced as { fastify: FastifyInstance };
     fastify.addHook('onRoute', ({ method, url }) => {
-      routes.push(...[method].flat().map((one) => ({ method: one, url })));
+      const methods = [method].flat();
+      // A route that does something has one or two.
+      const isRefusal = methods.length > 2;
+      routes.push(...methods.map((one) => ({ method: one, url, isRefusal })));
     });
   });
   return routes;

@@ -20,31 +20,54 @@ export interface StormSources {
   known: KnownValues;
 }
 
+/** A body, and the headers that belong to it. */
+export interface Content {
+  headers: Record<string, string>;
+  body: Buffer | null;
+}
+
+/** What requests to routes outside of the API have in place of an API key and JSON. */
+export interface RequestParts {
+  credentials: fc.Arbitrary<Record<string, string>>;
+  content: fc.Arbitrary<Content>;
+}
+
 /** Requests to one operation: valid ones, nearly valid ones, and such that nobody would make in good faith. */
-export function requestsTo(operation: Operation, sources: StormSources): fc.Arbitrary<StormRequest> {
-  const body = bodyFor(operation, sources);
+export function requestsTo(
+  operation: Operation,
+  sources: StormSources,
+  parts: Partial<RequestParts> = {},
+): fc.Arbitrary<StormRequest> {
+  const { credentials = authorizationFor(sources), content = jsonContent(operation, sources) } = parts;
   return fc
     .record({
       method: mostly(fc.constant(operation.method.toUpperCase()), fc.constantFrom(...methods), 30),
       path: pathFor(operation, sources),
       query: queryFor(operation, sources),
-      authorization: authorizationFor(sources),
+      credentials,
       headers: headersFor(operation),
-      contentType: body === null ? mostly(fc.constant({}), contentType, 4) : contentType,
-      body: body ?? mostly(fc.constant(null), bodyOf(hostileValue), 4),
+      content,
     })
-    .map(({ method, path, query, authorization, headers, contentType: type, body: content }) => ({
+    .map(({ method, path, query, credentials: own, headers, content: { headers: type, body } }) => ({
       method,
       target: `${path}${query}`,
-      headers: { ...headers, ...type, ...authorization },
-      body: content,
+      headers: { ...headers, ...type, ...own },
+      body,
     }));
+}
+
+function jsonContent(operation: Operation, sources: StormSources): fc.Arbitrary<Content> {
+  const body = bodyFor(operation, sources);
+  return fc.record({
+    headers: body === null ? mostly(fc.constant({}), contentType, 4) : contentType,
+    body: body ?? mostly(fc.constant(null), bodyOf(hostileValue), 4),
+  });
 }
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY', 'PROPFIND'];
 
 /** The usual, and once in so many cases the other. */
-function mostly<T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>, once: number): fc.Arbitrary<T> {
+export function mostly<T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>, once: number): fc.Arbitrary<T> {
   return fc.oneof({ arbitrary: usual, weight: once - 1 }, { arbitrary: other, weight: 1 });
 }
 
@@ -52,7 +75,7 @@ function mostly<T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>, once: number)
 const targetText = (text: string) =>
   text.replace(/[^\x21-\x7e]/g, (part) => encodeURIComponent(part.toWellFormed()));
 /** What can stand in a header. */
-const headerText = (text: string) => text.replace(/[^\x20-\x7e\x80-\xff]/g, '?').slice(0, 5_000);
+export const headerText = (text: string) => text.replace(/[^\x20-\x7e\x80-\xff]/g, '?').slice(0, 5_000);
 
 const garbledPath = fc.constantFrom<(path: string) => string>(
   (path) => `${path}/`,
@@ -80,7 +103,7 @@ function pathFor({ path }: Operation, { known }: StormSources): fc.Arbitrary<str
     hostileText.map((text) => encodeURIComponent(text.toWellFormed()).slice(0, 8_000)),
     hostileText.map((text) => targetText(text).slice(0, 8_000)),
   );
-  const values = names.map((name) => mostly<unknown>(known[name] ?? hostile, hostile, 3));
+  const values = names.map((name) => mostly<unknown>(known[name] ?? hostile, hostile, 3 * names.length));
   const filled = fc
     .tuple(...values)
     .map((chosen) =>
@@ -164,7 +187,7 @@ function pairsOf(name: string, value: unknown): [name: string, value: string][] 
   return Object.entries(value).map(([key, each]) => [`${name}[${key}]`, String(each)]);
 }
 
-function authorizationFor({ key, otherKeys }: StormSources): fc.Arbitrary<Record<string, string>> {
+export function authorizationFor({ key, otherKeys }: StormSources): fc.Arbitrary<Record<string, string>> {
   const others = fc.oneof(
     fc.constantFrom(...otherKeys).map((other) => `Bearer ${other}`),
     fc.constantFrom('', 'Bearer', `Basic ${key}`, key, `Bearer ${key}x`, `bearer ${key}`, `Bearer  ${key}`),
@@ -223,7 +246,7 @@ function headersFor(operation: Operation): fc.Arbitrary<Record<string, string | 
     .map(([some, strange]) => ({ ...some, ...strange }));
 }
 
-const contentType: fc.Arbitrary<Record<string, string>> = mostly(
+export const contentType: fc.Arbitrary<Record<string, string>> = mostly(
   fc.constant('application/json'),
   fc.oneof(
     fc.constantFrom(
@@ -244,7 +267,7 @@ const contentType: fc.Arbitrary<Record<string, string>> = mostly(
   30,
 ).map((type) => ({ 'content-type': type }));
 
-const bodyOf = (values: fc.Arbitrary<unknown>): fc.Arbitrary<Buffer | null> =>
+export const bodyOf = (values: fc.Arbitrary<unknown>): fc.Arbitrary<Buffer | null> =>
   values.map((value) => Buffer.from(JSON.stringify(value) ?? ''));
 
 /** Null for an operation that takes none. */
@@ -268,7 +291,7 @@ function bodyFor(
 }
 
 /** A valid value in which one field has become something else, is gone, or has come from nowhere. */
-function nearly(valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+export function nearly(valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc
     .tuple(valid, fc.nat(), fc.constantFrom('replace', 'remove', 'add'), hostileText, hostileValue)
     .map(([whole, position, damage, name, value]) => {

@@ -5,14 +5,21 @@ import { readDocument, type ServedDocument } from '../http/openapi-document.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { unknownRefundId } from '../refunds/refund-records.ts';
+import type { TestService } from '../service.ts';
 import { newEndpoint, storeDelivery } from '../webhooks/api-endpoints.ts';
-import { type StormReport, storm } from './storm.ts';
+import { checkDeclared, isAccepted } from './answers.ts';
+import { type StormReport, type StormTarget, storm } from './storm.ts';
+import { requestsTo, type StormSources } from './storm-requests.ts';
 
 export interface Storm {
   exposed: ExposedService;
   served: ServedDocument;
+  /** For requests to routes outside of the document. */
+  sources: StormSources;
   /** Sends the requests to one operation of the document. */
   strike(operationId: string): Promise<StormReport>;
+  /** Sends the requests to any route. Fails when more is on record afterwards than requests were carried out. */
+  strikeAt(target: StormTarget): Promise<StormReport>;
   close(): Promise<void>;
 }
 
@@ -69,32 +76,74 @@ async function prepare(exposed: ExposedService): Promise<Storm> {
     'storm1',
     'x'.repeat(255),
   );
+  const sources: StormSources = {
+    served,
+    key: keys[0] ?? '',
+    otherKeys: [...keys, service.organization.keys.live.plaintext],
+    known: {},
+  };
+  const check = checkDeclared(served);
+  const strikeAt = async (target: StormTarget) => {
+    const before = await countMade(service);
+    const report = await storm(port, target);
+    const accepted = Object.entries(report.outcomes)
+      .filter(([outcome]) => isAccepted(outcome))
+      .reduce((sum, [, count]) => sum + count, 0);
+    for (const [table, count] of Object.entries(await countMade(service))) {
+      const made = count - (before[table] ?? 0);
+      if (made <= accepted) continue;
+      throw new Error(
+        `${target.name}: ${accepted} requests were carried out, and made ${made} rows of ${table}.`,
+      );
+    }
+    return report;
+  };
   const strike = async (operationId: string) => {
     const operation = served.operations.find((one) => one.operation.operationId === operationId);
     if (operation === undefined) throw new Error(`The document has no operation ${operationId}.`);
-    return await storm(port, operation, {
-      served,
-      key: keys[0] ?? '',
-      otherKeys: [...keys, service.organization.keys.live.plaintext],
-      known: {
-        id: operation.path.includes('/webhook-endpoints')
-          ? fc.constantFrom(...endpoints.map(({ id }) => id))
-          : fc.constantFrom(...(await knownRefundIds())),
-        deliveryId: fc.constantFrom(...deliveryIds),
-        url: fc.constantFrom('http://127.0.0.1:9/hooks', 'https://127.0.0.1:9/?a=b', 'http://a:b@127.0.0.1/'),
-        transactionId: fc.oneof(
-          { arbitrary: fc.constantFrom(...payments), weight: 9 },
-          { arbitrary: strange, weight: 1 },
-        ),
-        currency: fc.constantFrom('usd', 'usd', 'usd', 'usd', 'usd', 'USD', 'eur', 'jpy'),
-        processor: fc.constantFrom('stripe', 'stripe', 'braintree', 'paypal'),
-      },
+    const known = {
+      id: operation.path.includes('/webhook-endpoints')
+        ? fc.constantFrom(...endpoints.map(({ id }) => id))
+        : fc.constantFrom(...(await knownRefundIds())),
+      deliveryId: fc.constantFrom(...deliveryIds),
+      url: fc.constantFrom('http://127.0.0.1:9/hooks', 'https://127.0.0.1:9/?a=b', 'http://a:b@127.0.0.1/'),
+      transactionId: fc.oneof(
+        { arbitrary: fc.constantFrom(...payments), weight: 9 },
+        { arbitrary: strange, weight: 1 },
+      ),
+      currency: fc.constantFrom('usd', 'usd', 'usd', 'usd', 'usd', 'USD', 'eur', 'jpy'),
+      processor: fc.constantFrom('stripe', 'stripe', 'braintree', 'paypal'),
+    };
+    return await strikeAt({
+      name: operationId,
+      requests: requestsTo(operation, { ...sources, known }),
+      check,
     });
   };
   return {
     exposed,
     served,
+    sources,
     strike,
+    strikeAt,
     close: async () => exposed.service.app.server.closeAllConnections(),
   };
+}
+
+/** The number of rows that only an accepted request may add to, by table. */
+async function countMade({ deps: { db } }: TestService): Promise<Record<string, number>> {
+  const counts = {
+    organization: db.organization.count(),
+    user: db.user.count(),
+    membership: db.membership.count(),
+    invitation: db.invitation.count(),
+    apiKey: db.apiKey.count(),
+    processorAccount: db.processorAccount.count(),
+    policy: db.policy.count(),
+    webhookEndpoint: db.webhookEndpoint.count(),
+    processorEvent: db.processorEvent.count(),
+    refund: db.refund.count(),
+  };
+  const entries = Object.entries(counts).map(async ([table, count]) => [table, await count] as const);
+  return Object.fromEntries(await Promise.all(entries));
 }

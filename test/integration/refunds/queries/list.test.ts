@@ -39,7 +39,7 @@ const keys: string[] = [];
 let ours: PublicRefund[];
 
 beforeAll(async () => {
-  await withClient(service.settings.DATABASE_URL, async (client) => {
+  await withClient(service.databaseUrl, async (client) => {
     for (const [organizationId, environment] of owners) {
       await fillRefunds(client, { organizationId, environment, count: 160, now, days: 20 });
       const actor = 'test';
@@ -220,7 +220,7 @@ const garbage: Record<string, string[]> = {
   amountMin: ['', '-1', '1.5', '1e3', '0x10', '9007199254740992', '99999999999999999999'],
   amountMax: ['ten', ' 5', '5 '],
   limit: ['', '0', '101', '-1', 'all'],
-  offset: ['', '-1', '1e3'],
+  offset: ['', '-1', '1e3', '1000001', '999999999999999'],
   metadata: ['', '5', '{"a":1}'],
   'metadata[]': ['5'],
   [`metadata[${'k'.repeat(41)}]`]: ['5'],

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createApiKey, generateApiKey, revokeApiKey } from '../../../shared/organizations/api-keys.ts';
+import { type Recording, recordStatements } from '../../support/stores/statements.ts';
+import { useService } from '../../support/use-service.ts';
+
+const most = 5;
+/** The service's time. */
+let seconds = 1_700_000_000;
+let recording: Recording;
+beforeAll(() => {
+  recording = recordStatements();
+});
+afterAll(() => recording.stop());
+
+describe('an address that presents invalid API keys', () => {
+  const service = useService({
+    workers: 0,
+    settings: { FAILED_KEYS_PER_MINUTE: most, TRUSTED_PROXIES: ['127.0.0.1'] },
+    // This clock sends no statements.
+    overrides: { clock: { now: () => new Date(seconds * 1_000) } },
+  });
+  // So that no minute ends within a test.
+  beforeEach(() => {
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+    onTestFinished(() => clock.mockRestore());
+  });
+
+  const ask = async (key: string, address: string, url = '/v1/refunds') => {
+    const headers = { authorization: `Bearer ${key}`, 'x-forwarded-for': address };
+    return await service.app.inject({ method: url === '/mcp' ? 'POST' : 'GET', url, headers });
+  };
+  const guess = (address: string) => ask(generateApiKey('test'), address);
+  const flood = async (address: string, count = 50) => {
+    const statuses: number[] = [];
+    for (let sent = 0; sent < count; sent += 1) statuses.push((await guess(address)).statusCode);
+    return statuses;
+  };
+
+  test('gets 429 after the limit, and its further guesses cost no statement each', async () => {
+    let statuses: number[] = [];
+    const statements = await recording.during(async () => {
+      statuses = await flood('192.0.2.1', 200);
+    });
+    expect(new Set(statuses.slice(0, most))).toEqual(new Set([401]));
+    expect(new Set(statuses.slice(most + 1))).toEqual(new Set([429]));
+    // One for each key that was looked up, and one that reads which keys are valid.
+    expect(statements.length).toBeLessThanOrEqual(most + 2);
+  });
+
+  test('is told what to do', async () => {
+    await flood('192.0.2.2');
+    for (const url of ['/v1/refunds', '/mcp']) {
+      const refused = await ask(generateApiKey('test'), '192.0.2.2', url);
+      expect(refused.statusCode).toBe(429);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      expect(refused.json().error).toEqual({
+        code: 'rate_limited',
+        message:
+          'Too many invalid API keys from your network. Send a valid key, or wait as long as Retry-After says, then retry.',
+      });
+    }
+  });
+
+  test('is still served with valid keys, also with those that were never used before', async () => {
+    const fresh = await createApiKey(service.deps, {
+      organizationId: service.organization.id,
+      environment: 'test',
+      actor: 'test',
+    });
+    const revoked = await createApiKey(service.deps, {
+      organizationId: service.organization.id,
+      environment: 'test',
+      actor: 'test',
+    });
+    await revokeApiKey(service.deps, { keyId: revoked.id, actor: 'test' });
+    const other = useLater();
+    await flood(other);
+    // Which keys are valid is read again.
+    seconds += 1;
+    for (const { plaintext } of [fresh, service.organization.keys.live]) {
+      expect((await ask(plaintext, other)).statusCode).toBe(200);
+    }
+    expect((await ask(revoked.plaintext, other)).statusCode).toBe(429);
+  });
+
+  test('does not count requests without a key or with a malformed one', async () => {
+    for (let sent = 0; sent < 20; sent += 1) {
+      expect((await ask('svc_test_short', '192.0.2.4')).statusCode).toBe(401);
+    }
+    expect((await guess('192.0.2.4')).statusCode).toBe(401);
+  });
+
+  test.each([
+    ['another address', '192.0.2.5', '192.0.2.6', 401],
+    ['the same address written as IPv6', '192.0.2.7', '::ffff:192.0.2.7', 429],
+    ['another address of the same /64', '2001:db8::1', '2001:db8::ffff:1', 429],
+    ['an address of another /64', '2001:db8:0:1::1', '2001:db8:0:2::1', 401],
+  ])('is counted apart from %s or together with it', async (_what, flooded, other, status) => {
+    await flood(flooded);
+    expect((await guess(other)).statusCode).toBe(status);
+  });
+
+  test('is the one that connects when no proxy is trusted', async () => {
+    expect(untrusting.settings.TRUSTED_PROXIES).toBeNull();
+    const statuses: number[] = [];
+    for (let sent = 0; sent < 20; sent += 1) {
+      const headers = {
+        authorization: `Bearer ${generateApiKey('test')}`,
+        'x-forwarded-for': `192.0.2.${sent}`,
+      };
+      statuses.push((await untrusting.app.inject({ url: '/v1/refunds', headers })).statusCode);
+    }
+    expect(statuses.at(-1)).toBe(429);
+  });
+
+  let used = 0;
+  /** An address that no other test uses. */
+  function useLater(): string {
+    used += 1;
+    return `198.51.100.${used}`;
+  }
+});
+
+const untrusting = useService({ workers: 0, settings: { FAILED_KEYS_PER_MINUTE: most } });
+
+describe('an organization', () => {
+  const limits = { RATE_LIMIT_PER_SECOND: 4, ORGANIZATION_RATE_LIMIT_PER_SECOND: 10 };
+  const service = useService({ workers: 0, settings: limits });
+
+  test('is limited over all of its keys, and no other organization with it', async () => {
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+    onTestFinished(() => clock.mockRestore());
+    const owner = { organizationId: service.organization.id, environment: 'test', actor: 'test' } as const;
+    const keys = await Promise.all([1, 2, 3, 4].map(() => createApiKey(service.deps, owner)));
+    const ask = async (key: string) => {
+      const headers = { authorization: `Bearer ${key}` };
+      return await service.app.inject({ url: '/v1/refunds', headers });
+    };
+    const served: number[] = [];
+    for (const { plaintext } of keys) {
+      for (let sent = 0; sent < 3; sent += 1) served.push((await ask(plaintext)).statusCode);
+    }
+    expect(served).toEqual([...Array(10).fill(200), 429, 429]);
+    const refused = await ask(keys[3]?.plaintext ?? '');
+    expect(refused.headers['retry-after']).toBe('1');
+    expect(refused.json().error.message).toBe(
+      'Too many requests of your organization: the limit is 10 per second. Wait as long as Retry-After says, then retry.',
+    );
+    const other = await service.addOrganization('Other');
+    const answer = await ask(other.keys.test.plaintext);
+    // The headers state the limit of the key.
+    expect([answer.statusCode, answer.headers['ratelimit-limit']]).toEqual([200, '4']);
+  });
+});
