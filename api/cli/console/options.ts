@@ -71,13 +71,3 @@ export function readTime(text: string): Date {
 export function examples(...lines: string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ npm run -s admin -- ${line}`).join('\n')}\n`;
 }
-
-/** A day, or a time with its offset: without one, the time would depend on the machine. */
-export function readTime(text: string): Date {
-  const isComplete = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
-  const time = new Date(text);
-  if (isComplete && !Number.isNaN(time.getTime())) return time;
-  throw new InvalidArgumentError(
-    'Give a day, such as 2026-11-21, or a time with an offset, such as 2026-11-21T12:00:00Z.',
-  );
-}
