@@ -151,7 +151,7 @@ describe('setting up a second factor', () => {
     expect(await enable(mine)).toMatchObject(expired);
     await advance(16 * 60_000);
     const asked = await enable(theirs);
-    const confirmation = { form: hiddenField(asked.text, 'form'), current: theirs.password };
+    const confirmation = { held: hiddenField(asked.text, 'held'), current: theirs.password };
     expect(await theirs.visitor.post(`${secondFactorPath}/enable`, confirmation)).toMatchObject(expired);
   });
 });

@@ -38,6 +38,14 @@ async function linkTo(address: string, organizationId = service.organization.id)
   return `/dashboard/invitation/${(await invite(service.deps, request)).token}`;
 }
 
+/** One that only the squatter has. */
+async function addSecondFactor(userId: string): Promise<void> {
+  const secret = { encryptedSecret: new Uint8Array(8), encryptionKeyId: 'none' };
+  await service.deps.db.secondFactor.create({
+    data: { userId, ...secret, lastStep: 0, recoveryHashes: [], enabledAt: new Date() },
+  });
+}
+
 beforeEach(async () => {
   elsewhere = (await service.addOrganization('Elsewhere')).id;
   await newPerson(service.deps, elsewhere, 'owner');
@@ -109,6 +117,7 @@ describe('a person whose address was squatted', () => {
 
   test('takes over the account with the link once it belongs to no organization', async () => {
     const link = await linkTo(email);
+    await addSecondFactor(squatterId);
     const acting = { administration: 'test' };
     await removeMember(service.deps, { organizationId: elsewhere, userId: squatterId, acting });
     const person = new DashboardVisitor(service);
