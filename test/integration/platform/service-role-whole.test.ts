@@ -6,7 +6,7 @@ import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { scheduledTasks } from '../../../worker/start-workers.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { madeBeforeTests } from '../../support/made-before-tests.ts';
-import { adminCliOf } from '../../support/processes/admin-cli.ts';
+import { adminCliOf, ownerCliOf } from '../../support/processes/admin-cli.ts';
 import { reconcile } from '../../support/processors/reconciliation.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
@@ -136,6 +136,17 @@ describe.each(queueBackends)(
         const { code, stderr } = await admin(args);
         expect(code, `${args.join(' ')}: ${stderr}`).toBe(0);
       }
+    });
+
+    test('leaves erasures to the owner, and says so', async () => {
+      const { id } = await service.deps.db.refund.findFirstOrThrow();
+      const erase = ['refund', 'erase', id];
+      const refused = await adminCliOf(service)(erase);
+      expect(refused).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('the DATABASE_URL of the owner'),
+      });
+      expect((await ownerCliOf(service)(erase)).code).toBe(0);
     });
 
     test('connects only as that role', async () => {
