@@ -1,15 +1,23 @@
 import { ConfigError, loadDatabaseSettings } from '../shared/platform/config.ts';
-import { migrateQueueTables } from '../shared/platform/queues.ts';
-import { MigrationError, migrate } from './migrate.ts';
+import { MigrationError } from './migrate.ts';
+import { prepareDatabase } from './prepare-database.ts';
 
 /** Brings the database at DATABASE_URL up to date; run once before the new version starts. */
 async function main(): Promise<void> {
-  const { DATABASE_URL, REDIS_URL } = loadDatabaseSettings();
-  const applied = await migrate(DATABASE_URL, { log: (line) => console.log(line) });
+  const { DATABASE_URL, DATABASE_OWNER_URL, REDIS_URL } = loadDatabaseSettings();
+  const applied = await prepareDatabase({
+    ownerUrl: DATABASE_OWNER_URL ?? DATABASE_URL,
+    serviceUrl: DATABASE_OWNER_URL === null ? null : DATABASE_URL,
+    redisUrl: REDIS_URL,
+    log: (line) => console.log(line),
+  });
   for (const name of applied) console.log(`Applied ${name}`);
-  // Without Redis the queues live here, too; with it their tables would only be empty.
-  if (REDIS_URL === null) await migrateQueueTables(DATABASE_URL);
   if (applied.length === 0) console.log('The database is up to date.');
+  if (DATABASE_OWNER_URL === null) {
+    console.log(
+      'The service owns its tables and could change the audit log. In production, set DATABASE_OWNER_URL as docs/security.md describes.',
+    );
+  }
 }
 
 try {

@@ -33,13 +33,24 @@ export async function migrate(
 ): Promise<string[]> {
   const migrations = readMigrations(folder);
   const functions = readFunctions(folder);
-  const client = await connect(databaseUrl);
-  try {
-    await lock(client, log);
+  return await withLock(databaseUrl, log, async (client) => {
     await openHistory(client);
     const missing = await findMissing(client, migrations);
     await apply(client, missing, functions);
     return missing.map(({ name }) => name);
+  });
+}
+
+/** Connects to a database and does the work while no other process migrates it. */
+export async function withLock<Result>(
+  databaseUrl: string,
+  log: (line: string) => void,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = await connect(databaseUrl);
+  try {
+    await lock(client, log);
+    return await work(client);
   } finally {
     // Closing the connection also releases the lock.
     await client.end().catch(() => {});
@@ -164,7 +175,7 @@ function checksum({ sql }: SqlFile): string {
 }
 
 /** One line. A connection that was tried on several addresses has an empty message and only a code. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { message, code } = error as { message?: string; code?: string };
   return (message || code || String(error)).trim().replaceAll(/\s*\n\s*/g, ' ');
 }

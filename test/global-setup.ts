@@ -1,6 +1,4 @@
 import type { TestProject } from 'vitest/node';
-import { migrate } from '../prisma/migrate.ts';
-import { migrateQueueTables } from '../shared/platform/queues.ts';
 import { findChromium } from './support/dashboard/browser.ts';
 import { canMountDisks } from './support/faults/small-disk.ts';
 import { compileService, removeCompiled } from './support/processes/compiled-service.ts';
@@ -8,6 +6,7 @@ import { templateDatabase } from './support/processes/run-servers.ts';
 import { createDatabase, sealTemplate } from './support/stores/database-client.ts';
 import { startPostgres } from './support/stores/embedded-postgres.ts';
 import { findRedisServer, type RunningRedis, startRedis } from './support/stores/redis.ts';
+import { prepareForTests } from './support/stores/service-role.ts';
 
 /** Starts the servers that all files of a test run share. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -16,9 +15,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Autovacuum visits every database, and there are hundreds in the end.
   const postgres = await startPostgres({ durable: false, settings: { autovacuum_naptime: '10min' } });
   const template = await createDatabase(postgres.url, templateDatabase);
-  await migrate(template);
   // Once for all databases, also those whose queues are on Redis.
-  await migrateQueueTables(template);
+  await prepareForTests(template);
   await sealTemplate(postgres.url, templateDatabase);
   project.provide('postgresUrl', postgres.url);
   project.provide('redisUrl', redis?.url ?? null);

@@ -6,6 +6,7 @@ import { redact } from '../../shared/platform/log.ts';
 import { SecretUnreadableError } from '../../shared/platform/secrets.ts';
 import { InvalidCredentialsError } from '../../shared/processors/contract/processor.ts';
 import { addAccountCommands } from './commands/account.ts';
+import { addAuditCommands } from './commands/audit.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addOrganizationCommands } from './commands/organization.ts';
 import { addPolicyCommands } from './commands/policy.ts';
@@ -40,6 +41,7 @@ function buildProgram(): Command {
   addReconciliationCommands(program);
   addSecretsCommands(program);
   addUserCommands(program);
+  addAuditCommands(program);
   return program;
 }
 
@@ -51,6 +53,9 @@ function describe(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   if (/does not exist in the current database|relation "\w+" does not exist/.test(message)) {
     return 'The database schema is missing or out of date. Run: npm run db:migrate';
+  }
+  if (/permission denied for|must be owner of/.test(message)) {
+    return 'The database role of the service may not do this. Run the command with the DATABASE_URL of the owner.';
   }
   if (isDatabaseUnavailable(error)) {
     return 'The database cannot be reached. Check DATABASE_URL, and that PostgreSQL is running and accepts the connection.';

@@ -8,6 +8,7 @@ import { dashboardPath } from './http/paths.ts';
 import { limitUsers } from './http/rate-limits.ts';
 import { protectPages } from './http/render.ts';
 import { enableSessions } from './http/session.ts';
+import { requireConfirmation } from './pages/confirmation.tsx';
 import { answerErrorsWithPages } from './pages/error-pages.tsx';
 import { invitationPages } from './pages/invitation.tsx';
 import { organizationPages } from './pages/organizations.tsx';
@@ -18,12 +19,15 @@ import { decisionRoutes } from './pages/refunds/decisions.tsx';
 import { refundPages } from './pages/refunds/detail.tsx';
 import { refundExport } from './pages/refunds/export.ts';
 import { refundListPages } from './pages/refunds/list.tsx';
+import { secondFactorPages } from './pages/second-factor.tsx';
 import { setUpPages } from './pages/set-up.tsx';
 import { accountPages } from './pages/settings/accounts.tsx';
 import { apiKeyPages } from './pages/settings/api-keys.tsx';
+import { approvalPages } from './pages/settings/approvals.tsx';
 import { auditLogPages } from './pages/settings/audit-log.tsx';
 import { memberPages } from './pages/settings/members.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
+import { signInCodePages } from './pages/sign-in-code.tsx';
 import { youPages } from './pages/you.tsx';
 import { auditBoardAction, mayUseBoard } from './queues/board-access.ts';
 import { registerQueueBoard } from './queues/queue-board.ts';
@@ -43,6 +47,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     await enableCsrfTokens(scope);
     await scope.register(async (open: Api) => {
       await signInPages(open, deps);
+      await signInCodePages(open, deps);
       await setUpPages(open, deps);
       await invitationPages(open, deps);
     });
@@ -64,9 +69,11 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
 /** The pages for signed-in users, whose forms require a CSRF token. */
 async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
   requireCsrfToken(pages);
+  requireConfirmation(pages, deps);
   signOutRoute(pages, deps);
   organizationPages(pages, deps);
   await youPages(pages, deps);
+  secondFactorPages(pages, deps);
   await pages.register(
     async (scope: Api) => {
       requireMember(scope, deps);
@@ -76,6 +83,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       apiKeyPages(scope, deps);
       accountPages(scope, deps);
       memberPages(scope, deps);
+      approvalPages(scope, deps);
       auditLogPages(scope, deps);
       refundListPages(scope, deps);
       refundExport(scope, deps);

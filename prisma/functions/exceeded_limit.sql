@@ -1,5 +1,6 @@
 -- Whether one more refund of a payment exceeds a limit, or whether the decision about it no longer holds. The caller has
--- locked the payment's row. Refunds of the organization, and those of a key, are counted under a lock, one creation at a time.
+-- locked the payment's row. Refunds of the organization, of a key and of a requester are counted under a lock, one creation at a
+-- time.
 --
 -- limits, each optional:
 --   min_taken, max_taken    the range, in minor units, in which the total of the payment's refunds with this one must be for
@@ -7,6 +8,8 @@
 --   max_refunds             of the payment
 --   day_count, day_amount   of the organization in 24 hours, the amount in the payment's currency
 --   key_day_amount          of the key api_key_id in 24 hours
+--   requester_day_count, requester_day_amount
+--                           of the requester (see requester_of.sql) behind the actor `requester` in 24 hours
 --
 -- Returns 'limited', 'locked' when another session is counting, or NULL.
 CREATE OR REPLACE FUNCTION exceeded_limit(
@@ -17,6 +20,7 @@ DECLARE
   taken bigint := paid.reserved + paid.refunded_outside + asked_amount;
   made_count bigint;
   made_amount numeric;
+  person text;
 BEGIN
   IF taken > (limits->>'max_taken')::bigint OR taken < (limits->>'min_taken')::bigint THEN
     RETURN 'limited';
@@ -50,6 +54,19 @@ BEGIN
     WHERE api_key_id = limits->>'api_key_id' AND currency = asked_currency
       AND created_at > moment - interval '24 hours' AND status IN ('pending', 'processing', 'completed');
     IF made_amount + asked_amount > (limits->>'key_day_amount')::bigint THEN
+      RETURN 'limited';
+    END IF;
+  END IF;
+  IF limits ? 'requester' THEN
+    person := requester_of(limits->>'requester');
+    IF NOT pg_try_advisory_xact_lock(hashtextextended(
+      concat_ws('/', 'requester', paid.organization_id, paid.environment, person), 0)) THEN
+      RETURN 'locked';
+    END IF;
+    SELECT * INTO made_count, made_amount FROM requested_refunds(
+      paid.organization_id, paid.environment, person, asked_currency, moment - interval '24 hours', 'infinity');
+    IF made_count >= (limits->>'requester_day_count')::bigint
+      OR made_amount + asked_amount > (limits->>'requester_day_amount')::bigint THEN
       RETURN 'limited';
     END IF;
   END IF;

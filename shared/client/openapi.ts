@@ -116,7 +116,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a refund
-         * @description A refund that awaits approval is sent to its processor. It takes two people: neither the key that requested the refund may approve it, nor any other key of the person behind that key. A body is ignored.
+         * @description A refund that awaits approval is sent to its processor. It takes two people: neither the key that requested the refund may approve it, nor any other key of the person behind that key or of someone whom a recent invitation connects with that person. A body is ignored.
          */
         post: operations["approveRefund"];
         delete?: never;

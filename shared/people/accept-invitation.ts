@@ -6,11 +6,12 @@ import type { PasswordDependencies } from './hash-limiter.ts';
 import { alreadyMember, findInvitation, type OpenInvitation, openAt } from './invitations.ts';
 import { insertMembership } from './members.ts';
 import { readRole } from './roles.ts';
-import { holdSession, type Proof } from './sessions.ts';
-import { insertUser, prepareUser, refusingTakenEmail } from './users.ts';
+import { endSessionsOf, holdSession, type Proof } from './sessions.ts';
+import { insertUser, type NewUser, prepareUser, refusingTakenEmail, takenEmail } from './users.ts';
 
 /**
- * Accepts an invitation and creates a user with the invited address.
+ * Accepts an invitation and creates a user with the invited address. The link is no proof for other organizations, so a user
+ * who has the address and belongs to one keeps it. One who belongs to none gets the new password.
  * @returns proof of the password, to start a session with.
  * @throws ServiceError not_found for an invitation that is not open; validation_error for an unsuitable password or an
  * address that has a user, who must sign in first; service_unavailable.
@@ -22,13 +23,39 @@ export async function acceptAsNewUser(
   // Checked before hashing, which is expensive.
   const { email, organizationName } = await requireInvitation(deps, token);
   const user = await prepareUser(deps, { email, password, organizationName });
-  await refusingTakenEmail(() =>
+  const userId = await refusingTakenEmail(() =>
     acceptOnce(deps, token, async (tx, { organizationId, role }, now) => {
-      const actor = actorOf({ userId: user.id });
-      await insertUser(tx, user, { organizationId, role, actor }, now);
+      const abandoned = await takeOverAbandoned(tx, user);
+      const id = abandoned ?? user.id;
+      const membership = { organizationId, role, actor: actorOf({ userId: id }) };
+      if (abandoned === null) await insertUser(tx, user, membership, now);
+      else await insertMembership(tx, { ...membership, userId: id, email }, now);
+      return id;
     }),
   );
-  return { userId: user.id, passwordHash: user.passwordHash };
+  return { userId, passwordHash: user.passwordHash };
+}
+
+/**
+ * Sets the new password of the user who has the address and belongs to no organization, and takes off the second factor. The id stays, so that in an organization
+ * that the person rejoins, they are still who requested what they requested.
+ * @returns the id of that user; null when nobody has the address.
+ * @throws ServiceError validation_error for a user who belongs to an organization or is disabled.
+ */
+async function takeOverAbandoned(
+  tx: DatabaseTransaction,
+  { email, passwordHash }: NewUser,
+): Promise<string | null> {
+  const [user] = await tx.$queryRaw<{ id: string; isDisabled: boolean }[]>`
+    SELECT id, disabled_at IS NOT NULL AS "isDisabled" FROM "user" WHERE email = ${email} FOR NO KEY UPDATE`;
+  if (user === undefined) return null;
+  const { id: userId, isDisabled } = user;
+  // Without a session the user cannot join an organization meanwhile.
+  await endSessionsOf(tx, userId, null);
+  if (isDisabled || (await tx.membership.count({ where: { userId } })) > 0) throw takenEmail();
+  await tx.secondFactor.deleteMany({ where: { userId } });
+  await tx.user.update({ where: { id: userId }, data: { passwordHash } });
+  return userId;
 }
 
 /**
@@ -55,13 +82,13 @@ export async function acceptAsUser(
 }
 
 /** Marks the invitation accepted and runs `join` in one transaction; only one of several concurrent calls succeeds. */
-async function acceptOnce(
+async function acceptOnce<Result>(
   { db, clock }: Pick<PasswordDependencies, 'db' | 'clock'>,
   token: string,
-  join: (tx: DatabaseTransaction, invitation: OpenInvitation, now: Date) => Promise<void>,
-): Promise<void> {
+  join: (tx: DatabaseTransaction, invitation: OpenInvitation, now: Date) => Promise<Result>,
+): Promise<Result> {
   const now = clock.now();
-  await db.$transaction(async (tx) => {
+  return await db.$transaction(async (tx) => {
     const invitation = await requireInvitation({ db: tx, clock }, token);
     const { id, organizationId } = invitation;
     await lockOrganization(tx, organizationId);
@@ -70,7 +97,7 @@ async function acceptOnce(
       data: { acceptedAt: now },
     });
     if (count === 0) throw notOpen();
-    await join(tx, invitation, now);
+    return await join(tx, invitation, now);
   });
 }
 

@@ -17,7 +17,7 @@ const processNames: ReadonlyMap<string, string> = new Map([
  * Finds display names for actors with at most one query.
  * @param actors from the organization's own records: `user:<id>`, `key:<id>`, `cli:<user>`, `worker`, `service`.
  * @returns an entry for every actor: a user's email address, a key's name and last four characters. Unknown actors and keys of
- * other organizations are returned unchanged. Users who are no longer members are marked.
+ * other organizations are returned unchanged. Users who are no longer members are marked, and deleted ones have no name.
  */
 export async function nameActors(
   db: Database,
@@ -63,6 +63,7 @@ export async function peopleBehind(db: Database, actors: readonly string[]): Pro
 }
 
 function nameWithoutLookup(actor: string): string {
+  if (actor.startsWith('user:')) return 'Deleted user';
   const [, user] = /^cli:(.+)$/s.exec(actor) ?? [];
   return user === undefined ? (processNames.get(actor) ?? actor) : `${user} (command line)`;
 }

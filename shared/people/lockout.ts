@@ -16,8 +16,8 @@ export const failuresKeptMs = 24 * 60 * minuteMs;
 
 /**
  * What failures are counted for: sign-ins to an account, with or without a user, from one network address; to an account
- * from all addresses; from an address to all accounts; in a known browser; the current password when changing it, so that
- * a stolen session cannot lock its user out; and the set-up code.
+ * from all addresses; from an address to all accounts; in a known browser; the current password or a code in a session, so
+ * that a stolen session cannot lock its user out of signing in; codes at sign-in; and the set-up code.
  */
 export type LockoutSubject =
   | { account: string; address: string }
@@ -25,6 +25,8 @@ export type LockoutSubject =
   | { address: string }
   | { knownBrowser: string }
   | { changingPasswordOf: string }
+  | { signInCodeOf: string }
+  | { confirmationCodeOf: string }
   | 'first-owner';
 
 /**

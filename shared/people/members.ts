@@ -1,3 +1,4 @@
+import { keysOfPeople, type PersonalKey, revokeKeys } from '../organizations/keys-of-people.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Role } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
@@ -15,6 +16,16 @@ export interface Member {
   role: Role;
   /** When the user became a member. */
   since: Date;
+  /** True while an operator keeps the user from signing in. */
+  isDisabled: boolean;
+}
+
+/** A user's membership of one organization. */
+export interface Membership {
+  organizationName: string;
+  role: Role;
+  /** Whether the organization requires a second factor and the user has none. */
+  lacksSecondFactor: boolean;
 }
 
 /** A user's organizations, by name. */
@@ -30,23 +41,33 @@ export async function organizationsOf(
   return memberships.map(({ role, organization }) => ({ ...organization, role }));
 }
 
-/** A user's role and the organization's name in one query; null for a user who is not a member. */
+/**
+ * A user's role, the organization's name, and whether the user lacks a second factor that it requires, in one query; null
+ * for a user who is not a member.
+ */
 export async function findMembership(
   db: Database,
   userId: string,
   organizationId: string,
-): Promise<{ organizationName: string; role: Role } | null> {
-  const [row] = await db.$queryRaw<{ organizationName: string; role: Role }[]>`
-    SELECT organization.name AS "organizationName", membership.role::text AS role
+): Promise<Membership | null> {
+  const [row] = await db.$queryRaw<Membership[]>`
+    SELECT organization.name AS "organizationName", membership.role::text AS role,
+      organization.requires_second_factor
+        AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = membership.user_id)
+        AS "lacksSecondFactor"
     FROM membership JOIN organization ON organization.id = membership.organization_id
     WHERE membership.user_id = ${userId} AND membership.organization_id = ${organizationId}`;
   return row ?? null;
 }
 
-/** The weakest role of a user across all organizations of the installation; null when one of them lacks the user. */
+/**
+ * The weakest role of a user across all organizations of the installation; null when one of them lacks the user, or the
+ * user the second factor that it requires.
+ */
 export async function leastRoleInAll(db: DatabaseTransaction, userId: string): Promise<Role | null> {
   const [row] = await db.$queryRaw<{ isMissing: boolean; roles: Role[] }[]>`
-    SELECT bool_or(membership.role IS NULL) AS "isMissing",
+    SELECT bool_or(membership.role IS NULL OR organization.requires_second_factor
+        AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = ${userId})) AS "isMissing",
       array_agg(DISTINCT membership.role::text) FILTER (WHERE membership.role IS NOT NULL) AS roles
     FROM organization LEFT JOIN membership
       ON membership.organization_id = organization.id AND membership.user_id = ${userId}`;
@@ -58,7 +79,7 @@ export async function leastRoleInAll(db: DatabaseTransaction, userId: string): P
 export async function listMembers(db: Database, organizationId: string): Promise<Member[]> {
   const memberships = await db.membership.findMany({
     where: { organizationId },
-    include: { user: { select: { email: true } } },
+    include: { user: { select: { email: true, disabledAt: true } } },
     orderBy: { user: { email: 'asc' } },
   });
   return memberships.map(({ userId, user, role, createdAt }) => ({
@@ -66,6 +87,7 @@ export async function listMembers(db: Database, organizationId: string): Promise
     email: user.email,
     role,
     since: createdAt,
+    isDisabled: user.disabledAt !== null,
   }));
 }
 
@@ -137,17 +159,24 @@ export async function changeRole(
 /**
  * Removes a member, or lets a member leave, and revokes the member's open invitations. The user itself is kept, because
  * timelines and the audit log refer to it.
+ * @param request.revokedKeys which API keys to revoke: ids, of which those that the member did not create are ignored.
+ * @returns the API keys that the member created here and that still work.
  * @throws ServiceError insufficient_scope when the actor may not; not_found for a user who is not a member;
  * validation_error for the last owner.
  */
 export async function removeMember(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
-  request: { organizationId: string; userId: string; acting: Acting },
-): Promise<void> {
-  const { organizationId, userId, acting } = request;
+  request: {
+    organizationId: string;
+    userId: string;
+    acting: Acting;
+    revokedKeys?: readonly string[] | 'all';
+  },
+): Promise<PersonalKey[]> {
+  const { organizationId, userId, acting, revokedKeys = [] } = request;
   const actor = actorOf(acting);
   const now = deps.clock.now();
-  await deps.db.$transaction(async (tx) => {
+  return await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
     const { email, role } = await readMember(tx, organizationId, userId);
     const leaves = 'userId' in acting && acting.userId === userId;
@@ -157,6 +186,15 @@ export async function removeMember(
     await revokeInvitationsOf(tx, { organizationId, userId, kept: [] }, actor, now);
     const entry = { organizationId, actor, action: 'member.removed', target: userId } as const;
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
+    const keys = await keysOfPeople(tx, [actorOf({ userId })], now, organizationId);
+    const isRevoked = ({ id }: PersonalKey) => revokedKeys === 'all' || revokedKeys.includes(id);
+    await revokeKeys(
+      tx,
+      keys.filter(isRevoked).map(({ id }) => id),
+      actor,
+      now,
+    );
+    return keys.filter((key) => !isRevoked(key));
   });
 }
 
@@ -185,13 +223,17 @@ async function readMember(
   return { email: membership.user.email, role: membership.role };
 }
 
-async function requireAnotherOwner(
+/**
+ * Checks that an organization has another owner who can sign in. Call it with the organization locked.
+ * @throws ServiceError validation_error.
+ */
+export async function requireAnotherOwner(
   tx: DatabaseTransaction,
   organizationId: string,
   userId: string,
 ): Promise<void> {
   const others = await tx.membership.count({
-    where: { organizationId, role: 'owner', userId: { not: userId } },
+    where: { organizationId, role: 'owner', userId: { not: userId }, user: { disabledAt: null } },
   });
   if (others > 0) return;
   const message = 'An organization must keep at least one owner. Make another member an owner first.';

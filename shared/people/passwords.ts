@@ -5,7 +5,7 @@ import { ServiceError } from '../platform/errors.ts';
 import { actorOf } from './actors.ts';
 import type { Lane, PasswordDependencies } from './hash-limiter.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
-import { endSessionsOf, holdSession, type Proof } from './sessions.ts';
+import { currentProof, endSessionsOf, holdSession, type Proof } from './sessions.ts';
 
 /** argon2id, the library's default, at the cost that OWASP recommends: 19 MiB and two passes. */
 const hashing = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -102,7 +102,7 @@ export async function changePassword(
   }
   const passwordHash = await hashPassword(deps, next, 'reserved');
   const now = deps.clock.now();
-  await deps.db.$transaction(async (tx) => {
+  return await deps.db.$transaction(async (tx) => {
     // Compares with the verified hash, so that only one of two concurrent changes succeeds.
     const { count } = await tx.user.updateMany({
       where: { id: userId, passwordHash: user.passwordHash },
@@ -115,11 +115,12 @@ export async function changePassword(
     await endSessionsOf(tx, userId, null);
     const act = { actor: actorOf({ userId }), action: 'user.password_changed', target: userId } as const;
     await auditEverywhere(tx, { userId, ...act }, now);
+    return await currentProof(tx, userId);
   });
-  return { userId, passwordHash };
 }
 
-async function requireCurrent(
+/** @throws ServiceError validation_error for a wrong password; rate_limited while locked; service_unavailable. */
+export async function requireCurrent(
   deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'> & RefusalLog,
   { id, passwordHash }: User,
   current: string,
@@ -149,6 +150,8 @@ export async function resetPassword(
     await tx.user.update({ where: { id: userId }, data: { passwordHash } });
     await endSessionsOf(tx, userId, null);
     await forgetFailures(tx, { changingPasswordOf: userId });
+    await forgetFailures(tx, { signInCodeOf: userId });
+    await forgetFailures(tx, { confirmationCodeOf: userId });
     const act = { actor, action: 'user.password_reset', target: userId } as const;
     await auditEverywhere(tx, { userId, ...act }, deps.clock.now());
   });

@@ -25,10 +25,21 @@ export interface LoadedSession {
   data: Prisma.JsonValue;
 }
 
-/** Proof that a user has just shown the password with this hash. */
+/** Proof that a user has just shown the password with this hash, and the second factor if the user has one. */
 export interface Proof {
   userId: string;
   passwordHash: string;
+  /** When the second factor that was shown was enabled. */
+  secondFactorEnabledAt?: Date | undefined;
+}
+
+/** Proof for a session that replaces those that a change has ended. Call it in the transaction of the change. */
+export async function currentProof(tx: DatabaseTransaction, userId: string): Promise<Proof> {
+  const { passwordHash, secondFactor } = await tx.user.findUniqueOrThrow({
+    where: { id: userId },
+    include: { secondFactor: true },
+  });
+  return { userId, passwordHash, secondFactorEnabledAt: secondFactor?.enabledAt };
 }
 
 /** A session to be stored. */
@@ -42,10 +53,11 @@ export interface NewSession {
 }
 
 /**
- * Stores a new session and audits the sign-in in every organization of the user. The password is locked against changes
- * meanwhile, so that no session starts with an old password. Only this function inserts sessions: an ended one stays ended.
+ * Stores a new session and audits the sign-in in every organization of the user. Password and second factor are locked
+ * against changes meanwhile, so that no session starts with an old one. Only this function inserts sessions: an ended one stays ended.
  * @returns the session's id, for `updateSession`.
- * @throws ServiceError validation_error when the password has changed since it was checked; any error for a known sid.
+ * @throws ServiceError validation_error when the password or the second factor has changed since it was checked; any
+ * error for a known sid.
  */
 export async function startSession({ db, clock }: Stores, session: NewSession): Promise<string> {
   const { sid, proof, data, ip } = session;
@@ -57,6 +69,7 @@ export async function startSession({ db, clock }: Stores, session: NewSession): 
   const row = { id: newId('ses'), hash: hashOf(sid), userId, data, userAgent, ip, ...times };
   await db.$transaction(async (tx) => {
     await holdPassword(tx, proof);
+    await checkSecondFactor(tx, proof);
     await tx.session.create({ data: row });
     const act = { actor: actorOf({ userId }), action: 'user.signed_in', target: row.id } as const;
     await auditEverywhere(tx, { userId, ...act }, now);
@@ -64,13 +77,23 @@ export async function startSession({ db, clock }: Stores, session: NewSession): 
   return row.id;
 }
 
-/** Locks the user's password until the transaction ends. */
+/** Locks the user's password and second factor until the transaction ends. */
 async function holdPassword(tx: DatabaseTransaction, { userId, passwordHash }: Proof): Promise<void> {
   const held = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM "user" WHERE id = ${userId} AND password_hash = ${passwordHash} FOR SHARE`;
+    SELECT 1 FROM "user" WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL FOR SHARE`;
   if (held.length === 1) return;
   const message = 'The password was just changed. Sign in with the new one.';
   throw new ServiceError('validation_error', message);
+}
+
+/** A statement after the lock, because one that waits for a lock does not see what was committed meanwhile in other tables. */
+async function checkSecondFactor(
+  tx: DatabaseTransaction,
+  { userId, secondFactorEnabledAt }: Proof,
+): Promise<void> {
+  const required = await tx.secondFactor.findUnique({ where: { userId } });
+  if (required === null || required.enabledAt.getTime() === secondFactorEnabledAt?.getTime()) return;
+  throw new ServiceError('validation_error', 'The second factor was just changed. Sign in again.');
 }
 
 /**
@@ -194,7 +217,7 @@ export async function revokeOtherSessions(
 }
 
 /** Locks the user first, so that two sessions that end each other neither deadlock nor both succeed. */
-async function holdOwnSession(
+export async function holdOwnSession(
   tx: DatabaseTransaction,
   held: { sid: string; userId: string; now: Date },
 ): Promise<void> {

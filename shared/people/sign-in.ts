@@ -30,7 +30,7 @@ export async function signIn(
   const email = normalizeEmail(request.email);
   // An invalid address may contain characters that the database rejects.
   if (!isEmail(email) || request.password === '') return { kind: 'refused' };
-  const user = await deps.db.user.findUnique({ where: { email } });
+  const user = await deps.db.user.findUnique({ where: { email, disabledAt: null } });
   const userId = user?.id ?? null;
   const proof = user === null ? null : { userId: user.id, passwordHash: user.passwordHash };
   const checkIn = (lane: Lane) => () =>

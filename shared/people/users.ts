@@ -61,6 +61,16 @@ export async function hasUser(db: Database, email: string): Promise<boolean> {
   return (await db.user.count({ where: { email: normalizeEmail(email) } })) > 0;
 }
 
+/**
+ * Finds a user of any organization by email address, for an operator.
+ * @throws ServiceError not_found.
+ */
+export async function findUser(db: Database, email: string): Promise<{ userId: string; email: string }> {
+  const user = await db.user.findUnique({ where: { email: normalizeEmail(email) } });
+  if (user === null) throw new ServiceError('not_found', 'User not found.');
+  return { userId: user.id, email: user.email };
+}
+
 /** Stores a user, the membership and the audit entry. */
 export async function insertUser(
   tx: DatabaseTransaction,
@@ -81,7 +91,13 @@ export async function refusingTakenEmail<T>(store: () => Promise<T>): Promise<T>
     return await store();
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    const message = 'email: already belongs to another user. Sign in with it, or use another address.';
-    throw new ServiceError('validation_error', message, { cause: error });
+    throw takenEmail(error);
   }
+}
+
+/** The error for an address that has a user already. */
+export function takenEmail(cause?: unknown): ServiceError {
+  const message =
+    'This address already has an account. Sign in with it. If it is not yours, ask the operator of this service to free the address.';
+  return new ServiceError('validation_error', message, { cause });
 }

@@ -11,6 +11,7 @@ export type AuditAction =
   | 'refund.resolved'
   | 'refund.flag_dismissed'
   | 'refund.rechecked'
+  | 'refund.erased'
   | 'refunds.export_started'
   | 'refunds.exported'
   | 'policies.set'
@@ -40,11 +41,22 @@ export type AuditAction =
   | 'user.signed_out'
   | 'user.password_changed'
   | 'user.password_reset'
+  | 'user.second_factor_enabled'
+  | 'user.second_factor_disabled'
+  | 'user.second_factor_reset'
+  | 'user.recovery_code_used'
+  | 'user.recovery_codes_replaced'
+  | 'user.disabled'
+  | 'user.enabled'
+  | 'user.deleted'
   | 'session.revoked'
   | 'sessions.revoked'
   | 'queue.retry_requested'
   | 'queue.promotion_requested'
-  | 'organization.created';
+  | 'organization.created'
+  | 'organization.second_factor_required'
+  | 'organization.second_factor_optional'
+  | 'organization.four_eyes_days_set';
 
 /** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */
 export interface AuditEntry {
@@ -136,4 +148,28 @@ async function olderThan(
   if (last === null) throw new ServiceError('not_found', 'Audit log entry not found.');
   const { createdAt } = last;
   return { createdAt: { lte: createdAt }, NOT: { createdAt, id: { gte: id } } };
+}
+
+/** Entries that one statement reads. */
+const batchSize = 1_000;
+
+/** Reads an organization's entries of a time range, oldest first, a batch at a time. */
+export async function* auditEntries(
+  db: Database,
+  { organizationId, since, until }: { organizationId: string; since: Date; until: Date },
+): AsyncGenerator<AuditLog> {
+  let from = since;
+  let after: { NOT?: Prisma.AuditLogWhereInput } = {};
+  for (;;) {
+    const entries = await db.auditLog.findMany({
+      where: { organizationId, createdAt: { gte: from, lt: until }, ...after },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      take: batchSize,
+    });
+    yield* entries;
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < batchSize) return;
+    from = last.createdAt;
+    after = { NOT: { createdAt: from, id: { lte: last.id } } };
+  }
 }

@@ -52,6 +52,7 @@ const settingsSchema = z.object({
   TRUSTED_PROXIES: trustedProxies,
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: optional,
+  DATABASE_OWNER_URL: optional,
   DATABASE_POOL_SIZE: count(10),
   DATABASE_PREPARED_STATEMENTS: z.stringbool().default(true),
   DASHBOARD_POOL_SIZE: count(4),

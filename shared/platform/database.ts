@@ -19,6 +19,7 @@ export type {
   RefundEvent,
   RefundWork,
   Role,
+  SecondFactor,
   Session,
   User,
   WebhookAttempt,
@@ -115,8 +116,8 @@ function poolConfig(databaseUrl: string, { poolSize }: DatabaseOptions): pg.Pool
 
 /** Codes of Prisma, PostgreSQL and the network for a database that is temporarily unavailable. */
 const unavailableCodes = new Set([
-  // The tables do not exist yet: the migration has not run.
-  ...['P2021', '42P01'],
+  // The tables or the role of the service do not exist yet: the migration has not run.
+  ...['P2021', '42P01', '28P01'],
   ...['P1000', 'P1001', 'P1002', 'P1008', 'P1010', 'P1011', 'P1017', 'P2024', 'P2028', 'P2037'],
   ...[
     '57P01',
@@ -176,7 +177,7 @@ export function isDeadlock(error: unknown): boolean {
 
 /** Codes of connections that were not made, and of statements that PostgreSQL refused and rolled back. */
 const nothingDoneCodes = new Set([
-  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', '57P03', '53300'],
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', '28P01', '57P03', '53300'],
   ...['P2021', '42P01', '53100', '53200', '57014', '40P01', '40001', '55P03'],
 ]);
 

@@ -36,6 +36,10 @@ export function refundQueueName(processor: string): string {
 
 export const deliveryQueueName = 'deliver-webhook';
 
+function queueNames(processors: readonly string[]): string[] {
+  return [...processors.map(refundQueueName), deliveryQueueName];
+}
+
 /** Completed jobs are removed; the last failed ones are kept for inspection. */
 const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 500 } };
 
@@ -136,9 +140,8 @@ export class RefundQueues {
   #open(): OpenQueues {
     if (this.#opened !== null) return this.#opened;
     const connection = openConnection(this.#settings, 'producer', this.#log);
-    const names = [...this.#processors.map(refundQueueName), deliveryQueueName];
     this.#opened = {
-      queues: new Map(names.map((name) => [name, this.#openQueue(name, connection)])),
+      queues: new Map(queueNames(this.#processors).map((name) => [name, this.#openQueue(name, connection)])),
       connection,
     };
     return this.#opened;
@@ -235,12 +238,16 @@ export function openWorker<Data extends RefundJob | DeliveryJob>(
   };
 }
 
-/** Creates or upgrades the tables of BullMQ's PostgreSQL backend, in a schema of their own. */
-export async function migrateQueueTables(databaseUrl: string): Promise<void> {
+/**
+ * Creates or upgrades what BullMQ's PostgreSQL backend uses, in a schema of its own. BullMQ would create the sequence of a
+ * queue's job ids with its first job, which the role of the service may not.
+ */
+export async function migrateQueueTables(databaseUrl: string, processors: readonly string[]): Promise<void> {
   const client = new StrictClient({ connectionString: databaseUrl });
   await client.connect();
   try {
     await bullmq().runMigrations(client);
+    for (const name of queueNames(processors)) await client.query('SELECT bullmq.next_job_id($1)', [name]);
   } finally {
     await client.end();
   }

@@ -18,7 +18,7 @@ export interface Balance {
 
 /** A limit on what can still be refunded; the lowest one applies. */
 export interface Cap {
-  kind: 'balance' | 'maxPercent' | 'maxAmount' | 'perDay';
+  kind: 'balance' | 'maxPercent' | 'maxAmount' | 'perDay' | 'perRequesterDay';
   /** What the limit leaves for the next refund; never negative. */
   left: bigint;
 }
@@ -67,7 +67,7 @@ export function windowOf(policy: Policy | null, { transaction, now }: PolicyFact
 }
 
 /** The lowest limit on the next refund. Limits per payment count all its refunds, so splitting a refund gains nothing. */
-export function lowestCap(policy: Policy | null, { velocity }: PolicyFacts, balance: Balance): Cap {
+export function lowestCap(policy: Policy | null, facts: PolicyFacts, balance: Balance): Cap {
   const { original, taken, currency } = balance;
   const caps: Cap[] = [];
   if (policy !== null && policy.maxPercent !== null) {
@@ -77,12 +77,19 @@ export function lowestCap(policy: Policy | null, { velocity }: PolicyFacts, bala
     caps.push({ kind: 'maxAmount', left: leftOf(policy.maxAmount.amount, taken) });
   }
   const perDay = policy?.velocity.perDay?.amount;
-  if (perDay !== undefined) caps.push({ kind: 'perDay', left: leftOf(perDay, velocity.amountInLastDay) });
+  if (perDay !== undefined) {
+    caps.push({ kind: 'perDay', left: leftOf(perDay, facts.velocity.amountInLastDay) });
+  }
+  const perRequesterDay = policy?.velocity.perRequesterDay?.amount;
+  if (perRequesterDay !== undefined) {
+    const left = leftOf(perRequesterDay, facts.requesterVelocity.amountInLastDay);
+    caps.push({ kind: 'perRequesterDay', left });
+  }
   const whole: Cap = { kind: 'balance', left: balance.remaining };
   return caps.reduce((lowest, cap) => (cap.left < lowest.left ? cap : lowest), whole);
 }
 
-/** The limits of an enforced policy on one payment. */
+/** The limits of an enforced policy. */
 export function limitsOf(policy: Policy, { currency, original }: Balance): PolicyLimits {
   const { maxPercent, maxAmount, velocity } = policy;
   const caps = [
@@ -90,12 +97,14 @@ export function limitsOf(policy: Policy, { currency, original }: Balance): Polic
     ...(maxAmount?.currency === currency ? [maxAmount.amount] : []),
   ];
   const cap = lowestOf(caps);
-  const { perTransaction, perDay } = velocity;
+  const { perTransaction, perDay, perRequesterDay } = velocity;
   return {
     ...(cap === undefined ? {} : { maxTaken: cap }),
     ...(perTransaction === undefined ? {} : { maxRefunds: perTransaction }),
     ...(perDay?.count === undefined ? {} : { dayCount: perDay.count }),
     ...(perDay?.amount === undefined ? {} : { dayAmount: perDay.amount }),
+    ...(perRequesterDay?.count === undefined ? {} : { requesterDayCount: perRequesterDay.count }),
+    ...(perRequesterDay?.amount === undefined ? {} : { requesterDayAmount: perRequesterDay.amount }),
   };
 }
 

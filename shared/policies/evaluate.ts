@@ -23,9 +23,17 @@ import {
   perDayReason,
   perTransactionReason,
   policyConditions,
+  type Threshold,
   windowReason,
 } from './explain.ts';
-import { inOrder, type Policy, type PolicyFacts, type PolicyLimits, type PolicyVerdict } from './policy.ts';
+import {
+  inOrder,
+  type Policy,
+  type PolicyFacts,
+  type PolicyLimits,
+  type PolicyVerdict,
+  type Velocity,
+} from './policy.ts';
 
 type Denial = Pick<PolicyVerdict, 'reason' | 'maxAmount' | 'deadline'>;
 
@@ -40,8 +48,7 @@ interface Evaluation {
   cap: Cap;
   /** The total of the payment's refunds, including this one; without an amount, including the smallest refund. */
   total: bigint;
-  /** A refund requires approval when the total is more than this; null when none does. */
-  approvalAbove: bigint | null;
+  thresholds: readonly Threshold[];
 }
 
 /**
@@ -51,7 +58,7 @@ interface Evaluation {
  */
 export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts): PolicyVerdict {
   const evaluation = evaluationOf(policies, facts);
-  const { policy, balance, window, cap, approvalAbove } = evaluation;
+  const { policy, balance, window, cap, thresholds } = evaluation;
   const approvalRequired = requiresApproval(evaluation);
   const denial = firstDenial(evaluation);
   const enforced = isEnforced(policy, facts.request);
@@ -68,7 +75,7 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
     ...decision,
     conditions: [
       ...(showBalance ? balanceConditions(balance) : []),
-      ...(policy === null ? [] : policyConditions(policy, balance, window, approvalAbove)),
+      ...(policy === null ? [] : policyConditions(policy, balance, window, thresholds)),
     ],
     policyName: policy?.name ?? null,
     enforced,
@@ -81,16 +88,34 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
 function limitsToRecord(evaluation: Evaluation, enforced: boolean): PolicyLimits | null {
   const { policy, balance } = evaluation;
   const limits = policy !== null && enforced ? limitsOf(policy, balance) : {};
-  const all = { ...limits, ...withinBoth(limits, boundsOf(evaluation)) };
+  const all = {
+    ...limits,
+    ...withinBoth(limits, boundsOf(evaluation)),
+    ...requesterBound(evaluation, limits),
+  };
   return Object.keys(all).length === 0 ? null : all;
 }
 
-function boundsOf({ checked, approvalAbove, total }: Evaluation): TotalBounds {
+function boundsOf({ checked, thresholds, total }: Evaluation): TotalBounds {
   const steps = checked.flatMap(({ match: { amount } }) => [
     ...(amount?.min === undefined ? [] : [amount.min - 1n]),
     ...(amount?.max === undefined ? [] : [amount.max]),
   ]);
-  return boundsAround(approvalAbove === null ? steps : [...steps, approvalAbove], total);
+  const ofPayment = thresholds.filter((threshold) => threshold.of === 'payment');
+  return boundsAround([...steps, ...ofPayment.map(({ above }) => above)], total);
+}
+
+/** Without approval, the requester's refunds must not exceed the threshold. A refund with approval may await it in any case. */
+function requesterBound(
+  { thresholds }: Evaluation,
+  { requesterDayAmount }: PolicyLimits,
+): Pick<PolicyLimits, 'requesterDayAmount'> {
+  const kept = thresholds.filter((threshold) => threshold.of === 'requester' && !isExceeded(threshold));
+  const lowest = lowestOf([
+    ...kept.map(({ above }) => above),
+    ...(requesterDayAmount === undefined ? [] : [requesterDayAmount]),
+  ]);
+  return lowest === undefined ? {} : { requesterDayAmount: lowest };
 }
 
 /**
@@ -106,11 +131,11 @@ export function tracePolicies(policies: readonly Policy[], facts: PolicyFacts): 
     if (mismatch === null) break;
   }
   const evaluation = evaluationOf(policies, facts);
-  if (evaluation.approvalAbove !== null) {
-    const above = formatAmount(evaluation.approvalAbove, evaluation.balance.currency);
-    lines.push(
-      `approval above a total of ${above}: ${requiresApproval(evaluation) ? 'required' : 'not required'}`,
-    );
+  for (const threshold of evaluation.thresholds) {
+    const above = formatAmount(threshold.above, evaluation.balance.currency);
+    const scope = threshold.of === 'payment' ? '' : ' per requester in 24 hours';
+    const result = isExceeded(threshold) ? 'required' : 'not required';
+    lines.push(`approval above a total of ${above}${scope}: ${result}`);
   }
   for (const { name, check } of rules) {
     const denial = check(evaluation);
@@ -157,8 +182,19 @@ function evaluationOf(policies: readonly Policy[], facts: PolicyFacts): Evaluati
     window: windowOf(policy, facts),
     cap: lowestCap(policy, facts, balance),
     total: totalOf(facts),
-    approvalAbove: policy === null ? null : thresholdOf(policy, facts.request),
+    thresholds: policy === null ? [] : thresholdsOf(policy, facts),
   };
+}
+
+function thresholdsOf(policy: Policy, facts: PolicyFacts): Threshold[] {
+  const { request, requesterVelocity } = facts;
+  const ofPayment = lowestThreshold(policy.approvalAbove, request);
+  const ofRequester = lowestThreshold(policy.approvalAbovePerRequesterDay, request);
+  const requested = requesterVelocity.amountInLastDay + (request.amount ?? 1n);
+  return [
+    ...(ofPayment === null ? [] : [{ of: 'payment', above: ofPayment, total: totalOf(facts) } as const]),
+    ...(ofRequester === null ? [] : [{ of: 'requester', above: ofRequester, total: requested } as const]),
+  ];
 }
 
 function totalOf({ transaction, refunds, request }: PolicyFacts): bigint {
@@ -167,7 +203,22 @@ function totalOf({ transaction, refunds, request }: PolicyFacts): bigint {
 
 /** True when the policy can block a refund of this requester or require approval for it. */
 export function bindsRequester(policy: Policy, requester: Requester): boolean {
-  return isEnforced(policy, requester) || thresholdOf(policy, requester) !== null;
+  return (
+    isEnforced(policy, requester) ||
+    lowestThreshold(policy.approvalAbove, requester) !== null ||
+    lowestThreshold(policy.approvalAbovePerRequesterDay, requester) !== null
+  );
+}
+
+/** True when the policy compares something with what the requester requested in 24 hours. */
+export function countsRequester(
+  { velocity, approvalAbovePerRequesterDay }: Policy,
+  requester: Requester,
+): boolean {
+  return (
+    velocity.perRequesterDay !== undefined ||
+    lowestThreshold(approvalAbovePerRequesterDay, requester) !== null
+  );
 }
 
 /** Agents are always bound: a denial never only advises them. */
@@ -177,9 +228,12 @@ function isEnforced(policy: Policy | null, { initiatedBy, hasAgentKey }: Request
 }
 
 /** An agent's key also has the threshold for agents when it is used with the API. */
-function thresholdOf({ approvalAbove }: Policy, { initiatedBy, hasAgentKey }: Requester): bigint | null {
+function lowestThreshold(
+  thresholds: Policy['approvalAbovePerRequesterDay'],
+  { initiatedBy, hasAgentKey }: Requester,
+): bigint | null {
   const initiators = hasAgentKey === true ? ([initiatedBy, 'mcp'] as const) : [initiatedBy];
-  return lowestOf(initiators.flatMap((each) => approvalAbove[each] ?? [])) ?? null;
+  return lowestOf(initiators.flatMap((each) => thresholds?.[each] ?? [])) ?? null;
 }
 
 type Requester = Pick<PolicyFacts['request'], 'initiatedBy' | 'hasAgentKey'>;
@@ -201,8 +255,12 @@ function mismatchOf({ match }: Policy, facts: PolicyFacts): keyof Policy['match'
 }
 
 /** Without an amount, approval is certain only when even the smallest refund requires it. */
-function requiresApproval({ approvalAbove, total }: Evaluation): boolean {
-  return approvalAbove !== null && total > approvalAbove;
+function requiresApproval({ thresholds }: Evaluation): boolean {
+  return thresholds.some(isExceeded);
+}
+
+function isExceeded({ total, above }: Threshold): boolean {
+  return total > above;
 }
 
 interface Rule {
@@ -218,6 +276,7 @@ const rules: readonly Rule[] = [
   { name: 'refund window', check: checkWindow },
   { name: 'refunds per payment', check: checkPerTransaction },
   { name: 'refunds in 24 hours', check: checkPerDay },
+  { name: 'refunds per requester in 24 hours', check: checkPerRequesterDay },
   { name: 'amount', check: checkLimit },
 ];
 
@@ -253,16 +312,29 @@ function checkPerTransaction({ policy, balance }: Evaluation): Denial | null | u
   return { reason: perTransactionReason(policy, limit), maxAmount: null, deadline: null };
 }
 
-function checkPerDay({ policy, balance, window, facts }: Evaluation): Denial | null | undefined {
-  const perDay = policy?.velocity.perDay;
-  if (policy === null || perDay === undefined) return undefined;
-  const { refundsInLastDay, amountInLastDay } = facts.velocity;
-  const { count, amount } = perDay;
+function checkPerDay(evaluation: Evaluation): Denial | null | undefined {
+  const { policy, facts } = evaluation;
+  return checkDay(evaluation, policy?.velocity.perDay, facts.velocity, '');
+}
+
+function checkPerRequesterDay(evaluation: Evaluation): Denial | null | undefined {
+  const { policy, facts } = evaluation;
+  return checkDay(evaluation, policy?.velocity.perRequesterDay, facts.requesterVelocity, ' per requester');
+}
+
+function checkDay(
+  { policy, balance, window }: Evaluation,
+  limit: Policy['velocity']['perDay'],
+  { refundsInLastDay, amountInLastDay }: Velocity,
+  scope: string,
+): Denial | null | undefined {
+  if (policy === null || limit === undefined) return undefined;
+  const { count, amount } = limit;
   const reached: string[] = [];
   if (count !== undefined && refundsInLastDay >= count) reached.push(countOf(count, 'refund'));
   if (amount !== undefined && amountInLastDay >= amount) reached.push(formatAmount(amount, balance.currency));
   if (reached.length === 0) return null;
-  const reason = perDayReason(policy, reached.join(' and '));
+  const reason = perDayReason(policy, `${reached.join(' and ')}${scope}`);
   return { reason, maxAmount: null, deadline: window?.deadline ?? null };
 }
 

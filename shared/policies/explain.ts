@@ -2,6 +2,15 @@ import { formatAmount } from '../money/money.ts';
 import { type Balance, type Cap, percentOf, type RefundWindow } from './balance.ts';
 import type { Policy } from './policy.ts';
 
+/** An amount above which a refund requires approval. */
+export interface Threshold {
+  /** What is compared: the refunds of the payment, or those of the requester in 24 hours. */
+  of: 'payment' | 'requester';
+  above: bigint;
+  /** What these refunds come to, including this one; without an amount, including the smallest refund. */
+  total: bigint;
+}
+
 /** A number with its noun: '1 day', '30 days'. */
 export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -30,12 +39,12 @@ export function policyConditions(
   policy: Policy,
   balance: Balance,
   window: RefundWindow | null,
-  approvalAbove: bigint | null,
+  thresholds: readonly Threshold[],
 ): string[] {
   if (policy.finalSale) return ['Final sale: no refunds'];
   const { currency } = balance;
   const { maxPercent, maxAmount } = policy;
-  const { perTransaction, perDay } = policy.velocity;
+  const { perTransaction, perDay, perRequesterDay } = policy.velocity;
   const lines: string[] = [];
   if (window !== null && policy.windowDays !== null) {
     const end = `${window.open ? 'open until' : 'closed since'} ${window.deadline.toISOString()}`;
@@ -53,10 +62,18 @@ export function policyConditions(
   if (perDay?.amount !== undefined) {
     lines.push(`Limit in 24 hours: ${formatAmount(perDay.amount, currency)}`);
   }
-  if (approvalAbove !== null) {
-    lines.push(
-      `Approval: required when this payment's refunds exceed ${formatAmount(approvalAbove, currency)}`,
-    );
+  const perRequester = 'Limit per requester in 24 hours:';
+  if (perRequesterDay?.count !== undefined) {
+    lines.push(`${perRequester} ${countOf(perRequesterDay.count, 'refund')}`);
+  }
+  if (perRequesterDay?.amount !== undefined) {
+    lines.push(`${perRequester} ${formatAmount(perRequesterDay.amount, currency)}`);
+  }
+  for (const { of, above } of thresholds) {
+    const refunds = { payment: "this payment's refunds", requester: "the requester's refunds in 24 hours" }[
+      of
+    ];
+    lines.push(`Approval: required when ${refunds} exceed ${formatAmount(above, currency)}`);
   }
   return lines;
 }
@@ -105,7 +122,7 @@ export function perTransactionReason(policy: Policy, limit: number): string {
   return `The policy "${policy.name}" allows ${countOf(limit, 'refund')} of a payment, and this payment has reached that limit. ${askForException}`;
 }
 
-/** Why the organization cannot create one more refund now. */
+/** Why the organization, or the requester, cannot create one more refund now. @param limit in words, with its scope. */
 export function perDayReason(policy: Policy, limit: string): string {
   return (
     `The policy "${policy.name}" allows ${limit} in 24 hours, and this limit is reached. ` +
@@ -117,9 +134,13 @@ function describeCap(policy: Policy | null, kind: Cap['kind'], currency: string)
   if (policy === null || kind === 'balance') return 'this payment';
   const allowed = `that the policy "${policy.name}" allows to be refunded`;
   if (kind === 'maxPercent') return `the ${policy.maxPercent}% of this payment ${allowed}`;
-  const limit = kind === 'maxAmount' ? policy.maxAmount?.amount : policy.velocity.perDay?.amount;
-  const period = kind === 'maxAmount' ? 'per payment' : 'in 24 hours';
-  return `the ${formatAmount(limit ?? 0n, currency)} ${allowed} ${period}`;
+  const { maxAmount, velocity } = policy;
+  const [limit, scope] = {
+    maxAmount: [maxAmount?.amount, 'per payment'] as const,
+    perDay: [velocity.perDay?.amount, 'in 24 hours'] as const,
+    perRequesterDay: [velocity.perRequesterDay?.amount, 'per requester in 24 hours'] as const,
+  }[kind];
+  return `the ${formatAmount(limit ?? 0n, currency)} ${allowed} ${scope}`;
 }
 
 /** Why less than the requested amount can be refunded, or nothing. */

@@ -1,6 +1,7 @@
 import { type KnownPayment, refundsOf } from '../payments/payment.ts';
 import type { Database } from '../platform/database.ts';
-import type { Policy, PolicyFacts } from './policy.ts';
+import { countsRequester } from './evaluate.ts';
+import type { Policy, PolicyFacts, Velocity } from './policy.ts';
 
 /** The refund to decide about; without an amount, whether the payment can be refunded at all. */
 export type PolicyRequest = PolicyFacts['request'];
@@ -10,6 +11,8 @@ export interface PolicyCase {
   policies: readonly Policy[];
   payment: KnownPayment;
   request: PolicyRequest;
+  /** Who requests it: `user:<id>` or `key:<id>`. */
+  actor: string;
   now: Date;
 }
 
@@ -20,7 +23,7 @@ export interface PolicyCase {
  */
 export async function readPolicyFacts(
   db: Database,
-  { policies, payment, request, now }: PolicyCase,
+  { policies, payment, request, actor, now }: PolicyCase,
   inFull: boolean,
 ): Promise<PolicyFacts> {
   const countsRefunds = policies.some(({ velocity }) => velocity.perTransaction !== undefined);
@@ -30,10 +33,14 @@ export async function readPolicyFacts(
       ? await earlierRefunds(db, payment)
       : { count: 0, amount: payment.reserved, lastAt: null };
   const velocity = countsDays ? await velocityOf(db, payment, now) : noVelocity;
-  return { transaction: payment, refunds, velocity, request, now };
+  const requesterVelocity = policies.some((policy) => countsRequester(policy, request))
+    ? await requesterVelocityOf(db, payment, actor, now)
+    : noVelocity;
+  return { transaction: payment, refunds, velocity, requesterVelocity, request, now };
 }
 
-const noVelocity: PolicyFacts['velocity'] = { refundsInLastDay: 0, amountInLastDay: 0n };
+/** Of no refunds, or where none are counted. */
+export const noVelocity: Velocity = { refundsInLastDay: 0, amountInLastDay: 0n };
 
 async function earlierRefunds(db: Database, payment: KnownPayment): Promise<PolicyFacts['refunds']> {
   const { _count, _max } = await db.refund.aggregate({
@@ -51,7 +58,7 @@ async function velocityOf(
   db: Database,
   { organizationId, environment, currency }: KnownPayment,
   now: Date,
-): Promise<PolicyFacts['velocity']> {
+): Promise<Velocity> {
   const dayAgo = new Date(now.getTime() - 24 * 60 * 60 * 1000);
   const live = {
     organizationId,
@@ -64,4 +71,26 @@ async function velocityOf(
     db.refund.aggregate({ where: { ...live, currency }, _sum: { amount: true } }),
   ]);
   return { refundsInLastDay: all, amountInLastDay: sameCurrency._sum.amount ?? 0n };
+}
+
+/** What prisma/functions/requested_refunds.sql returns. */
+export interface RequestedRow {
+  made_count: bigint;
+  made_amount: bigint;
+}
+
+export function velocityFromRow({ made_count, made_amount }: RequestedRow): Velocity {
+  return { refundsInLastDay: Number(made_count), amountInLastDay: made_amount };
+}
+
+async function requesterVelocityOf(
+  db: Database,
+  { organizationId, environment, currency }: KnownPayment,
+  actor: string,
+  now: Date,
+): Promise<Velocity> {
+  const [row] = await db.$queryRaw<RequestedRow[]>`
+    SELECT * FROM requested_refunds(${organizationId}, ${environment}::environment, requester_of(${actor}), ${currency},
+      ${now}::timestamptz - interval '24 hours', 'infinity')`;
+  return row === undefined ? noVelocity : velocityFromRow(row);
 }

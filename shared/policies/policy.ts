@@ -72,16 +72,27 @@ const matchSchema = z.strictObject({
 
 const approvalThreshold = minorUnits(0).nullable().optional();
 
+/** Stored without null values, which mean no approval. */
+const approvalThresholds = z
+  .strictObject({ api: approvalThreshold, dashboard: approvalThreshold, mcp: approvalThreshold })
+  .overwrite((thresholds) =>
+    Object.fromEntries(Object.entries(thresholds).filter(([, amount]) => amount !== null)),
+  );
+
+const dayLimit = z
+  .strictObject({ count: wholeNumber(1_000_000, 'refunds').optional(), amount: minorUnits(1).optional() })
+  .refine((limit) => limit.count !== undefined || limit.amount !== undefined, {
+    error: 'must have a count, an amount or both',
+  })
+  .optional();
+
 const velocitySchema = z.strictObject({
   /** All refunds of one payment. */
   perTransaction: wholeNumber(10_000, 'refunds').optional(),
   /** Refunds of the organization in the last 24 hours. */
-  perDay: z
-    .strictObject({ count: wholeNumber(1_000_000, 'refunds').optional(), amount: minorUnits(1).optional() })
-    .refine((perDay) => perDay.count !== undefined || perDay.amount !== undefined, {
-      error: 'must have a count, an amount or both',
-    })
-    .optional(),
+  perDay: dayLimit,
+  /** Refunds of the same requester in the last 24 hours; see prisma/functions/requester_of.sql. */
+  perRequesterDay: dayLimit,
 });
 
 /** The column `rules`: everything in a policy but its name and priority. */
@@ -97,16 +108,13 @@ export const policyRulesSchema = z.strictObject({
     .nullable()
     .default(null),
   finalSale: z.boolean().default(false),
+  /** A refund requires approval when all refunds of its payment come to more than this with it. */
+  approvalAbove: approvalThresholds.default({}),
   /**
-   * A refund requires approval when all refunds of its payment come to more than this with it. Stored without null values, which
-   * mean no approval.
+   * A refund requires approval when all refunds of its requester in the last 24 hours come to more than this with it. Not stored
+   * when left out, so that earlier versions can read the policy.
    */
-  approvalAbove: z
-    .strictObject({ api: approvalThreshold, dashboard: approvalThreshold, mcp: approvalThreshold })
-    .overwrite((thresholds) =>
-      Object.fromEntries(Object.entries(thresholds).filter(([, amount]) => amount !== null)),
-    )
-    .default({}),
+  approvalAbovePerRequesterDay: approvalThresholds.optional(),
   velocity: velocitySchema.default({}),
   /** Whether a denial is enforced or advisory. For agents (mcp, or a key with limits) it is always enforced. */
   enforce: z
@@ -207,6 +215,16 @@ export interface PolicyLimits {
   /** Refunds of the organization in 24 hours, and their amount in the payment's currency. */
   dayCount?: number;
   dayAmount?: bigint;
+  /** The same of the requester. */
+  requesterDayCount?: number;
+  requesterDayAmount?: bigint;
+}
+
+/** Refunds created in the 24 hours before a decision that have neither failed nor been cancelled. */
+export interface Velocity {
+  refundsInLastDay: number;
+  /** Of those in the currency of the decision's payment. */
+  amountInLastDay: bigint;
 }
 
 /** The input of a decision. Amounts are minor units in the transaction's currency. */
@@ -222,11 +240,10 @@ export interface PolicyFacts {
   };
   /** This service's refunds of the payment that have neither failed nor been cancelled. */
   refunds: RefundSummary;
-  /**
-   * The organization's refunds in the same environment that were created in the 24 hours before `now` and have
-   * neither failed nor been cancelled: all of them by number, those in the transaction's currency by amount.
-   */
-  velocity: { refundsInLastDay: number; amountInLastDay: bigint };
+  /** Of the organization, in the same environment. */
+  velocity: Velocity;
+  /** Of the requester, in the same environment. */
+  requesterVelocity: Velocity;
   request: {
     amount: bigint | null;
     reason: RefundReason | null;

@@ -1,8 +1,9 @@
 import { asKnown } from '../payments/payment.ts';
 import type { Database, Refund } from '../platform/database.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
-import { evaluatePolicies } from './evaluate.ts';
-import { type Policy, type PolicyFacts, type PolicyVerdict, summaryOf } from './policy.ts';
+import { countsRequester, evaluatePolicies } from './evaluate.ts';
+import { type Policy, type PolicyFacts, type PolicyVerdict, summaryOf, type Velocity } from './policy.ts';
+import { noVelocity, type RequestedRow, velocityFromRow } from './policy-facts.ts';
 
 /** An existing refund and the verdicts of two sets of policies. */
 export interface PreviewedRefund {
@@ -28,8 +29,9 @@ const maxRefundsPerPayment = 100;
 
 /**
  * Evaluates two sets of policies on the latest refunds of an environment, each at the time when it was created and after the
- * earlier refunds of its payment. The result can differ from the decision made then: the statuses of the other refunds and
- * the amount refunded outside this service are the current ones, and limits per 24 hours and those of keys are ignored.
+ * earlier refunds of its payment and its requester. The result can differ from the decision made then: the statuses of the other
+ * refunds and the amount refunded outside this service are the current ones, and limits per 24 hours of the organization and
+ * those of keys are ignored.
  */
 export async function previewPolicies(
   db: Database,
@@ -38,11 +40,15 @@ export async function previewPolicies(
 ): Promise<Preview> {
   const latest = await readLatest(db, owner);
   const ofPayments = await readRefundsOfPayments(db, owner, latest);
+  const ofRequesters = await readRequesterVelocities(db, owner, latest, [
+    ...policies.current,
+    ...policies.edited,
+  ]);
   const refunds = latest.flatMap(({ payment, ...refund }) => {
     const known = asKnown(payment);
     const others = ofPayments.filter((other) => isOfSamePayment(other, refund));
     if (known === null || others.length > maxRefundsPerPayment) return [];
-    const facts = factsAt(refund, known, others);
+    const facts = factsAt(refund, known, others, ofRequesters.get(refund.id) ?? noVelocity);
     return [
       {
         refund,
@@ -105,17 +111,38 @@ async function readRefundsOfPayments(
     ) AS of_payment`;
 }
 
+/** What the requester of each refund had requested in the 24 hours before it; empty when no policy compares it. */
+async function readRequesterVelocities(
+  db: Database,
+  { organizationId, environment }: RefundOwner,
+  latest: readonly LatestRefund[],
+  policies: readonly Policy[],
+): Promise<Map<string, Velocity>> {
+  const counted = latest.filter((refund) => policies.some((policy) => countsRequester(policy, refund)));
+  if (counted.length === 0) return new Map();
+  const rows = await db.$queryRaw<(RequestedRow & { id: string })[]>`
+    SELECT refund.id, made.*
+    FROM refund
+    JOIN refund_event AS asked ON asked.refund_id = refund.id AND asked.seq = 1
+    CROSS JOIN LATERAL requested_refunds(${organizationId}, ${environment}::environment, requester_of(asked.actor),
+      refund.currency, refund.created_at - interval '24 hours', refund.created_at) AS made
+    WHERE refund.id = ANY(${counted.map(({ id }) => id)})`;
+  return new Map(rows.map((row) => [row.id, velocityFromRow(row)]));
+}
+
 /** The facts at the creation of a refund, with the current state of its payment and without later refunds. */
 function factsAt(
   refund: Omit<LatestRefund, 'payment'>,
   transaction: PolicyFacts['transaction'],
   others: readonly RefundOfPayment[],
+  requesterVelocity: Velocity,
 ): PolicyFacts {
   const { amount, reason, metadata, initiatedBy, createdAt, id } = refund;
   return {
     transaction,
     refunds: summaryOf(others.filter((other) => other.createdAt < createdAt && other.id !== id)),
-    velocity: { refundsInLastDay: 0, amountInLastDay: 0n },
+    velocity: noVelocity,
+    requesterVelocity,
     request: { amount, reason, metadata: metadata as Record<string, unknown> | null, initiatedBy },
     now: createdAt,
   };

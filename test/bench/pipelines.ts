@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { migrate } from '../../prisma/migrate.ts';
 import { settingNames } from '../../shared/platform/config.ts';
 import { migrateQueueTables } from '../../shared/platform/queues.ts';
+import { processorNames } from '../../shared/processors/registry.ts';
 import { connectWebhooks } from '../dev/sandbox.ts';
 import { seed } from '../dev/seed.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
@@ -50,7 +51,7 @@ export async function startService(place: PipelineOptions): Promise<ServicePipel
   const encryptionKey = randomBytes(32).toString('base64');
   const databaseUrl = await createDatabase(stores.postgres.url, 'service');
   await migrate(databaseUrl);
-  if (stores.redis === null) await migrateQueueTables(databaseUrl);
+  if (stores.redis === null) await migrateQueueTables(databaseUrl, processorNames);
   const sandbox = await openSandbox('service', place);
   const sandboxUrl = sandbox.url;
   const { organizationId, keys } = await seed({ databaseUrl, encryptionKey, sandboxUrl, remembered: null });
@@ -105,7 +106,7 @@ export async function startNaked(place: PipelineOptions): Promise<Pipeline> {
   const { options, stores } = place;
   const databaseUrl = await createDatabase(stores.postgres.url, 'naked');
   await query(databaseUrl, nakedTable);
-  if (stores.redis === null) await migrateQueueTables(databaseUrl);
+  if (stores.redis === null) await migrateQueueTables(databaseUrl, processorNames);
   if (options.preload !== null) await preloadNaked(databaseUrl, options.preload);
   const entry = 'test/bench/naked.ts';
   const sandbox = await openSandbox('naked', place);

@@ -13,6 +13,7 @@ const devFileSchema = z.strictObject({
   dashboard: z.strictObject({ url: z.string(), email: z.string(), password: z.string() }),
   sandboxUrl: z.string(),
   databaseUrl: z.string(),
+  databaseOwnerUrl: z.string(),
   redisUrl: z.string().nullable(),
   processes: z.strictObject({ api: z.int(), workers: z.array(z.int()), sandbox: z.int() }),
 });

@@ -1,14 +1,18 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MigrationError, migrate } from '../../prisma/migrate.ts';
-import { migrateQueueTables } from '../../shared/platform/queues.ts';
+import { MigrationError } from '../../prisma/migrate.ts';
+import { prepareDatabase } from '../../prisma/prepare-database.ts';
 import { createDatabase } from '../support/stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
+import { asService } from '../support/stores/service-role.ts';
 import { pickPort } from './ports.ts';
 import { StartError } from './program.ts';
 
 export interface DevDatabase {
+  /** As the service uses it. */
   url: string;
+  /** As the owner of its tables. */
+  ownerUrl: string;
   /** Stops PostgreSQL, unless `givenUrl` named it. */
   stop(): Promise<void>;
 }
@@ -17,6 +21,8 @@ export interface DevDatabaseOptions {
   dataDir: string;
   /** A PostgreSQL to use instead of the embedded one. */
   givenUrl: string | null;
+  /** The same as the owner of its tables; null when the service is to be the owner. */
+  givenOwnerUrl: string | null;
   /** Where the queues are; null for the same database. */
   redisUrl: string | null;
   /** Used when it is free, so that the address stays the same. */
@@ -26,10 +32,14 @@ export interface DevDatabaseOptions {
 
 /** Opens the database and applies the migrations. */
 export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevDatabase> {
-  const database = options.givenUrl === null ? await startOwn(options) : given(options.givenUrl);
+  const { givenUrl, givenOwnerUrl, redisUrl, say } = options;
+  const database =
+    givenUrl === null
+      ? await startOwn(options)
+      : { url: givenUrl, ownerUrl: givenOwnerUrl ?? givenUrl, stop };
+  const { url, ownerUrl } = database;
   try {
-    await migrate(database.url, { log: options.say });
-    if (options.redisUrl === null) await migrateQueueTables(database.url);
+    await prepareDatabase({ ownerUrl, serviceUrl: url === ownerUrl ? null : url, redisUrl, log: say });
     return database;
   } catch (error) {
     await database.stop();
@@ -37,16 +47,16 @@ export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevD
   }
 }
 
-function given(url: string): DevDatabase {
-  return { url, stop: async () => {} };
-}
+/** A database that was given keeps running. */
+async function stop(): Promise<void> {}
 
 async function startOwn({ dataDir, preferredPort, say }: DevDatabaseOptions): Promise<DevDatabase> {
   const port = await pickPort(preferredPort);
   const start = () => startPostgres({ dataDir: join(dataDir, 'postgres'), port, durable: true });
   const postgres = keepPostgresRunning(await start(), start, say);
   try {
-    return { url: await createDatabase(postgres.url, 'refunds', { ifMissing: true }), stop: postgres.stop };
+    const ownerUrl = await createDatabase(postgres.url, 'refunds', { ifMissing: true });
+    return { url: asService(ownerUrl), ownerUrl, stop: postgres.stop };
   } catch (error) {
     await postgres.stop();
     throw error;

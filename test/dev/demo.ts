@@ -15,6 +15,7 @@ import { abortOnSignals } from './stop-signals.ts';
 /** Keeps the demo apart from a service that already runs on this machine. */
 const ownPlace = {
   DATABASE_URL: undefined,
+  DATABASE_OWNER_URL: undefined,
   REDIS_URL: undefined,
   ENCRYPTION_KEY: undefined,
   HOST: '127.0.0.1',

@@ -129,6 +129,7 @@ async function startPrograms(
   const serviceEnv = {
     ...env,
     DATABASE_URL: database.url,
+    DATABASE_OWNER_URL: undefined,
     ENCRYPTION_KEY: encryptionKey,
     PORT: String(apiPort),
     DATA_DIR: dataDir,
@@ -148,6 +149,7 @@ async function startPrograms(
     dashboard: { url: `${apiUrl}/dashboard`, ...owner },
     sandboxUrl: sandbox.url,
     databaseUrl: database.url,
+    databaseOwnerUrl: database.ownerUrl,
     redisUrl: settings.REDIS_URL,
     processes: pids(api, worker, sandbox.program),
   });
@@ -168,6 +170,7 @@ async function openDatabase(
   return await openDevDatabase({
     dataDir,
     givenUrl: settings.DATABASE_URL,
+    givenOwnerUrl: settings.DATABASE_OWNER_URL,
     redisUrl: settings.REDIS_URL,
     preferredPort: settings.DATABASE_URL === null ? portOf(remembered?.databaseUrl) : null,
     say: (line) => say(`${prefixOf('dev')}${line}`),

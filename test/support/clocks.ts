@@ -12,7 +12,10 @@ export class HeldTime implements Clock {
     return this.#now;
   }
 
-  /** Stops the time. */
+  /**
+   * Stops the time.
+   * @param db as the owner of its functions.
+   */
   async hold(db: Database): Promise<void> {
     await this.advance(db, 0);
   }

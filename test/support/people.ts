@@ -9,6 +9,7 @@ import { type Logger, openLog } from '../../shared/platform/log.ts';
 import { type StoppedClock, stoppedClock } from './clocks.ts';
 import { madeBeforeTests } from './made-before-tests.ts';
 import { useDatabase } from './stores/database.ts';
+import { asService } from './stores/service-role.ts';
 
 /** A user with a known password. */
 export interface TestPerson {
@@ -48,7 +49,7 @@ export function usePeople(): TestPeople {
 
 function peopleOf(databaseUrl: string): TestPeople {
   const time = stoppedClock();
-  const db = openDatabase(databaseUrl, { poolSize: 10 });
+  const db = openDatabase(asService(databaseUrl), { poolSize: 10 });
   const settings = { ENCRYPTION_KEY: randomBytes(32).toString('base64') };
   const clock = { now: () => new Date(time.ms) };
   const logged: Record<string, unknown>[] = [];

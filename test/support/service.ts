@@ -6,7 +6,7 @@ import { closeDependencies, type Dependencies, openDependencies } from '../../sh
 import { apiKeyScopes, createApiKey } from '../../shared/organizations/api-keys.ts';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { loadServiceSettings, type ServiceSettings } from '../../shared/platform/config.ts';
-import { openDatabase } from '../../shared/platform/database.ts';
+import { type Database, openDatabase } from '../../shared/platform/database.ts';
 import type { Environment } from '../../shared/platform/environment.ts';
 import { openLog } from '../../shared/platform/log.ts';
 import type { QueueWorker } from '../../shared/platform/queues.ts';
@@ -17,6 +17,7 @@ import { PROCESSORS } from '../sandbox/ledger/ledger.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import type { ParsedJson } from './parsed-json.ts';
 import type { QueueBackend } from './stores/backends.ts';
+import { asService } from './stores/service-role.ts';
 
 /** One organization with a key of every scope per environment and both processors set up. */
 export interface TestOrganization {
@@ -35,6 +36,9 @@ export interface ApiAnswer {
 export interface TestService {
   settings: ServiceSettings;
   deps: Dependencies;
+  /** The database as the owner of its tables, for what a test does that the service may not. */
+  databaseUrl: string;
+  ownerDb: Database;
   app: Api;
   sandbox: SandboxControl;
   sandboxUrl: string;
@@ -55,8 +59,10 @@ export interface CallOptions {
 }
 
 export interface ServiceOptions {
-  /** Of a migrated database, with the tables of the queues unless they are on Redis. */
+  /** Of a migrated database, with the tables of the queues unless they are on Redis, as the owner of its tables. */
   databaseUrl: string;
+  /** The same database as the service uses it; by default, with its own role. */
+  serviceUrl?: string;
   backend: QueueBackend;
   /** 1 by default. */
   workers?: number;
@@ -84,10 +90,10 @@ const quick = {
 
 /** Starts the service. */
 export async function startService(options: ServiceOptions): Promise<TestService> {
-  const { databaseUrl, backend } = options;
+  const { databaseUrl, serviceUrl = asService(databaseUrl), backend } = options;
   const settings: ServiceSettings = {
     ...loadServiceSettings({
-      DATABASE_URL: databaseUrl,
+      DATABASE_URL: serviceUrl,
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       ...(backend.redisUrl === null ? {} : { REDIS_URL: backend.redisUrl }),
       QUEUE_PREFIX: `test-${randomBytes(6).toString('hex')}`,
@@ -99,7 +105,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const sandboxServer = await startSandbox({ port: 0 });
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
   const dashboardDb =
-    options.overrides?.db ?? openDatabase(databaseUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });
+    options.overrides?.db ?? openDatabase(serviceUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });
+  const ownerDb = openDatabase(databaseUrl, { poolSize: 1 });
   // The first request to a page loads the browser part, which takes longer than all else here.
   const { app } = await buildApp({ ...deps, dashboardDb });
   const workers: QueueWorker[] = [];
@@ -114,6 +121,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
   return {
     settings,
     deps,
+    databaseUrl,
+    ownerDb,
     app,
     sandbox: sandboxControl(sandboxServer.url),
     sandboxUrl: sandboxServer.url,
@@ -126,6 +135,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
       await app.close();
       await Promise.all(workers.map((worker) => worker.close()));
       await dashboardDb.$disconnect();
+      await ownerDb.$disconnect();
       await closeDependencies(deps);
       await sandboxServer.close();
     },

@@ -12,7 +12,7 @@ describe('pages that wait for the database', () => {
     const { visitor } = await signInMember(service, 'viewer');
     const transactionId = await newPayment(service);
     const body = { transactionId, amount: 100, currency: 'usd', reason: 'other' };
-    const created = await withClient(service.settings.DATABASE_URL, async (locker) => {
+    const created = await withClient(service.databaseUrl, async (locker) => {
       await locker.query('BEGIN');
       // The overview reads this table, and creating a refund does not.
       await locker.query('LOCK TABLE reconciliation_run IN ACCESS EXCLUSIVE MODE');
@@ -22,7 +22,7 @@ describe('pages that wait for the database', () => {
       await waitFor('all connections of the pages to wait', async () => {
         // On another connection: within the transaction the view would not change.
         const waiting = await query(
-          service.settings.DATABASE_URL,
+          service.databaseUrl,
           `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
         );
         return waiting.length === 2;

@@ -49,7 +49,8 @@ describe('npm run dev', () => {
       keys: { test: expect.stringMatching(/^svc_test_/), live: expect.stringMatching(/^svc_live_/) },
       dashboard: { url: `${apiUrl}/dashboard`, email: expect.any(String), password: expect.any(String) },
       sandboxUrl: expect.stringMatching(/^http:/),
-      databaseUrl: expect.stringMatching(/^postgresql:/),
+      databaseUrl: expect.stringMatching(/^postgresql:\/\/refunds_service:/),
+      databaseOwnerUrl: expect.stringMatching(/^postgresql:\/\/postgres:/),
       redisUrl: null,
       processes: {
         api: expect.any(Number),

@@ -1,6 +1,7 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { createOrganization } from '../../../shared/organizations/create-organization.ts';
-import { examples, jsonOption, type Shown } from '../console/options.ts';
+import { maxFourEyesDays, setFourEyesDays } from '../../../shared/organizations/four-eyes-days.ts';
+import { examples, jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
 import { withDependencies } from '../console/session.ts';
 
@@ -20,11 +21,37 @@ export function addOrganizationCommands(program: Command): void {
       });
     });
   organization
+    .command('set')
+    .description('change a setting of an organization')
+    .addOption(organizationOption())
+    .addOption(
+      new Option(
+        '--four-eyes-days <days>',
+        `for so many days after an invitation was accepted, the inviter and the invited cannot approve each other's refunds (0 to ${maxFourEyesDays}, 0 for no such rule)`,
+      )
+        .argParser(readDays)
+        .makeOptionMandatory(),
+    )
+    .addHelpText('after', examples('organization set --organization org_... --four-eyes-days 7'))
+    .action(setOrganization);
+  organization
     .command('list')
     .description('list all organizations')
     .addOption(jsonOption())
     .addHelpText('after', examples('organization list'))
     .action(listOrganizations);
+}
+
+function readDays(text: string): number {
+  if (/^\d{1,2}$/.test(text) && Number(text) <= maxFourEyesDays) return Number(text);
+  throw new InvalidArgumentError(`Use a whole number from 0 to ${maxFourEyesDays}.`);
+}
+
+async function setOrganization({ organization, fourEyesDays: days }: Owner & { fourEyesDays: number }) {
+  await withDependencies(async (deps, actor) => {
+    await setFourEyesDays(deps, { organizationId: organization, actor, days });
+    explain(`Set the four-eyes days of ${organization} to ${days}.`);
+  });
 }
 
 async function listOrganizations({ json }: Shown): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Dependencies } from '../../../shared/dependencies.ts';
 import type { ProcessorAccount } from '../../../shared/platform/database.ts';
 import { type Environment, environments } from '../../../shared/platform/environment.ts';
@@ -6,7 +6,7 @@ import { findOrganization } from '../../../shared/platform/organization.ts';
 import { processorNames } from '../../../shared/processors/registry.ts';
 import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '../../../shared/reconciliation/runs.ts';
-import { examples, jsonOption, organizationOption } from '../console/options.ts';
+import { examples, jsonOption, organizationOption, readTime } from '../console/options.ts';
 import { explain, printJson } from '../console/output.ts';
 import { CommandError, withDependencies } from '../console/session.ts';
 import {
@@ -134,15 +134,5 @@ async function runOne(
   if (done !== null) return await loadReport(deps.db, done.id);
   throw new CommandError(
     `The ${account.environment} ${account.processor} account is already being reconciled. Try again in a minute.`,
-  );
-}
-
-/** A day, or a time with its offset: without one, the time would depend on the machine. */
-function readTime(text: string): Date {
-  const isComplete = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
-  const time = new Date(text);
-  if (isComplete && !Number.isNaN(time.getTime())) return time;
-  throw new InvalidArgumentError(
-    'Give a day, such as 2026-11-21, or a time with an offset, such as 2026-11-21T12:00:00Z.',
   );
 }

@@ -9,6 +9,7 @@ import { explain } from '../console/output.ts';
 import { CommandError, withDependencies } from '../console/session.ts';
 import { listAttention } from '../reports/refund-attention.ts';
 import { loadRefund, showRefund } from '../reports/refund-report.ts';
+import { addErasureCommands } from './refund-erasure.ts';
 import { addResolutionCommands } from './refund-resolution.ts';
 
 /** `refund`: show refunds, and decide about those that need attention. */
@@ -18,6 +19,7 @@ export function addRefundCommands(program: Command): void {
     .description('show refunds, and decide about those that need attention');
   addReadingCommands(refund);
   addResolutionCommands(refund);
+  addErasureCommands(refund);
   refund
     .command('approve')
     .description('approve a refund that awaits approval; it is then sent')

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { reencryptSecondFactors } from '../../../shared/people/second-factor.ts';
 import { reencryptAccountCredentials } from '../../../shared/processors/accounts/reencrypt-accounts.ts';
 import { reencryptEndpointSecrets } from '../../../shared/webhooks/reencrypt-endpoints.ts';
 import { examples } from '../console/options.ts';
@@ -15,7 +16,7 @@ export function addSecretsCommands(program: Command): void {
   const secrets = program.command('secrets').description('manage the encryption of stored secrets');
   secrets
     .command('reencrypt')
-    .description('encrypt processor credentials and webhook secrets of all organizations with ENCRYPTION_KEY')
+    .description('encrypt processor credentials, webhook secrets and second factors with ENCRYPTION_KEY')
     .addHelpText('after', reencryptHelp)
     .addHelpText('after', examples('secrets reencrypt'))
     .action(reencrypt);
@@ -25,8 +26,9 @@ async function reencrypt(): Promise<void> {
   await withDependencies(async (deps) => {
     const accounts = await reencryptAccountCredentials(deps);
     const endpoints = await reencryptEndpointSecrets(deps);
+    const secondFactors = await reencryptSecondFactors(deps);
     explain(
-      `Encrypted with ENCRYPTION_KEY: processor accounts: ${accounts}, webhook endpoints: ${endpoints}.`,
+      `Encrypted with ENCRYPTION_KEY: processor accounts: ${accounts}, webhook endpoints: ${endpoints}, second factors: ${secondFactors}.`,
     );
   });
 }

@@ -6,12 +6,23 @@ import { invite } from '../../../shared/people/invitations.ts';
 import { findMember, listMembers, removeMember } from '../../../shared/people/members.ts';
 import { resetPassword } from '../../../shared/people/passwords.ts';
 import { roles } from '../../../shared/people/roles.ts';
-import { createUser, hasUser } from '../../../shared/people/users.ts';
+import { resetSecondFactor } from '../../../shared/people/second-factor.ts';
+import { createUser, findUser, hasUser } from '../../../shared/people/users.ts';
 import type { Role } from '../../../shared/platform/database.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
-import { examples, jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
+import {
+  emailOption,
+  examples,
+  jsonOption,
+  type KeyRevocation,
+  type Owner,
+  organizationOption,
+  revokeKeysOption,
+  type Shown,
+} from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
 import { withDependencies } from '../console/session.ts';
+import { addAccountClosingCommands, explainRemainingKeys } from './user-closing.ts';
 
 interface Person extends Owner {
   email: string;
@@ -24,6 +35,11 @@ interface PasswordSource {
 const passwordHelp = `
 A password is generated and printed once, alone on stdout, or read from stdin with --password-stdin. It is never an
 argument: every user of the machine can read arguments, and the shell keeps them in its history.
+`;
+
+const secondFactorHelp = `
+Make sure who asks for it: the password is then enough to sign in, until the user sets up another second factor. Reset the
+password as well if someone else may know it.
 `;
 
 /** `user`: the users of the dashboard. */
@@ -49,28 +65,40 @@ export function addUserCommands(program: Command): void {
   user
     .command('reset-password')
     .description('set a new password, end all sessions of the user and clear lockouts')
-    .addOption(organizationOption())
+    .option('--organization <id>', 'refuse unless the user is a member of this organization')
     .addOption(emailOption())
     .addOption(passwordOption())
     .addHelpText('after', passwordHelp)
-    .addHelpText('after', examples('user reset-password --organization org_... --email ada@example.com'))
+    .addHelpText('after', examples('user reset-password --email ada@example.com'))
     .action(resetUser);
+  user
+    .command('reset-second-factor')
+    .description('take the second factor off a user, for a lost device, and end all sessions of the user')
+    .addOption(organizationOption())
+    .addOption(emailOption())
+    .addHelpText('after', secondFactorHelp)
+    .addHelpText('after', examples('user reset-second-factor --organization org_... --email ada@example.com'))
+    .action(resetUserSecondFactor);
   user
     .command('remove')
     .description('remove a member from an organization, except its last owner')
     .addOption(organizationOption())
     .addOption(emailOption())
-    .addHelpText('after', examples('user remove --organization org_... --email ada@example.com'))
+    .addOption(revokeKeysOption())
+    .addHelpText(
+      'after',
+      examples(
+        'user remove --organization org_... --email ada@example.com',
+        'user remove --organization org_... --email ada@example.com --revoke-keys',
+      ),
+    )
     .action(removeUser);
+  addAccountClosingCommands(user);
   user
     .command('set-up-code')
     .description('print the code for creating the first owner at /dashboard/set-up')
     .addHelpText('after', examples('user set-up-code'))
     .action(printSetUpCode);
-}
-
-function emailOption(): Option {
-  return new Option('--email <address>', 'email address of the user').makeOptionMandatory();
 }
 
 function roleOption(): Option {
@@ -93,6 +121,7 @@ async function listUsers({ organization, json }: Owner & Shown): Promise<void> {
         EMAIL: ({ email }) => email,
         ROLE: ({ role }) => role,
         SINCE: ({ since }) => since,
+        STATUS: ({ isDisabled }) => (isDisabled ? 'disabled' : 'enabled'),
       },
     });
   });
@@ -116,14 +145,24 @@ async function addUser(options: Person & PasswordSource & { role: Role }): Promi
   });
 }
 
-async function resetUser(options: Person & PasswordSource): Promise<void> {
-  const { organization: organizationId, email } = options;
+async function resetUser(options: Partial<Owner> & PasswordSource & { email: string }): Promise<void> {
+  const { organization, email } = options;
   await withDependencies(async (deps, actor) => {
     const { password, isNew } = await choosePassword(options);
-    const member = await findMember(deps.db, organizationId, email);
-    await resetPassword(deps, { user: member, password, actor });
-    explain(`Reset the password of ${member.userId} and ended all sessions.`);
+    const user = await (organization === undefined
+      ? findUser(deps.db, email)
+      : findMember(deps.db, organization, email));
+    await resetPassword(deps, { user, password, actor });
+    explain(`Reset the password of ${user.userId} and ended all sessions.`);
     if (isNew) printNewPassword(password);
+  });
+}
+
+async function resetUserSecondFactor({ organization: organizationId, email }: Person): Promise<void> {
+  await withDependencies(async (deps, actor) => {
+    const { userId } = await findMember(deps.db, organizationId, email);
+    await resetSecondFactor(deps, { userId, actor });
+    explain(`Reset the second factor of ${userId} and ended all sessions.`);
   });
 }
 
@@ -135,11 +174,18 @@ async function printSetUpCode(): Promise<void> {
   });
 }
 
-async function removeUser({ organization: organizationId, email }: Person): Promise<void> {
+async function removeUser({
+  organization: organizationId,
+  email,
+  revokeKeys,
+}: Person & KeyRevocation): Promise<void> {
   await withDependencies(async (deps, actor) => {
     const { userId } = await findMember(deps.db, organizationId, email);
-    await removeMember(deps, { organizationId, userId, acting: { administration: actor } });
+    const acting = { administration: actor };
+    const revokedKeys = revokeKeys ? 'all' : [];
+    const remaining = await removeMember(deps, { organizationId, userId, acting, revokedKeys });
     explain(`Removed ${userId} from ${organizationId}.`);
+    explainRemainingKeys(remaining);
   });
 }
 

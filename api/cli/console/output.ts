@@ -1,6 +1,13 @@
+import { once } from 'node:events';
+
 /** Writes data to stdout, for other programs. Everything else goes to stderr. */
 export function printData(text: string): void {
   process.stdout.write(`${text}\n`);
+}
+
+/** Writes a line of much data to stdout, and waits until the reader has taken enough of what was written before. */
+export async function writeLine(line: string): Promise<void> {
+  if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain');
 }
 
 /** Writes data as JSON. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../../../shared/dependencies.ts';
 import { actorOf } from '../../../shared/people/actors.ts';
-import { findMembership } from '../../../shared/people/members.ts';
+import { findMembership, type Membership } from '../../../shared/people/members.ts';
 import { mayAct } from '../../../shared/people/roles.ts';
 import { loadSession, sessionEnded } from '../../../shared/people/sessions.ts';
 import type { Role } from '../../../shared/platform/database.ts';
@@ -9,7 +9,7 @@ import { type Environment, isEnvironment } from '../../../shared/platform/enviro
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { isId } from '../../../shared/platform/ids.ts';
 import type { RefundOwner } from '../../../shared/refunds/model/refund.ts';
-import { dashboardPath, pageNotFound, safeReturnPathOf } from './paths.ts';
+import { accountPath, dashboardPath, pageNotFound, safeReturnPathOf } from './paths.ts';
 import { findVisitor, type Visitor } from './session.ts';
 
 declare module 'fastify' {
@@ -64,18 +64,21 @@ function redirectToSignIn(request: FastifyRequest, reply: FastifyReply): Fastify
 
 /**
  * Admits only members of the organization in the path with the role that the route requires, on all routes registered
- * afterwards. Another organization is answered like an unknown one.
+ * afterwards. Another organization is answered like an unknown one. Members without a second factor that it requires are
+ * redirected to its set-up.
  */
 export function requireMember(scope: FastifyInstance, deps: Dependencies): void {
   scope.decorateRequest('member', null);
   scope.addHook('onRoute', ({ url, config }) => {
     if (config?.role === undefined) throw new TypeError(`${url} does not name the role that it requires.`);
   });
-  scope.addHook('onRequest', async (request) => {
+  scope.addHook('onRequest', async (request, reply) => {
     const { organizationId = '', environment = '' } = request.params as Record<string, string | undefined>;
     const visitor = visitorOf(request);
     if (!isId('org', organizationId) || !isEnvironment(environment)) throw pageNotFound();
-    const { role, organizationName } = await requireRole(deps, request, visitor, organizationId);
+    const membership = await requireRole(deps, request, visitor, organizationId);
+    if (membership.lacksSecondFactor) return redirectToSecondFactor(request, reply);
+    const { role, organizationName } = membership;
     const base = `${dashboardPath}/${organizationId}/${environment}`;
     const organization = { id: organizationId, name: organizationName };
     const actor = actorOf({ userId: visitor.user.id });
@@ -83,6 +86,12 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
     const { query } = request;
     request.member = { ...visitor, organization, role, environment, base, actor, owner, query };
   });
+}
+
+function redirectToSecondFactor(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const setUp = `${accountPath}?required=yes#second-factor`;
+  if (request.headers['hx-request'] !== 'true') return reply.redirect(setUp, 303);
+  return reply.code(403).header('hx-redirect', setUp).send('');
 }
 
 /**
@@ -98,14 +107,17 @@ export function confirmRights(scope: FastifyInstance, deps: Dependencies): void 
 
 /**
  * Checks the session and the role of a request again.
- * @throws ServiceError insufficient_scope when the session has ended or the role no longer suffices; not_found for a
- * former member.
+ * @throws ServiceError insufficient_scope when the session has ended, the role no longer suffices or a second factor is
+ * now required; not_found for a former member.
  */
 export async function confirmMember(deps: Dependencies, request: FastifyRequest): Promise<void> {
   const context = contextOf(request);
   const session = await loadSession(deps, request.session.sessionId);
   if (session?.userId !== context.user.id) throw sessionEnded();
-  await requireRole(deps, request, context, context.organization.id);
+  const { lacksSecondFactor } = await requireRole(deps, request, context, context.organization.id);
+  if (!lacksSecondFactor) return;
+  const message = `${context.organization.name} now requires a second factor. Set one up under Your account.`;
+  throw new ServiceError('insufficient_scope', message);
 }
 
 async function requireRole(
@@ -113,7 +125,7 @@ async function requireRole(
   request: FastifyRequest,
   { user }: Visitor,
   organizationId: string,
-): Promise<{ role: Role; organizationName: string }> {
+): Promise<Membership> {
   const membership = await findMembership(deps.db, user.id, organizationId);
   if (membership === null) throw pageNotFound();
   const { role, organizationName } = membership;

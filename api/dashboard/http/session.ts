@@ -68,7 +68,7 @@ export async function findVisitor(
   return user === null ? null : { user, csrfToken: reply.generateCsrf() };
 }
 
-const userFields = ['userId', 'beginning', 'userAgent', 'ip'] as const;
+const userFields = ['userId', 'beginning', 'userAgent', 'ip', 'confirmedAt'] as const;
 
 /**
  * Starts a session under a new id, and ends the one that the browser had before.
@@ -83,7 +83,8 @@ export async function beginSession(
   const { userId, sessionId: sid } = request.session;
   if (userId !== undefined) await signOut(deps, { userId, sid });
   const { 'user-agent': userAgent = 'Unknown browser' } = request.headers;
-  Object.assign(request.session, { userId: proof.userId, beginning: { proof }, userAgent, ip: request.ip });
+  const shown = { userId: proof.userId, beginning: { proof }, confirmedAt: deps.clock.now().getTime() };
+  Object.assign(request.session, { ...shown, userAgent, ip: request.ip });
   try {
     // A new id prevents session fixation.
     await request.session.regenerate([...userFields]);

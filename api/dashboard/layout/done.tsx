@@ -12,6 +12,7 @@ const messages = {
   resolved: 'Refund resolved.',
   dismissed: 'Flag dismissed.',
   'policies-saved': 'Policies saved.',
+  'approvals-saved': 'Settings saved.',
   'key-revoked': 'API key revoked. Requests with it now fail.',
   'credentials-saved':
     'Credentials saved. Refunds on hold are being retried. Test the connection to check the account.',
@@ -22,6 +23,11 @@ const messages = {
   'session-ended': 'Session signed out.',
   'sessions-ended': 'All other sessions were signed out.',
   'signed-out': 'You are signed out.',
+  'sign-in-expired': 'Your sign-in took too long. Enter your password again.',
+  'set-up-expired': 'The setup took too long. Start again.',
+  'second-factor-disabled': 'Second factor turned off. All other sessions were signed out.',
+  'second-factor-required': 'Members now need a second factor to open this organization.',
+  'second-factor-optional': 'A second factor is no longer required.',
 } as const;
 
 export type DoneWord = keyof typeof messages;

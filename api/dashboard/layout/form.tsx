@@ -89,6 +89,7 @@ interface TextFieldProps extends NamedFieldProps {
   minLength?: number;
   maxLength?: number;
   spellcheck?: boolean;
+  disabled?: boolean;
 }
 
 /** A text input. Shows what was entered, except a password. */
@@ -169,6 +170,25 @@ export function CheckboxesField(props: NamedFieldProps & { choices: Choices }) {
       </div>
       <HintAndProblem name={name} hint={hint} problem={problem} />
     </fieldset>
+  );
+}
+
+/** The input for a code of the second factor, named `code`; for confirmations and sign-ins also for a recovery code. */
+export function CodeField({
+  hint = 'Of your authenticator app, or a recovery code.',
+  ...field
+}: Pick<NamedFieldProps, 'form'> & { hint?: string }) {
+  return (
+    <TextField
+      {...field}
+      hint={hint}
+      name="code"
+      label="Code"
+      required
+      maxLength={50}
+      autocomplete="one-time-code"
+      spellcheck={false}
+    />
   );
 }
 

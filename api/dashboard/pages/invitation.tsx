@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { acceptAsNewUser, acceptAsUser } from '../../../shared/people/accept-invitation.ts';
 import { findInvitation, type OpenInvitation } from '../../../shared/people/invitations.ts';
-import { hasUser } from '../../../shared/people/users.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
@@ -32,7 +31,10 @@ export async function invitationPages(scope: Api, deps: ApiDependencies): Promis
       const invitation = await findInvitation(deps, token);
       if (invitation === null) return sendPage(reply.code(404), <InvitationClosed />);
       const visitor = await findVisitor(deps, request, reply);
-      if (visitor?.user.email === invitation.email) {
+      if (visitor !== null) {
+        if (visitor.user.email !== invitation.email) {
+          return await show(deps, request, reply.code(400), invitation, {});
+        }
         const { sessionId: sid } = request.session;
         await acceptAsUser(deps, { token, userId: visitor.user.id, sid });
       } else {
@@ -60,15 +62,8 @@ async function show(
   problems: FormProblems,
 ): Promise<FastifyReply> {
   const visitor = await findVisitor(deps, request, reply);
-  const { email } = invitation;
-  const props = {
-    invitation,
-    problems,
-    signedInAs: visitor?.user.email ?? null,
-    hasAccount: await hasUser(deps.db, email),
-    address: request.url,
-  };
-  return sendPage(reply, <Invitation {...props} />);
+  const signedInAs = visitor?.user.email ?? null;
+  return sendPage(reply, <Invitation {...{ invitation, problems, signedInAs, address: request.url }} />);
 }
 
 interface InvitationProps {
@@ -76,13 +71,12 @@ interface InvitationProps {
   problems: FormProblems;
   /** The email address of the signed-in user. */
   signedInAs: string | null;
-  /** Whether the invited address has a user. */
-  hasAccount: boolean;
   /** The address of this page. */
   address: string;
 }
 
-function Invitation({ invitation, problems, signedInAs, hasAccount, address }: InvitationProps) {
+/** The page does not depend on whether the address has a user, because the inviting admin can open it as well. */
+function Invitation({ invitation, problems, signedInAs, address }: InvitationProps) {
   const { organizationName, role, email } = invitation;
   return (
     <Gate title={`Join ${organizationName}`}>
@@ -90,16 +84,21 @@ function Invitation({ invitation, problems, signedInAs, hasAccount, address }: I
         You are invited to join as <strong>{role}</strong> with the address <strong>{email}</strong>.
       </p>
       <FormNotice problems={problems} />
-      {hasAccount && signedInAs !== email ? (
-        <SignInFirst signedInAs={signedInAs} address={address} />
+      {signedInAs !== null && signedInAs !== email ? (
+        <SignedInAsAnother signedInAs={signedInAs} />
       ) : (
         <form method="post" action={address} class="card stack">
-          {hasAccount ? null : (
+          {signedInAs === null ? (
             <>
+              <p>
+                If this address already has an account,{' '}
+                <a href={`${dashboardPath}/sign-in?next=${encodeURIComponent(address)}`}>sign in</a> to join.
+                Otherwise set a password.
+              </p>
               <input type="hidden" name="email" autocomplete="username" value={email} />
               <NewPasswordField form={{ body: {}, problems }} name="password" label="Password" />
             </>
-          )}
+          ) : null}
           <Submit kind="primary">Join {organizationName}</Submit>
         </form>
       )}
@@ -107,21 +106,13 @@ function Invitation({ invitation, problems, signedInAs, hasAccount, address }: I
   );
 }
 
-function SignInFirst({ signedInAs, address }: { signedInAs: string | null; address: string }) {
+function SignedInAsAnother({ signedInAs }: { signedInAs: string }) {
   return (
     <div class="card stack">
       <p>
-        {signedInAs === null
-          ? 'This address already has an account. Sign in to join.'
-          : `You are signed in as ${signedInAs}. Sign out, then open this link again and sign in as the invited address.`}
+        You are signed in as {signedInAs}. Sign out, then open this link again as the person who is invited.
       </p>
-      {signedInAs === null ? (
-        <ButtonLink kind="primary" to={`${dashboardPath}/sign-in?next=${encodeURIComponent(address)}`}>
-          Sign in
-        </ButtonLink>
-      ) : (
-        <ButtonLink to={dashboardPath}>Go to dashboard</ButtonLink>
-      )}
+      <ButtonLink to={dashboardPath}>Go to dashboard</ButtonLink>
     </div>
   );
 }

@@ -13,6 +13,7 @@ import { Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
 import { Done, doneAt } from '../layout/done.tsx';
 import { CsrfField, emptyForm, FormNotice, type FormState, TextField } from '../layout/form.tsx';
+import { askForCode } from './sign-in-code.tsx';
 
 const path = `${dashboardPath}/sign-in`;
 /** Longer than any email address or password. */
@@ -54,13 +55,16 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
           `Too many failed attempts. Try again in ${wait}, or in a browser in which you have signed in before.`,
         );
       }
-      case 'signed-in':
+      case 'signed-in': {
+        const asked = await askForCode(deps, reply, outcome.proof, next);
+        if (asked !== null) return asked;
         try {
           await beginSession(deps, request, reply, outcome.proof);
         } catch (error) {
           return refuse(problemsOf(error, []).form ?? incorrect);
         }
         return reply.redirect(next, 303);
+      }
     }
   });
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { changePassword } from '../../../shared/people/passwords.ts';
+import { findSecondFactor } from '../../../shared/people/second-factor.ts';
 import {
   listSessions,
   type Proof,
@@ -25,6 +26,7 @@ import { Done, doneAt } from '../layout/done.tsx';
 import { CsrfField, FormNotice, NewPasswordField, TextField } from '../layout/form.tsx';
 import { Moment } from '../layout/values.tsx';
 import { browserWord } from '../layout/words.ts';
+import { SecondFactor } from './second-factor.tsx';
 import { SignOut } from './sign-in.tsx';
 
 const path = accountPath;
@@ -40,13 +42,14 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
     const sessions = await listSessions(deps, visitor.user.id);
     const { storedId: current } = request.session;
     const { query } = request;
-    return sendPage(reply, <You {...{ visitor, sessions, current, query, problems }} />);
+    const secondFactor = await findSecondFactor(deps.db, visitor.user.id);
+    return sendPage(reply, <You {...{ visitor, secondFactor, sessions, current, query, problems }} />);
   };
 
   scope.get(path, (request, reply) => show(request, reply, {}));
 
   await limitAttempts(scope, (limited) => {
-    limited.post(`${path}/password`, async (request, reply) => {
+    limited.post(`${path}/password`, { config: { confirm: true } }, async (request, reply) => {
       const visitor = visitorOf(request);
       const { sessionId: sid } = request.session;
       const again = (problems: FormProblems) => show(request, reply.code(400), problems);
@@ -82,6 +85,7 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
 
 interface YouProps {
   visitor: Visitor;
+  secondFactor: Awaited<ReturnType<typeof findSecondFactor>>;
   sessions: readonly SessionSummary[];
   /** The id of the session that shows the page. */
   current: string | undefined;
@@ -89,7 +93,7 @@ interface YouProps {
   problems: FormProblems;
 }
 
-function You({ visitor, sessions, current, query, problems }: YouProps) {
+function You({ visitor, secondFactor, sessions, current, query, problems }: YouProps) {
   return (
     <Gate title="Your account">
       <p class="muted">
@@ -97,6 +101,7 @@ function You({ visitor, sessions, current, query, problems }: YouProps) {
       </p>
       <Done query={query} />
       <PasswordForm visitor={visitor} problems={problems} />
+      <SecondFactor visitor={visitor} secondFactor={secondFactor} query={query} />
       <Sessions visitor={visitor} sessions={sessions} current={current} />
     </Gate>
   );

@@ -57,7 +57,7 @@ export async function mayUseBoard(db: DatabaseTransaction, userId: string): Prom
 /** The error for everyone else. */
 export function operatorRequired(): ServiceError {
   const message =
-    'The queues contain jobs of every organization. To view them, you need the operator role in each one.';
+    'The queues contain jobs of every organization. To view them, you need the operator role in each one, and a second factor where one requires it.';
   return new ServiceError('insufficient_scope', message);
 }
 

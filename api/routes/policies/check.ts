@@ -85,7 +85,7 @@ export async function checkPolicy(
   const { organizationId, environment } = apiKey;
   const asked = amount === undefined ? null : BigInt(amount);
   const { verdict } = await examinePayment(deps, {
-    ...{ organizationId, environment, apiKey, transactionId },
+    ...{ organizationId, environment, apiKey, actor: `key:${apiKey.id}`, transactionId },
     request: { amount: asked, reason: null, metadata: null, initiatedBy },
   });
   const { eligible, reason, maxAmount, deadline, conditions } = verdict;

@@ -18,7 +18,8 @@ export const approveRefundRoute = routePlugin(
           summary: 'Approve a refund',
           description:
             'A refund that awaits approval is sent to its processor. It takes two people: neither the key that requested the ' +
-            'refund may approve it, nor any other key of the person behind that key. A body is ignored.',
+            'refund may approve it, nor any other key of the person behind that key or of someone whom a recent invitation connects ' +
+            'with that person. A body is ignored.',
           tags: ['Refunds'],
           security: [{ apiKey: ['refunds:approve'] }],
           params: refundParamsSchema,

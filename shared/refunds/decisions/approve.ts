@@ -27,7 +27,7 @@ export interface DecisionOutcome {
 
 /**
  * Approves a refund, which is then sent. Of several decisions about it at once, one is done.
- * @throws ServiceError insufficient_scope when the actor, or the person behind it, requested the refund.
+ * @throws ServiceError insufficient_scope when the approver and the requester may be one person; see four-eyes.ts.
  */
 export async function approveRefund(
   deps: RefundDependencies,
@@ -37,7 +37,7 @@ export async function approveRefund(
   const requested = await deps.db.refundEvent.findUniqueOrThrow({
     where: { refundId_seq: { refundId: refund.id, seq: 1 } },
   });
-  const refusal = await readApprovalRefusal(deps.db, requested, actor);
+  const refusal = await readApprovalRefusal(deps, refund.organizationId, requested, actor);
   if (refusal !== null) throw new ServiceError('insufficient_scope', refusal);
   const move: Decision = {
     refund,

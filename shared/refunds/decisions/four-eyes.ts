@@ -1,5 +1,6 @@
 import { peopleBehind } from '../../people/actors.ts';
-import type { Database, RefundEvent } from '../../platform/database.ts';
+import type { RefundEvent } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
 
 /** An actor as in timelines, and the person behind it: for a key, the person who created it. */
 export interface Principal {
@@ -7,30 +8,100 @@ export interface Principal {
   person: string;
 }
 
+/** What an organization's rule of two people depends on. */
+export interface Circumstances {
+  /** For so many days after an invitation was accepted, the people whom it connects count as one; 0 for no such rule. */
+  days: number;
+  /** Those who invited and those who accepted, within these days. */
+  invitations: readonly (readonly [inviter: string, invited: string])[];
+  /** The members who can approve refunds. */
+  approvers: readonly string[];
+}
+
 /**
- * Why an approver may not approve a refund, as a message to the approver; null when they may. An approval takes two people, and a key acts
- * for the person behind it.
+ * Why an approver may not approve a refund, as a message to the approver; null when they may. An approval takes two people. A key acts
+ * for the person behind it, and people whom recent invitations connect, also through others, may be one person with several
+ * accounts.
  */
-export function approvalRefusal(requester: Principal, approver: Principal): string | null {
-  if (requester.person !== approver.person) return null;
-  if (approver.actor.startsWith('key:')) {
-    const who = requester.actor === approver.actor ? 'This API key' : 'The person behind this API key';
-    return `${who} requested this refund, so someone else must approve it: with a key that another person created, or in the dashboard. This key can reject it.`;
+export function approvalRefusal(
+  requester: Principal,
+  approver: Principal,
+  { days, invitations, approvers }: Circumstances,
+): string | null {
+  const connected = connectedWith(requester.person, invitations);
+  if (!connected.has(approver.person)) return null;
+  const isKey = approver.actor.startsWith('key:');
+  const reject = `${isKey ? 'This key' : 'You'} can reject it.`;
+  const why = reasonFor(requester, approver, days);
+  if (approvers.every((each) => connected.has(each))) {
+    const isConnecting = days > 0 && requester.person.startsWith('user:');
+    const wait = isConnecting ? `, who can approve it ${daysInWords(days)} after joining` : '';
+    return `${why}, and no other member can approve it. An owner or admin can invite another member${wait}. ${reject}`;
   }
-  const whose =
-    requester.actor === approver.actor
-      ? 'You requested this refund'
-      : 'An API key of yours requested this refund';
-  return `${whose}, so someone else must approve it. You can reject it.`;
+  if (!isKey) return `${why}. Ask another member to approve it. ${reject}`;
+  return `${why}, so someone else must approve it: with a key that another person created, or in the dashboard. ${reject}`;
+}
+
+/** The person, and everyone whom invitations connect with them, whoever invited whom. */
+function connectedWith(person: string, invitations: Circumstances['invitations']): ReadonlySet<string> {
+  const connected = new Set([person]);
+  // The loop also visits what is added meanwhile.
+  for (const each of connected) {
+    for (const [inviter, invited] of invitations) {
+      if (inviter === each) connected.add(invited);
+      if (invited === each) connected.add(inviter);
+    }
+  }
+  return connected;
+}
+
+function reasonFor(requester: Principal, approver: Principal, days: number): string {
+  const isKey = approver.actor.startsWith('key:');
+  if (requester.person !== approver.person) {
+    const who = isKey ? 'The person behind this API key' : 'You';
+    return `${who} and the requester of this refund are connected by an invitation that was accepted in the last ${daysInWords(days)}`;
+  }
+  if (isKey) {
+    const who = requester.actor === approver.actor ? 'This API key' : 'The person behind this API key';
+    return `${who} requested this refund`;
+  }
+  return requester.actor === approver.actor
+    ? 'You requested this refund'
+    : 'An API key of yours requested this refund';
+}
+
+function daysInWords(days: number): string {
+  return days === 1 ? '1 day' : `${days} days`;
 }
 
 /** The same for actors as in timelines. @param requested the first entry of the refund's timeline. */
 export async function readApprovalRefusal(
-  db: Database,
+  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  organizationId: string,
   requested: Pick<RefundEvent, 'actor'>,
   approver: string,
 ): Promise<string | null> {
-  const people = await peopleBehind(db, [requested.actor, approver]);
+  const people = await peopleBehind(deps.db, [requested.actor, approver]);
   const principalOf = (actor: string) => ({ actor, person: people.get(actor) ?? actor });
-  return approvalRefusal(principalOf(requested.actor), principalOf(approver));
+  const circumstances = await readCircumstances(deps, organizationId);
+  return approvalRefusal(principalOf(requested.actor), principalOf(approver), circumstances);
+}
+
+/** Invitations of the command line connect no one: its users may do anything. */
+async function readCircumstances(
+  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
+  organizationId: string,
+): Promise<Circumstances> {
+  const rows = await db.$queryRaw<Circumstances[]>`
+    SELECT four_eyes_days AS days,
+      (SELECT coalesce(jsonb_agg(jsonb_build_array(invited_by, 'user:' || invited.id)), '[]')
+       FROM invitation JOIN "user" AS invited ON invited.email = invitation.email
+       WHERE invitation.organization_id = organization.id AND invited_by LIKE 'user:%'
+         AND accepted_at > ${clock.now()}::timestamptz - make_interval(days => four_eyes_days)) AS invitations,
+      (SELECT coalesce(jsonb_agg('user:' || user_id), '[]')
+       FROM membership WHERE organization_id = organization.id AND role <> 'viewer') AS approvers
+    FROM organization WHERE id = ${organizationId}`;
+  const [row] = rows;
+  if (row === undefined) throw new Error(`The organization ${organizationId} is missing`);
+  return row;
 }

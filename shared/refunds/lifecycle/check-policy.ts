@@ -26,6 +26,8 @@ export interface PolicyQuestion {
   environment: Environment;
   /** The key that asks; null for a person. */
   apiKey: RequestingKey | null;
+  /** `key:<id>` or `user:<id>`. */
+  actor: string;
   transactionId: string;
   /** Undefined to have it found out. */
   processor?: string | undefined;
@@ -50,7 +52,7 @@ export async function examinePayment(
   deps: RefundDependencies,
   question: PolicyQuestion,
 ): Promise<PaymentExamination> {
-  const { organizationId, environment, apiKey, transactionId } = question;
+  const { organizationId, environment, apiKey, actor, transactionId } = question;
   const limits = readAgentLimits(apiKey?.agentLimits ?? null);
   const request = { ...question.request, hasAgentKey: limits !== null };
   const none = { payment: null, unrefundable: null };
@@ -66,7 +68,8 @@ export async function examinePayment(
     case 'stored':
     case 'read': {
       const payment = found.kind === 'stored' ? found.payment : await recordKnown(deps, key, found);
-      const facts = await readPolicyFacts(deps.db, { policies, payment, request, now: stored.now }, true);
+      const asked = { policies, payment, request, actor, now: stored.now };
+      const facts = await readPolicyFacts(deps.db, asked, true);
       const verdict = evaluatePolicies(policies, facts);
       const agent = askAgentLimits(limits, { ...stored, request, payment, verdict });
       return {

@@ -94,18 +94,14 @@ function itemOf(
     idempotency_key: idempotency?.key,
     fingerprint: idempotency === null ? undefined : asBytea(idempotency.fingerprint),
     payment: unstored === null ? undefined : factsOf(unstored),
-    limits: limits === null ? undefined : limitColumns(limits),
+    limits: limits === null ? undefined : limitColumns(limits, request.actor),
   };
 }
 
-function limitColumns({
-  minTaken,
-  maxTaken,
-  maxRefunds,
-  dayCount,
-  dayAmount,
-  keyDay,
-}: RecordedLimits): object {
+function limitColumns(limits: RecordedLimits, actor: string): object {
+  const { minTaken, maxTaken, maxRefunds, dayCount, dayAmount, keyDay } = limits;
+  const { requesterDayCount, requesterDayAmount } = limits;
+  const countsRequester = requesterDayCount !== undefined || requesterDayAmount !== undefined;
   return {
     min_taken: minTaken,
     max_taken: maxTaken,
@@ -114,6 +110,9 @@ function limitColumns({
     day_amount: dayAmount,
     api_key_id: keyDay?.apiKeyId,
     key_day_amount: keyDay?.maxPerDay,
+    requester: countsRequester ? actor : undefined,
+    requester_day_count: requesterDayCount,
+    requester_day_amount: requesterDayAmount,
   };
 }
 

@@ -96,7 +96,8 @@ export async function decideRefund(
     if (refusal !== null) throw refusal;
     return { ...acceptedUnread, processor, maxAmount: request.amount, unstored };
   }
-  const question = { policies: setUp.policies, payment, request: asked, now: stored.now };
+  const { actor } = request;
+  const question = { policies: setUp.policies, payment, request: asked, actor, now: stored.now };
   const facts = await readPolicyFacts(deps.db, question, isDryRun);
   const verdict = evaluatePolicies(setUp.policies, facts);
   const agent = askAgentLimits(agentLimits, { ...stored, request: asked, payment, verdict });

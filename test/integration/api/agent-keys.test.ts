@@ -55,7 +55,7 @@ describe('creating an agent key', () => {
     expect((await service.call('GET', '/v1/refunds', { key })).status).toBe(200);
     const [first] = await listed();
     expect(first).toEqual({ ...rest, lastUsedAt: first.lastUsedAt });
-    const cells = await everyCell(service.settings.DATABASE_URL);
+    const cells = await everyCell(service.databaseUrl);
     expect(cells.filter(({ text }) => text.includes(key))).toEqual([]);
     expect(logged.join('')).not.toContain(key.slice('svc_test_'.length));
     const detail = { environment: 'test', name: 'Support agent', limits };

@@ -97,7 +97,7 @@ describe('organizations and environments', () => {
   );
 
   test('do not share processor accounts', async () => {
-    await service.deps.db.processorAccount.deleteMany({
+    await service.ownerDb.processorAccount.deleteMany({
       where: { organizationId: other.id, environment: 'live', processor: 'braintree' },
     });
     const transactionId = await payment('live', { processor: 'braintree', paymentMethod: undefined });

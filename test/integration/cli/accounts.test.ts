@@ -31,12 +31,12 @@ describe('processor accounts', () => {
     const fromStdin = await adminProcess(cliSettings(service))(set, JSON.stringify({ secretKey }));
     expect(fromStdin.code, fromStdin.stderr).toBe(0);
     expect(onlyLine(fromStdin.stdout)).toBe(before.id);
-    await expectNotInDatabase(service.settings.DATABASE_URL, secretKey);
+    await expectNotInDatabase(service.databaseUrl, secretKey);
 
     const file = inFolder('stripe.json');
     await writeFile(file, JSON.stringify({ secretKey: `${secretKey}2` }));
     expect((await admin([...set, '--credentials-file', file])).code).toBe(0);
-    await expectNotInDatabase(service.settings.DATABASE_URL, secretKey);
+    await expectNotInDatabase(service.databaseUrl, secretKey);
     const account = await stripeAccount('test');
     const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
     expect(service.deps.secrets.open(sealed, credentialContext(account))).toContain(`${secretKey}2`);

@@ -28,8 +28,8 @@ describe('organizations and keys', () => {
     const key = await findApiKey(service.deps.apiKeys, plaintext);
     expect(key).toMatchObject({ organizationId: organization, environment: 'live' });
     expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(200);
-    await expectNotInDatabase(service.settings.DATABASE_URL, plaintext);
-    await expectNotInDatabase(service.settings.DATABASE_URL, plaintext.slice('svc_live_'.length));
+    await expectNotInDatabase(service.databaseUrl, plaintext);
+    await expectNotInDatabase(service.databaseUrl, plaintext.slice('svc_live_'.length));
 
     const keyId = key?.id ?? '';
     const listed = await admin(['key', 'list', '--organization', organization, '--json']);

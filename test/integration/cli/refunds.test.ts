@@ -90,7 +90,7 @@ describe('a refund that awaits approval', () => {
     const refused = await admin(['refund', 'approve', refund.id]);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(onlyLine(refused.stderr)).toBe(
-      'An API key of yours requested this refund, so someone else must approve it. You can reject it.',
+      'An API key of yours requested this refund, and no other member can approve it. An owner or admin can invite another member. You can reject it.',
     );
     expect((await rowOf(service, refund.id)).status).toBe('pending');
     await service.deps.db.$executeRaw`
@@ -189,7 +189,7 @@ describe('users', () => {
   test('an address has one user, whatever its case, and a refused one leaves nothing behind', async () => {
     await newUser('grace@example.com');
     const before = await service.deps.db.auditLog.count();
-    await expect(newUser('Grace@example.com')).rejects.toThrow('already belongs to another user');
+    await expect(newUser('Grace@example.com')).rejects.toThrow('already has an account');
     await expect(newUser('nobody')).rejects.toThrow('must be a valid email address');
     await expect(newUser('new@example.com', 'short')).rejects.toThrow('12 to 128');
     expect(await service.deps.db.auditLog.count()).toBe(before);

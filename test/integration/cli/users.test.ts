@@ -4,7 +4,9 @@ import { findMembership } from '../../../shared/people/members.ts';
 import { startSession } from '../../../shared/people/sessions.ts';
 import { signIn } from '../../../shared/people/sign-in.ts';
 import { auditOf } from '../../support/audit-log.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { hiddenField, setUpSecondFactor } from '../../support/dashboard/second-factor.ts';
 import { newEmail, proofOf } from '../../support/people.ts';
 import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
@@ -28,7 +30,7 @@ describe('the user commands', () => {
     await add(newEmail(), 'owner');
     expect(await admin(['user', 'set-up-code'])).toMatchObject({ code: 0, stdout: '' });
     await service.deps.db.membership.deleteMany();
-    await service.deps.db.user.deleteMany();
+    await service.ownerDb.user.deleteMany();
   });
 
   test('add a user with a generated password that is shown once', async () => {
@@ -39,7 +41,7 @@ describe('the user commands', () => {
     expect(password).toMatch(/^[\w-]{20}$/);
     expect(added.stderr).not.toContain(password);
     expect((await signIn(service.deps, { email, password })).kind).toBe('signed-in');
-    await expectNotInDatabase(service.settings.DATABASE_URL, password);
+    await expectNotInDatabase(service.databaseUrl, password);
     const listed = await admin(['user', 'list', '--organization', service.organization.id, '--json']);
     expect(JSON.parse(listed.stdout)).toMatchObject([{ email, role: 'owner' }]);
     expect(listed.stdout).not.toMatch(/argon2|hash/i);
@@ -71,7 +73,7 @@ describe('the user commands', () => {
     expect(await findMembership(service.deps.db, id, elsewhere)).toBeNull();
     const link = onlyLine(added.stdout);
     const visitor = new DashboardVisitor(service);
-    expect((await visitor.get(link)).text).toContain('This address already has an account.');
+    expect((await visitor.post(link, { password: 'another long password' })).status).toBe(400);
     await visitor.signIn(email, password);
     expect((await visitor.post(link)).status).toBe(303);
     expect(await findMembership(service.deps.db, id, elsewhere)).toMatchObject({ role: 'admin' });
@@ -90,6 +92,31 @@ describe('the user commands', () => {
     const password = onlyLine((await user('reset-password', email)).stdout);
     expect((await signIn(deps, { email, password })).kind).toBe('signed-in');
     expect(await deps.db.session.count({ where: { userId } })).toBe(0);
+  });
+
+  test('reset a second factor, end sessions and clear the lockouts, with an entry in the audit log', async () => {
+    const { visitor, userId, email, password } = await signInMember(service, 'viewer');
+    const none = await user('reset-second-factor', email);
+    expect(none.code).toBe(1);
+    expect(onlyLine(none.stderr)).toBe('This user has no second factor.');
+    await setUpSecondFactor(visitor, service.deps.clock);
+    const asked = await new DashboardVisitor(service).signIn(email, password);
+    expect(asked.text).toContain('Enter your code');
+    for (let guess = 0; guess < 5; guess += 1) {
+      const fields = { proof: hiddenField(asked.text, 'proof'), code: 'wrong' };
+      await visitor.post('/dashboard/sign-in/code', fields, { csrfToken: null });
+    }
+    const { db } = service.deps;
+    expect(await db.lockout.count()).toBe(1);
+    const reset = await user('reset-second-factor', email);
+    expect(reset, reset.stderr).toMatchObject({ code: 0, stdout: '' });
+    expect(await db.session.count({ where: { userId } })).toBe(0);
+    expect(await db.lockout.count()).toBe(0);
+    expect((await auditOf(service, userId)).at(-1)).toMatchObject({
+      action: 'user.second_factor_reset',
+      actor: expect.stringMatching(/^cli:./),
+    });
+    expect((await new DashboardVisitor(service).signIn(email, password)).status).toBe(303);
   });
 
   test('remove a member, but not the last owner', async () => {

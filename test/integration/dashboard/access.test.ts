@@ -15,6 +15,7 @@ const base = '/dashboard/:organizationId/:environment';
 const table: Record<string, Access> = {
   'GET /dashboard/sign-in': 'everyone',
   'POST /dashboard/sign-in': 'everyone',
+  'POST /dashboard/sign-in/code': 'everyone',
   'GET /dashboard/set-up': 'everyone',
   'POST /dashboard/set-up': 'everyone',
   'GET /dashboard/invitation/:token': 'everyone',
@@ -23,6 +24,10 @@ const table: Record<string, Access> = {
   'POST /dashboard/sign-out': 'signed in',
   'GET /dashboard/you': 'signed in',
   'POST /dashboard/you/password': 'signed in',
+  'POST /dashboard/you/second-factor': 'signed in',
+  'POST /dashboard/you/second-factor/enable': 'signed in',
+  'POST /dashboard/you/second-factor/recovery-codes': 'signed in',
+  'POST /dashboard/you/second-factor/disable': 'signed in',
   'POST /dashboard/you/sessions/end-others': 'signed in',
   'POST /dashboard/you/sessions/:id/end': 'signed in',
   [`GET ${base}`]: 'viewer',
@@ -55,9 +60,12 @@ const table: Record<string, Access> = {
   [`GET ${base}/settings/members`]: 'viewer',
   [`POST ${base}/settings/members/:userId/role`]: 'admin',
   [`POST ${base}/settings/members/:userId/remove`]: 'admin',
+  [`POST ${base}/settings/members/second-factor`]: 'admin',
   [`POST ${base}/settings/members/leave`]: 'viewer',
   [`POST ${base}/settings/members/invitations`]: 'admin',
   [`POST ${base}/settings/members/invitations/:invitationId/revoke`]: 'admin',
+  [`GET ${base}/settings/approvals`]: 'viewer',
+  [`POST ${base}/settings/approvals`]: 'owner',
   [`GET ${base}/settings/audit-log`]: 'admin',
 };
 

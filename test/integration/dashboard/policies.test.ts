@@ -29,7 +29,12 @@ const full = {
   maxAmount: { amount: 50_000, currency: 'jpy' },
   finalSale: true,
   approvalAbove: { api: 0, dashboard: 20_000, mcp: 1 },
-  velocity: { perTransaction: 3, perDay: { count: 200, amount: 1_000_000 } },
+  approvalAbovePerRequesterDay: { api: 3, dashboard: 0, mcp: 2 },
+  velocity: {
+    perTransaction: 3,
+    perDay: { count: 200, amount: 1_000_000 },
+    perRequesterDay: { count: 20, amount: 100_000 },
+  },
   enforce: { api: true, dashboard: true },
 } satisfies PolicyInput;
 const empty = { name: 'Nothing said', priority: 90 };
@@ -91,12 +96,17 @@ describe('the cards', () => {
     ['in minor units without a currency', undefined, '5000 in minor units'],
   ])('show a threshold as an amount %s', async (_, currencies, words) => {
     const match = { currencies, amount: { min: 5_000, max: 5_000 } };
-    const velocity = { perDay: { amount: 5_000 } };
-    await store({ name: 'A', priority: 1, match, approvalAbove: { api: 5_000 }, velocity });
+    const day = { amount: 5_000 };
+    const rules = {
+      approvalAbove: { api: 5_000 },
+      approvalAbovePerRequesterDay: { dashboard: 5_000 },
+      velocity: { perDay: day, perRequesterDay: day },
+    };
+    await store({ name: 'A', priority: 1, match, ...rules });
     const { text } = await admin.get(`${base}/policies`);
     expect(text).toContain(`from ${words}, up to ${words}<`);
-    expect(text).toContain(`${words} in 24 hours<`);
-    expect(text).toContain(`API above ${words}<`);
+    expect(text).toContain(`${words} in 24 hours, ${words} per requester in 24 hours<`);
+    expect(text).toContain(`API above ${words}, dashboard above ${words} per requester in 24 hours<`);
   });
 
   test('mark policies after one that applies to every refund as never applied', async () => {

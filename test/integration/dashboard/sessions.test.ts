@@ -170,7 +170,7 @@ describe('signing in', () => {
   test('is refused when the password changes meanwhile', async () => {
     const { userId, email, password } = await addPerson();
     const visitor = new DashboardVisitor(service);
-    await withClient(service.settings.DATABASE_URL, async (client) => {
+    await withClient(service.databaseUrl, async (client) => {
       await client.query('BEGIN');
       await client.query(`UPDATE "user" SET password_hash = 'another' WHERE id = $1`, [userId]);
       const answering = visitor.signIn(email, password);

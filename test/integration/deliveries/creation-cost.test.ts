@@ -11,7 +11,7 @@ test('new events are looked for once, however many endpoints other organizations
   const { id: organizationId } = await service.addOrganization('Other');
   for (let each = 0; each < 20; each += 1) await addEndpoint(service, { url, organizationId });
   await recordRefunds(service, 3);
-  const counted = await withClient(service.settings.DATABASE_URL, async (client) => {
+  const counted = await withClient(service.databaseUrl, async (client) => {
     await client.query('BEGIN');
     const { rows: created } = await client.query(
       'SELECT cardinality(to_enqueue) AS count FROM create_deliveries(200)',

@@ -88,7 +88,7 @@ test('more events than one statement takes are all delivered', async () => {
 describe('an event whose transaction commits late', () => {
   test('is delivered, and before the later ones', async () => {
     const endpoint = await addEndpoint(service, { url });
-    const client = new pg.Client({ connectionString: service.settings.DATABASE_URL });
+    const client = new pg.Client({ connectionString: service.databaseUrl });
     await client.connect();
     try {
       const [known = ''] = await recordRefunds(service, 1);

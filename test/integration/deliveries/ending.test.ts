@@ -17,7 +17,7 @@ test('ending the deliveries of an endpoint locks them in the order of their ids'
     await storeDelivery(service, endpointId, { id, status: 'pending', nextAttemptAt: createdAt, createdAt });
   }
   await db.webhookEndpoint.update({ where: { id: endpointId }, data: { status: 'disabled' } });
-  await withClient(service.settings.DATABASE_URL, async (client) => {
+  await withClient(service.databaseUrl, async (client) => {
     await client.query('BEGIN');
     const lock = 'SELECT 1 FROM webhook_delivery WHERE id = $1 FOR UPDATE NOWAIT';
     await client.query(lock, [ids[0]]);

@@ -194,7 +194,7 @@ test('a disabled endpoint stays disabled when its pending deliveries cannot be e
   const { deliveries, now } = await register(responses.gone);
   await recordRefunds(service, 25);
   await stage.create();
-  await withClient(service.settings.DATABASE_URL, async (client) => {
+  await withClient(service.databaseUrl, async (client) => {
     // As a statement that takes too long does.
     await client.query(`CREATE FUNCTION refuse_ending() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'canceled' USING ERRCODE = '57014'; END $$;

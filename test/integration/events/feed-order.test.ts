@@ -23,7 +23,7 @@ afterEach(async () => {
 
 /** A connection of its own, which may hold a transaction open. */
 async function connect(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: service.settings.DATABASE_URL });
+  const client = new pg.Client({ connectionString: service.databaseUrl });
   clients.push(client);
   await client.connect();
   return client;

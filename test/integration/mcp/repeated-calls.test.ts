@@ -19,7 +19,7 @@ const setRules = (organizationId: string, rules: object) =>
     actor: 'test',
   });
 beforeAll(async () => {
-  await time.hold(service.deps.db);
+  await time.hold(service.ownerDb);
   await setRules(service.organization.id, {});
 });
 
@@ -86,13 +86,13 @@ describe('the same call', () => {
 
   test('24 hours later is another refund, and again after the next 24 hours', async () => {
     const first = await create();
-    await time.advance(service.deps.db, dayMs - 1);
+    await time.advance(service.ownerDb, dayMs - 1);
     expect(await create()).toEqual({ ...first, replayed: true });
-    await time.advance(service.deps.db, 1);
+    await time.advance(service.ownerDb, 1);
     const second = await Promise.all([create(), create(), create()]);
     expect(outcomeOf(second)).toEqual(one);
     expect(second[0]?.id).not.toBe(first.id);
-    await time.advance(service.deps.db, dayMs);
+    await time.advance(service.ownerDb, dayMs);
     expect(outcomeOf(await Promise.all([create(), create()]))).toEqual(one);
     expect(await create()).toMatchObject({ replayed: true });
     expect(await countRefunds()).toBe(3);
@@ -100,7 +100,7 @@ describe('the same call', () => {
 
   test('with the returned idempotency key is the same refund, however late', async () => {
     const first = await create();
-    await time.advance(service.deps.db, 40 * dayMs);
+    await time.advance(service.ownerDb, 40 * dayMs);
     expect(await create({ idempotencyKey: first.key })).toEqual({ ...first, replayed: true });
     expect(await countRefunds()).toBe(1);
   });

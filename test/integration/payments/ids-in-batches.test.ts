@@ -9,7 +9,7 @@ const sessions: pg.Client[] = [];
 
 beforeAll(async () => {
   for (let index = 0; index < 2; index += 1) {
-    const session = new pg.Client({ connectionString: service.settings.DATABASE_URL });
+    const session = new pg.Client({ connectionString: service.databaseUrl });
     await session.connect();
     sessions.push(session);
   }

@@ -162,7 +162,7 @@ describe.each([
     const ids = await payment();
     await createdId(ids[index], { amount: 7_000n });
     // A payment that a version before aliases stored.
-    await service.deps.db.payment.deleteMany({ where: { transactionId: ids[otherIndex] } });
+    await service.ownerDb.payment.deleteMany({ where: { transactionId: ids[otherIndex] } });
     expect(await dryRun(ids[otherIndex], 3_001)).toMatchObject({ wouldCreate: false, maxAmount: 3_000 });
     expect(await service.deps.db.payment.count({ where: { transactionId: { in: ids } } })).toBe(1);
     expect(await check(ids[otherIndex], 3_001)).toMatchObject({ eligible: false, maxAmount: 3_000 });

@@ -6,7 +6,7 @@ import { usePeople } from '../../support/people.ts';
 
 const people = usePeople();
 
-test('names members, former members, API keys, processes and command line users, and nothing of other organizations', async () => {
+test('names members, former members, deleted users, API keys, processes and command line users, and nothing of other organizations', async () => {
   const organizationId = await people.addOrganization();
   const member = await people.addPerson(organizationId, 'operator');
   const former = await people.addPerson(organizationId, 'operator');
@@ -26,7 +26,7 @@ test('names members, former members, API keys, processes and command line users,
     ['service', 'System'],
     ['cli:ada', 'ada (command line)'],
     [`key:${foreign.id}`, `key:${foreign.id}`],
-    ['user:nobody', 'user:nobody'],
+    ['user:nobody', 'Deleted user'],
     ['toString', 'toString'],
   ]);
   expect(await nameActors(people.deps.db, organizationId, [...expected.keys()])).toEqual(expected);

@@ -31,7 +31,7 @@ const roleOf = async ({ userId }: TestPerson) =>
 describe('memberships', () => {
   test('reveal nothing of organizations that the user does not belong to', async () => {
     const elsewhere = await people.addOrganization();
-    const own = { organizationName: 'Acme', role: 'owner' };
+    const own = { organizationName: 'Acme', role: 'owner', lacksSecondFactor: false };
     expect(await findMembership(people.deps.db, owner.userId, organizationId)).toEqual(own);
     expect(await findMembership(people.deps.db, owner.userId, elsewhere)).toBeNull();
     const organizations = await organizationsOf(people.deps.db, owner.userId);
@@ -41,8 +41,14 @@ describe('memberships', () => {
   test('are listed by email address, without password hashes', async () => {
     const viewer = await add('viewer');
     const expected = [
-      { userId: owner.userId, email: owner.email, role: 'owner', since: expect.any(Date) },
-      { userId: viewer.userId, email: viewer.email, role: 'viewer', since: expect.any(Date) },
+      { userId: owner.userId, email: owner.email, role: 'owner', since: expect.any(Date), isDisabled: false },
+      {
+        userId: viewer.userId,
+        email: viewer.email,
+        role: 'viewer',
+        since: expect.any(Date),
+        isDisabled: false,
+      },
     ];
     expect(await listMembers(people.deps.db, organizationId)).toEqual(
       expected.sort((a, b) => (a.email < b.email ? -1 : 1)),

@@ -326,6 +326,16 @@ describe.for(['refund_event', 'audit_log'])('the history in %s', (table) => {
     const { rows } = await client.query(`select actor from ${table}`);
     expect(rows).toEqual([{ actor: table === 'audit_log' ? 'someone' : 'worker' }]);
   });
+
+  test.for(['delete from', 'truncate'])(
+    'is not deleted by an announced erasure either (%s)',
+    async (command) => {
+      await client.query('begin');
+      await client.query("select set_config('refunds.erasure', 'on', true)");
+      await expect(client.query(`${command} ${table}`)).rejects.toThrow('is append-only');
+      await client.query('rollback');
+    },
+  );
 });
 
 describe('test and live, and one organization and another,', () => {

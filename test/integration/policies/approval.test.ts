@@ -6,6 +6,7 @@ import { dismissFlag } from '../../../shared/refunds/decisions/resolve.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import { auditOf } from '../../support/audit-log.ts';
+import { newPerson } from '../../support/people.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
@@ -23,6 +24,8 @@ beforeAll(async () => {
   await service.sandbox.settings({ autoSettleMs: 0 });
   await storePolicies(service, { approvalAbove: { api: 0, dashboard: 0, mcp: 0 } });
   approver = await newKey('user:usr_approver');
+  // The members decide which of them a refusal can name.
+  await newPerson(service.deps, service.organization.id, 'operator');
 });
 afterEach(() => expectInvariants(service));
 

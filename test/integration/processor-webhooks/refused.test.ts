@@ -68,7 +68,7 @@ async function setStripe({ id }: TestOrganization, changes: Record<string, unkno
 }
 
 async function dump(): Promise<string> {
-  return await wholeDatabase(service.settings.DATABASE_URL);
+  return await wholeDatabase(service.databaseUrl);
 }
 
 /** Sends it as it is, so that headers can be doubled and left out. */

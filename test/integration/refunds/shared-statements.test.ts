@@ -95,7 +95,7 @@ describe('a statement that concurrent requests share', () => {
 
   test('delays only items whose payment another session has locked', async () => {
     const [locked = '', ...others] = payments;
-    await withClient(service.settings.DATABASE_URL, async (client) => {
+    await withClient(service.databaseUrl, async (client) => {
       await client.query('begin');
       await client.query('select from payment where transaction_id = $1 for update', [locked]);
       let isAnswered = false;
@@ -155,7 +155,7 @@ describe('a statement that concurrent requests share', () => {
 
   /** Ends the connection of the first statement that is about to write such an entry, before it has committed. */
   async function cutOffAt<T>(condition: string, act: () => Promise<T>): Promise<T> {
-    return await withClient(service.settings.DATABASE_URL, async (client) => {
+    return await withClient(service.databaseUrl, async (client) => {
       await client.query(`
         create or replace function wait_at_gate() returns trigger language plpgsql as $$
         begin perform pg_advisory_xact_lock_shared(${gate}); return new; end $$;

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { policyFileSchema } from '../../../shared/policies/policy-file.ts';
+import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
@@ -163,6 +165,23 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expectAtMost(await recording.during(() => create({ processor, transactionId }, headers)), 4);
   });
 
+  test('a creation under limits per requester: 5', async () => {
+    const transactionId = await payment();
+    await create({ processor, transactionId });
+    const { id: organizationId } = service.organization;
+    const stored = await listPolicies(service.deps.db, organizationId);
+    const perRequester = {
+      approvalAbovePerRequesterDay: { api: 10_000_000 },
+      velocity: { perRequesterDay: { count: 1_000 } },
+      enforce: { api: true },
+    };
+    const usePolicies = (policies: object[]) =>
+      setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
+    await usePolicies([{ name: 'Requester', priority: 1, ...perRequester }]);
+    expectAtMost(await recording.during(() => create({ processor, transactionId })), 5);
+    await usePolicies(policyFileSchema.encode({ policies: stored }).policies);
+  });
+
   test('a creation for a new payment: 4, with one read from the processor', async () => {
     const transactionId = await payment();
     const calls = watchCalls();
@@ -225,15 +244,14 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
 const settled = { stripe: 'succeeded', braintree: 'settled' } as const;
 
 // Past the service, whose statements are counted.
-const refund = (id: string) =>
-  query(service.settings.DATABASE_URL, `select * from refund where id = '${id}'`);
+const refund = (id: string) => query(service.databaseUrl, `select * from refund where id = '${id}'`);
 
 /** Runs the jobs that are enqueued until the condition holds. */
 async function workUntil(id: string, condition: string): Promise<void> {
   await waitFor(`the refund to be: ${condition}`, async () => {
     for (const each of enqueued.splice(0)) await advanceRefund(service.deps, each);
     const found = `select from refund where id = '${id}' and ${condition}`;
-    return (await query(service.settings.DATABASE_URL, found)).length > 0;
+    return (await query(service.databaseUrl, found)).length > 0;
   });
 }
 
@@ -241,7 +259,7 @@ async function workUntil(id: string, condition: string): Promise<void> {
 async function untilTold(id: string, count: number): Promise<void> {
   await waitFor('the webhooks', async () => {
     const found = `select from processor_event where refund_id = '${id}'`;
-    return (await query(service.settings.DATABASE_URL, found)).length === count;
+    return (await query(service.databaseUrl, found)).length === count;
   });
   for (const each of enqueued.splice(0)) await advanceRefund(service.deps, each);
 }

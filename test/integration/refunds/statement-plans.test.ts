@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
+import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { useService } from '../../support/use-service.ts';
 
 // One connection, so that the session whose plans are kept is the one that counts.
@@ -20,7 +23,7 @@ async function wholeReads(): Promise<Record<string, number>> {
 }
 
 test('refunds are created and sent by key, although the planner last saw the tables empty', async () => {
-  await service.deps.db.$executeRaw`ANALYZE`;
+  await service.ownerDb.$executeRaw`ANALYZE`;
   const payments = await Promise.all(
     Array.from({ length: 5 }, () => newPayment(service, { processor: 'stripe', amount: 100_000 })),
   );
@@ -33,6 +36,28 @@ test('refunds are created and sent by key, although the planner last saw the tab
   expect(after).toEqual(before);
   // When a creation decides, it may read a small table of payments as a whole, for the payment and its alias.
   expect(payment).toBeLessThanOrEqual(60);
+});
+
+test('the refunds of a person and their keys are summed up by index, although the planner last saw the tables empty', async () => {
+  const { db } = service.deps;
+  const { id: organizationId, keys } = service.organization;
+  const policies = [
+    { name: 'All', priority: 1, approvalAbovePerRequesterDay: { api: 1_000_000, dashboard: 1_000_000 } },
+  ];
+  await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
+  const actor = 'user:usr_person';
+  await db.apiKey.update({ where: { id: keys.test.id }, data: { createdBy: actor } });
+  const transactionId = await newPayment(service, { processor: 'stripe', amount: 100_000 });
+  const { payment: _before, ...before } = await wholeReads();
+  for (let round = 0; round < 8; round += 1) {
+    await create(transactionId);
+    await createRefund(
+      service.deps,
+      refundRequest(service, transactionId, { apiKey: null, initiatedBy: 'dashboard', actor }),
+    );
+  }
+  const { payment: _after, ...after } = await wholeReads();
+  expect(after).toEqual(before);
 });
 
 async function create(transactionId: string): Promise<string> {

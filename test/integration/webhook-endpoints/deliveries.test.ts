@@ -172,7 +172,7 @@ describe('a retry', () => {
 describe('a retry while the endpoint is disabled', () => {
   test('is refused when it comes second', async () => {
     const stored = await storeDelivery(service, id);
-    await withClient(service.settings.DATABASE_URL, async (client) => {
+    await withClient(service.databaseUrl, async (client) => {
       await client.query('BEGIN');
       await client.query(
         `UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'gone' WHERE id = $1`,
@@ -188,7 +188,7 @@ describe('a retry while the endpoint is disabled', () => {
 
   test('is ended with the other pending deliveries when it comes first', async () => {
     const stored = await storeDelivery(service, id);
-    await withClient(service.settings.DATABASE_URL, async (client) => {
+    await withClient(service.databaseUrl, async (client) => {
       await client.query('BEGIN');
       await client.query('SELECT 1 FROM webhook_endpoint WHERE id = $1 FOR SHARE', [id]);
       await client.query(

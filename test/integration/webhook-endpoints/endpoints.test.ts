@@ -43,7 +43,7 @@ describe('creating an endpoint', () => {
     expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).toHaveLength(32);
     expect((await call('GET', '')).body).toEqual({ data: [endpoint] });
     expect((await call('GET', `/${endpoint.id}`)).body).toEqual({ data: endpoint });
-    await expectNotInDatabase(service.settings.DATABASE_URL, secret);
+    await expectNotInDatabase(service.databaseUrl, secret);
     expect(await auditOf(service, endpoint.id)).toMatchObject([
       {
         organizationId: owner.id,

@@ -161,7 +161,7 @@ describe('after a change of the encryption key', () => {
     const done = await adminCli({ ...settings, ENCRYPTION_PREVIOUS_KEYS: newKey })(['secrets', 'reencrypt']);
     expect(done.code, done.stderr).toBe(0);
     expect(done.stderr).toMatch(
-      /^Encrypted with ENCRYPTION_KEY: processor accounts: 4, webhook endpoints: \d+\.\n$/,
+      /^Encrypted with ENCRYPTION_KEY: processor accounts: 4, webhook endpoints: \d+, second factors: 0\.\n$/,
     );
     expect(await signing(id)).toEqual([next, secret]);
   });

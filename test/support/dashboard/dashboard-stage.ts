@@ -95,11 +95,11 @@ export async function setStage(
 
 /** Creates refunds of the last 90 days in the test environment. */
 export async function fillWithRefunds(
-  { settings }: TestService,
+  { databaseUrl }: TestService,
   organizationId: string,
   count: number,
 ): Promise<void> {
-  await withClient(settings.DATABASE_URL, (client) =>
+  await withClient(databaseUrl, (client) =>
     fillLifelikeRefunds(client, { organizationId, environment: 'test', count, now: new Date(), days: 90 }),
   );
 }

@@ -5,6 +5,7 @@ import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { unknownRefundId } from '../refunds/refund-records.ts';
 import type { TestService } from '../service.ts';
+import { addPerson } from './dashboard-browser.ts';
 import { type DashboardStage, policies, type Visitor } from './dashboard-stage.ts';
 
 /** A page, and how to get there. */
@@ -40,6 +41,14 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     await page.getByRole('dialog').waitFor();
   };
 
+  /** Gives a user a second factor while a page is opened. */
+  const withSecondFactor = async (userId: string, open: () => Promise<void>) => {
+    const factor = { userId, lastStep: 0, enabledAt: new Date(), encryptionKeyId: 'none' };
+    await service.deps.db.secondFactor.create({ data: { ...factor, encryptedSecret: new Uint8Array() } });
+    await open();
+    await service.deps.db.secondFactor.delete({ where: { userId } });
+  };
+
   const holdPolicies = (held: readonly object[]) =>
     setPolicies(service.deps, {
       organizationId: service.organization.id,
@@ -69,6 +78,51 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     },
     organizations: { as: 'viewer', arrive: (page) => page.goto('/dashboard') },
     you: { arrive: (page) => page.goto('/dashboard/you') },
+    'sign-in-code': {
+      as: 'stranger',
+      arrive: async (page) => {
+        const { userId, email, password } = await addPerson(service, 'viewer');
+        await withSecondFactor(userId, async () => {
+          await page.goto('/dashboard/sign-in');
+          await page.getByLabel('Email address').fill(email);
+          await page.getByLabel('Password').fill(password);
+          await page.getByRole('button', { name: 'Sign in' }).click();
+          await page.getByRole('heading', { name: 'Enter your code' }).waitFor();
+        });
+      },
+    },
+    'second-factor-set-up': {
+      arrive: async (page) => {
+        await page.goto('/dashboard/you');
+        await page.getByRole('button', { name: 'Set up' }).click();
+        await page.getByRole('img', { name: 'QR code' }).waitFor();
+      },
+    },
+    'recovery-codes': {
+      as: 'newcomer',
+      arrive: async (page) => {
+        const { userId } = await service.deps.db.membership.findFirstOrThrow({
+          where: { organizationId: stage.emptyBase.split('/')[2] ?? '', role: 'owner' },
+        });
+        await withSecondFactor(userId, async () => {
+          await page.goto('/dashboard/you');
+          await page.getByRole('button', { name: 'New recovery codes' }).click();
+          await page.getByRole('heading', { name: 'New recovery codes' }).waitFor();
+        });
+      },
+    },
+    confirmation: {
+      as: 'viewer',
+      status: 403,
+      arrive: async (page) => {
+        // No session of a viewer is confirmed any more.
+        const isViewer = { memberships: { every: { role: 'viewer' as const } } };
+        await service.deps.db.session.updateMany({ where: { user: isViewer }, data: { data: {} } });
+        await page.goto('/dashboard/you');
+        await page.getByRole('button', { name: 'Set up' }).click();
+        await page.getByLabel('Your password').waitFor();
+      },
+    },
     overview: { arrive: (page) => page.goto(`${stage.base}?days=90`) },
     'overview-empty': { as: 'newcomer', arrive: (page) => page.goto(stage.emptyBase) },
     refunds: { arrive: (page) => page.goto(`${stage.base}/refunds`) },

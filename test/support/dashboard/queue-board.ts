@@ -39,7 +39,7 @@ export async function startBoard(
   backend: QueueBackend,
   { workers = true } = {},
 ): Promise<TestBoard> {
-  if (backend.redisUrl === null) await migrateQueueTables(databaseUrl);
+  if (backend.redisUrl === null) await migrateQueueTables(databaseUrl, []);
   const settings = {
     DATABASE_URL: databaseUrl,
     REDIS_URL: backend.redisUrl,

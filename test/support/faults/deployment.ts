@@ -35,7 +35,10 @@ export interface HttpAnswer {
 }
 
 export interface DeployOptions {
+  /** As the owner of its tables. */
   databaseUrl: string;
+  /** The same database as the service uses it; by default, with its own role. */
+  serviceUrl?: string;
   backend: QueueBackend;
   /** Where the service is compiled. */
   compiledFolder: string;
@@ -48,12 +51,19 @@ export interface DeployOptions {
 /** @param options the database must outlive the deployment. */
 export async function deploy({
   databaseUrl,
+  serviceUrl,
   backend,
   compiledFolder,
   settings = { PROCESSOR_TIMEOUT_MS: 2_000 },
   logFolder,
 }: DeployOptions): Promise<Deployment> {
-  const service = await startService({ databaseUrl, backend, workers: 0, settings });
+  const service = await startService({
+    databaseUrl,
+    ...(serviceUrl === undefined ? {} : { serviceUrl }),
+    backend,
+    workers: 0,
+    settings,
+  });
   await service.sandbox.settings({ autoSettleMs: 100 });
   const compiled = compiledIn(compiledFolder);
   const started: ServiceProcess[] = [];

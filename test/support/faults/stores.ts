@@ -3,12 +3,11 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { migrate } from '../../../prisma/migrate.ts';
-import { migrateQueueTables } from '../../../shared/platform/queues.ts';
 import { freePort } from '../processes/free-port.ts';
 import { createDatabase, query } from '../stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../stores/embedded-postgres.ts';
 import { type RunningRedis, startRedis } from '../stores/redis.ts';
+import { prepareForTests } from '../stores/service-role.ts';
 import type { Breakable } from './breakable.ts';
 
 /** A Redis for one test alone. It is empty after each start. */
@@ -58,6 +57,7 @@ export class OwnRedis implements Breakable {
 
 /** A PostgreSQL with one migrated database for one test alone. */
 export class OwnPostgres implements Breakable {
+  /** As the owner of the tables. */
   readonly url: string;
   readonly #folder: string;
   readonly #durable: boolean;
@@ -78,8 +78,7 @@ export class OwnPostgres implements Breakable {
     chmodSync(folder, 0o755);
     const server = await startPostgres({ dataDir: join(folder, 'data'), durable });
     const url = await createDatabase(server.url, 'refunds');
-    await migrate(url);
-    await migrateQueueTables(url);
+    await prepareForTests(url);
     return new OwnPostgres(folder, durable, server, url);
   }
 

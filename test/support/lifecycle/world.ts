@@ -85,7 +85,7 @@ export class LifecycleWorld {
   static async open(stage: Stage, model: LifecycleModel): Promise<LifecycleWorld> {
     const { service, time } = stage;
     // Ends the pauses that an earlier run left.
-    await time.advance(service.deps.db, 2 * hourMs);
+    await time.advance(service.ownerDb, 2 * hourMs);
     await service.sandbox.clearFaults();
     const payments = await Promise.all(model.payments.map((payment) => placePayment(service, payment)));
     return new LifecycleWorld(stage, payments);
@@ -220,7 +220,7 @@ export class LifecycleWorld {
   }
 
   async passHours(hours: number): Promise<void> {
-    await this.#time.advance(this.#service.deps.db, hours * hourMs);
+    await this.#time.advance(this.#service.ownerDb, hours * hourMs);
   }
 
   /** @throws Error listing every violated invariant. */

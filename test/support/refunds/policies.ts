@@ -5,6 +5,7 @@ import {
   type PolicyInput,
   policySchema,
   summaryOf,
+  type Velocity,
 } from '../../../shared/policies/policy.ts';
 
 /** When the payment of `facts` was made. */
@@ -23,7 +24,8 @@ export function policy(rules: Partial<PolicyInput> = {}): Policy {
 export interface Given {
   transaction?: Partial<PolicyFacts['transaction']>;
   refunds?: Parameters<typeof summaryOf>[0];
-  velocity?: PolicyFacts['velocity'];
+  velocity?: Velocity;
+  requesterVelocity?: Velocity;
   request?: Partial<PolicyFacts['request']>;
   now?: Date;
 }
@@ -41,6 +43,7 @@ export function facts({ transaction, refunds = [], request, ...rest }: Given = {
     transaction: { ...paid, ...transaction },
     refunds: summaryOf(refunds),
     velocity: { refundsInLastDay: 0, amountInLastDay: 0n },
+    requesterVelocity: { refundsInLastDay: 0, amountInLastDay: 0n },
     request: { amount: null, reason: null, metadata: null, initiatedBy: 'api', ...request },
     now: later(charged, 86_400_000),
     ...rest,

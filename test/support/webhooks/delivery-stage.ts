@@ -41,7 +41,7 @@ export function useDeliveryStage(): DeliveryStage {
     (opened) => opened.close(),
   );
   const wakeUps = new Set<string>();
-  beforeAll(() => time.hold(service.deps.db));
+  beforeAll(() => time.hold(service.ownerDb));
   beforeEach(() => {
     const { queues } = service.deps;
     vi.spyOn(queues, 'enqueueDelivery').mockImplementation((id) => void wakeUps.add(id));
@@ -70,6 +70,6 @@ export function useDeliveryStage(): DeliveryStage {
         await Promise.all(ids.map((id) => by.deliver(id)));
       }
     },
-    advance: (ms) => time.advance(service.deps.db, ms),
+    advance: (ms) => time.advance(service.ownerDb, ms),
   };
 }

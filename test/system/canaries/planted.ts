@@ -64,6 +64,7 @@ export const sealedColumns = [
   'public.lockout.subject',
   'public.processor_account.encrypted_credentials',
   'public.refund.fingerprint',
+  'public.second_factor.encrypted_secret',
   'public.session.hash',
   'public.webhook_endpoint.encrypted_previous_secret',
   'public.webhook_endpoint.encrypted_secret',

@@ -8,6 +8,7 @@ import type { QueueBackend } from '../../support/stores/backends.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { everyCell } from '../../support/stores/database-content.ts';
 import { everyRedisKey, startRedis } from '../../support/stores/redis.ts';
+import { asService } from '../../support/stores/service-role.ts';
 import { everything, secrets } from './planted.ts';
 
 /** The service with planted secrets, and everything that its use leaves behind. */
@@ -15,7 +16,7 @@ export interface Site {
   processes: Deployment;
   backend: QueueBackend;
   databaseUrl: string;
-  /** The same for a user whose password is a secret. */
+  /** The same as the service uses it, with a password that is a secret. */
   databaseUrlWithSecret: string;
   /** The URL of a Redis that demands a password; null with queues in PostgreSQL. */
   redisUrl: ((password: string) => string) | null;
@@ -48,7 +49,8 @@ export async function openSite(
   const redisUrl =
     redis === null ? null : (password: string) => `redis://:${password}@127.0.0.1:${redis.port}`;
   const processes = await deploy({
-    databaseUrl: databaseUrlWithSecret,
+    databaseUrl,
+    serviceUrl: databaseUrlWithSecret,
     backend: { name: backend.name, redisUrl: redisUrl?.(secrets.redisPassword.text) ?? null },
     compiledFolder: inject('compiledFolder'),
   });
@@ -77,13 +79,13 @@ export async function failedJobs(site: Site): Promise<string[]> {
   return stored.map(({ text }) => text).filter((text) => text.includes('The job failed'));
 }
 
-/** The URL of the database for a new user with this password. */
-async function withPassword(serverUrl: string, password: string): Promise<string> {
+/** The URL of the database for a new user with this password and the rights of the service. */
+async function withPassword(databaseUrl: string, password: string): Promise<string> {
   const user = `canary_${randomBytes(4).toString('hex')}`;
-  await withClient(serverUrl, (client) =>
-    client.query(`create role ${user} login superuser password '${password}'`),
+  const url = new URL(asService(databaseUrl));
+  await withClient(databaseUrl, (client) =>
+    client.query(`create role ${user} login password '${password}' in role ${url.username}`),
   );
-  const url = new URL(serverUrl);
   url.username = user;
   url.password = password;
   return url.href;

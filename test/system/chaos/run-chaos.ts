@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { migrateQueueTables } from '../../../shared/platform/queues.ts';
 import { type ApiProcess, type Deployment, deploy } from '../../support/faults/deployment.ts';
 import type { ServiceProcess } from '../../support/faults/service-process.ts';
 import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
@@ -58,7 +57,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const logFolder = mkdtempSync(join(tmpdir(), 'refund-chaos-'));
   const postgres = await OwnPostgres.open({ durable: true });
   const redis = options.queues === 'redis' ? await OwnRedis.prepare() : null;
-  await (redis?.start() ?? migrateQueueTables(postgres.url));
+  await redis?.start();
   const deployment = await deploy({
     databaseUrl: postgres.url,
     backend: { name: options.queues, redisUrl: redis?.url ?? null },

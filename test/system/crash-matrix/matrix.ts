@@ -132,7 +132,7 @@ async function replaceFunctions({ service }: Matrix, { sql: tampered = {} }: Tam
     const changed = change(sql);
     if (Object.hasOwn(tampered, basename(name, '.sql')) && changed === sql)
       throw new Error(`The planted bug does not change ${name}.`);
-    await service.deps.db.$executeRawUnsafe(changed);
+    await service.ownerDb.$executeRawUnsafe(changed);
   }
 }
 

@@ -64,7 +64,7 @@ describe.each(queueBackends)('machines whose clocks are wrong, queues on $name',
 
   async function expectDatedByTheDatabase(id: string): Promise<void> {
     const rows = await query(
-      processes.service.settings.DATABASE_URL,
+      processes.service.databaseUrl,
       `SELECT max(abs(extract(epoch FROM clock_timestamp() - at))) AS seconds FROM (
          SELECT created_at AS at FROM refund WHERE id = '${id}' UNION ALL
          SELECT started_at FROM refund_attempt WHERE refund_id = '${id}' UNION ALL

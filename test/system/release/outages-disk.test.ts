@@ -27,12 +27,13 @@ describe.skipIf(!inject('disks'))('a full disk of PostgreSQL', () => {
     database = await openDevDatabase({
       dataDir: join(disk.folder, 'dev'),
       givenUrl: null,
+      givenOwnerUrl: null,
       redisUrl: null,
       preferredPort: null,
       say: (line) => said.push(line),
     });
     const settings = { CREATE_WAIT_MS: 500 };
-    service = await startService({ databaseUrl: database.url, backend: postgresQueues, settings });
+    service = await startService({ databaseUrl: database.ownerUrl, backend: postgresQueues, settings });
     await service.sandbox.settings({ autoSettleMs: 100 });
   });
   afterEach(async () => {

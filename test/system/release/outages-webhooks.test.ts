@@ -71,17 +71,17 @@ describe('while PostgreSQL is down', () => {
   test('a webhook whose commit fails is answered with 503, and is on record once when it is sent again', async () => {
     const refund = await returnedRefund(service, 'stripe');
     const webhook = returned('stripe', refund);
-    await service.deps.db.$executeRaw`
+    await service.ownerDb.$executeRaw`
       CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql AS
       'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`;
     // The commit checks a deferred constraint, so that the connection ends during the commit.
-    await service.deps.db.$executeRaw`
+    await service.ownerDb.$executeRaw`
       CREATE CONSTRAINT TRIGGER break_commit AFTER INSERT ON processor_event
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION end_connection()`;
     const refused = await webhooks.send('stripe', webhook);
     expect(refused).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
     await waitFor('a connection', async () => {
-      await service.deps.db.$executeRaw`DROP FUNCTION IF EXISTS end_connection CASCADE`;
+      await service.ownerDb.$executeRaw`DROP FUNCTION IF EXISTS end_connection CASCADE`;
       return true;
     });
     expect((await webhooks.send('stripe', webhook)).status).toBe(200);

@@ -48,7 +48,7 @@ describe('an overloaded API', () => {
     const { post } = api;
     const body = { ...(await refundOfNewPayment(service, 'stripe')), amount: 1 };
     expect((await post('/v1/refunds', body)).status).toBe(200);
-    const stuck = await withClient(processes.service.settings.DATABASE_URL, async (locker) => {
+    const stuck = await withClient(processes.service.databaseUrl, async (locker) => {
       await locker.query('BEGIN');
       await locker.query('LOCK TABLE payment');
       const waiting = Array.from({ length: 6 }, () => post('/v1/refunds', body));

@@ -13,7 +13,7 @@ import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { sandboxCredentials } from '../../support/service.ts';
 import { queueBackends } from '../../support/stores/backends.ts';
-import { useEmptyDatabase } from '../../support/stores/database.ts';
+import { useOwnedDatabase } from '../../support/stores/owned-database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const run = promisify(execFile);
@@ -24,7 +24,7 @@ const root = resolve(import.meta.dirname, '..', '..', '..');
 
 // Compiled and without tsx, as it is deployed.
 describe.each(queueBackends)('a production deployment, queues on $name', (backend) => {
-  const databaseUrl = useEmptyDatabase();
+  const database = useOwnedDatabase();
   const compiled = compiledIn(inject('compiledFolder'));
   let env: Record<string, string>;
   let sandbox: RunningSandbox;
@@ -34,7 +34,7 @@ describe.each(queueBackends)('a production deployment, queues on $name', (backen
     sandbox = await startSandbox({ port: 0 });
     env = {
       NODE_ENV: 'production',
-      DATABASE_URL: databaseUrl(),
+      DATABASE_URL: database.serviceUrl,
       REDIS_URL: backend.redisUrl ?? '',
       QUEUE_PREFIX: `production-${randomBytes(6).toString('hex')}`,
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
@@ -57,7 +57,7 @@ describe.each(queueBackends)('a production deployment, queues on $name', (backen
   async function command(entry: string, ...args: string[]): Promise<string> {
     const { stdout } = await run(process.execPath, [compiled.entry(entry), ...args], {
       cwd: root,
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...env, DATABASE_OWNER_URL: database.ownerUrl },
     });
     return stdout.trim();
   }
@@ -100,7 +100,7 @@ describe.each(queueBackends)('a production deployment, queues on $name', (backen
       const transactionId = await sandboxControl(sandbox.url).transaction(payment);
       const body = JSON.stringify({ transactionId, amount: 2_500, reason: 'other' });
       const created = await fetch(`${url}/v1/refunds`, { method: 'POST', headers, body });
-      expect(created.status).toBe(200);
+      expect(created.status, api.output()).toBe(200);
       const { data } = (await created.json()) as { data: { id: string } };
       await waitFor(`the refund at ${processor} to complete`, async () => {
         const answer = await fetch(`${url}/v1/refunds/${data.id}`, { headers });

@@ -32,7 +32,13 @@ const anyPolicies: fc.Arbitrary<Policy[]> = fc.uniqueArray(
         maxAmount: fc.option(fc.record({ amount: fewCents, currency: fc.constantFrom('usd', 'eur') })),
         finalSale: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
         approvalAbove: fc.record({ mcp: fewCents, api: fewCents }, { requiredKeys: ['mcp'] }),
-        velocity: fc.constantFrom({}, { perTransaction: 2 }, { perDay: { amount: 250 } }),
+        approvalAbovePerRequesterDay: fc.constantFrom({}, { api: 100 }, { mcp: 200 }),
+        velocity: fc.constantFrom(
+          {},
+          { perTransaction: 2 },
+          { perDay: { amount: 250 } },
+          { perRequesterDay: { amount: 150, count: 3 } },
+        ),
       },
       { requiredKeys: ['name', 'priority'] },
     )
@@ -49,6 +55,11 @@ const anyRefunds = fc.array(
   { maxLength: 4 },
 );
 
+const anyVelocity = fc.record({
+  refundsInLastDay: fc.nat(3),
+  amountInLastDay: fc.bigInt({ min: 0n, max: 300n }),
+});
+
 const anyFacts: fc.Arbitrary<PolicyFacts> = fc.record({
   transaction: fc.record({
     amount: cents,
@@ -58,7 +69,8 @@ const anyFacts: fc.Arbitrary<PolicyFacts> = fc.record({
     refundedOutside: fc.bigInt({ min: 0n, max: 20n }),
   }),
   refunds: anyRefunds.map(summaryOf),
-  velocity: fc.record({ refundsInLastDay: fc.nat(3), amountInLastDay: fc.bigInt({ min: 0n, max: 300n }) }),
+  velocity: anyVelocity,
+  requesterVelocity: anyVelocity,
   request: fc.record({
     amount: fc.option(cents),
     reason: fc.constant(null),

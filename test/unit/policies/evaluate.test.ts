@@ -278,9 +278,12 @@ describe('approval and enforcement', () => {
   });
 
   test('a policy binds those for whom it can require approval', () => {
-    const rules = policy({ approvalAbove: { api: 0, dashboard: null } });
-    expect(bindsRequester(rules, { initiatedBy: 'api' })).toBe(true);
-    expect(bindsRequester(rules, { initiatedBy: 'dashboard' })).toBe(false);
+    const thresholds = { api: 0, dashboard: null };
+    for (const field of ['approvalAbove', 'approvalAbovePerRequesterDay']) {
+      const rules = policy({ [field]: thresholds });
+      expect(bindsRequester(rules, { initiatedBy: 'api' })).toBe(true);
+      expect(bindsRequester(rules, { initiatedBy: 'dashboard' })).toBe(false);
+    }
   });
 
   test.each([

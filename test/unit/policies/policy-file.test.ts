@@ -35,6 +35,12 @@ describe('a file of policies', () => {
     ['NUL in a metadata key', { match: { metadata: { '\0': 'a' } } }, 'NUL'],
     ['a choice for agents', { enforce: { mcp: false } }, 'mcp'],
     ['an empty limit per day', { velocity: { perDay: {} } }, 'a count, an amount or both'],
+    ['an empty limit per requester', { velocity: { perRequesterDay: {} } }, 'a count, an amount or both'],
+    [
+      'a negative threshold per requester',
+      { approvalAbovePerRequesterDay: { api: -1 } },
+      'approvalAbovePerRequesterDay.api: must',
+    ],
     ['a blank name', { name: ' ' }, 'must not be empty'],
     ['NUL in a name', { name: 'a\0b' }, 'NUL'],
     ['a negative priority', { priority: -1 }, 'a whole number from 0 to 1000000'],
@@ -83,12 +89,17 @@ describe('a policy', () => {
       maxPercent: 80,
       maxAmount: { amount: 5000, currency: 'usd' },
       approvalAbove: { api: 1, dashboard: null },
-      velocity: { perTransaction: 1, perDay: { count: 2, amount: 3 } },
+      approvalAbovePerRequesterDay: { mcp: 4, api: null },
+      velocity: { perTransaction: 1, perDay: { count: 2, amount: 3 }, perRequesterDay: { amount: 5 } },
       enforce: { api: true },
     });
     const row = policyToRow(whole);
     expect(row.rules.maxAmount).toEqual({ amount: 5000, currency: 'usd' });
     expect(policyFromRow(JSON.parse(JSON.stringify(row)))).toEqual(whole);
+  });
+
+  test('is stored without what earlier versions do not know, unless it is used', () => {
+    expect(Object.keys(policyToRow(policy()).rules)).not.toContain('approvalAbovePerRequesterDay');
   });
 
   test('is read from its row when a rule for new files has become stricter', () => {

@@ -1,10 +1,13 @@
-import { expect, test } from 'vitest';
-import { approvalRefusal } from '../../../shared/refunds/decisions/four-eyes.ts';
+import { describe, expect, test } from 'vitest';
+import { approvalRefusal, type Circumstances } from '../../../shared/refunds/decisions/four-eyes.ts';
 
-const ada = { actor: 'user:usr_ada', person: 'user:usr_ada' };
-const grace = { actor: 'user:usr_grace', person: 'user:usr_grace' };
+const person = (name: string) => ({ actor: `user:usr_${name}`, person: `user:usr_${name}` });
+const ada = person('ada');
+const grace = person('grace');
 const terminal = { actor: 'cli:root', person: 'cli:root' };
 const keyOf = ({ person }: { person: string }, name = 'one') => ({ actor: `key:key_${name}`, person });
+
+const everyone: Circumstances = { days: 7, invitations: [], approvers: ['user:usr_ada', 'user:usr_other'] };
 
 test.each([
   [
@@ -12,10 +15,16 @@ test.each([
     ada,
     'herself',
     ada,
-    'You requested this refund, so someone else must approve it. You can reject it.',
+    'You requested this refund. Ask another member to approve it. You can reject it.',
   ],
   ['a person', ada, 'another person', grace, null],
-  ['a person', ada, 'a key of hers', keyOf(ada), /^The person behind this API key requested this refund/],
+  [
+    'a person',
+    ada,
+    'a key of hers',
+    keyOf(ada),
+    'The person behind this API key requested this refund, so someone else must approve it: with a key that another person created, or in the dashboard. This key can reject it.',
+  ],
   ['a person', ada, "another person's key", keyOf(grace), null],
   ['a key', keyOf(ada), 'itself', keyOf(ada), /^This API key requested this refund/],
   ['a key', keyOf(ada), 'its creator', ada, /^An API key of yours requested this refund/],
@@ -26,6 +35,72 @@ test.each([
   ['a key of the command line', keyOf(terminal), 'the command line', terminal, /^An API key of yours/],
   ['the command line', terminal, 'the command line', terminal, /^You requested/],
 ])('what %s requested is approved by someone else: %s %s', (_who, requester, _by, approver, refusal) => {
-  if (refusal === null) expect(approvalRefusal(requester, approver)).toBeNull();
-  else expect(approvalRefusal(requester, approver)).toMatch(refusal);
+  const given = approvalRefusal(requester, approver, everyone);
+  if (refusal === null) expect(given).toBeNull();
+  else expect(given).toMatch(refusal);
+});
+
+describe('with recent invitations,', () => {
+  const invited = (...pairs: string[]): Circumstances['invitations'] =>
+    pairs.map((pair) => {
+      const [inviter, joined] = pair.split(' > ');
+      return [`user:usr_${inviter}`, `user:usr_${joined}`];
+    });
+
+  test.each<[pairs: string[], requester: string, approver: string, isRefused: boolean]>([
+    [[], 'self', 'ada', false],
+    [['ada > self'], 'self', 'ada', true],
+    [['ada > self'], 'ada', 'self', true],
+    [['ada > self'], 'self', 'grace', false],
+    [['ada > self'], 'ada', 'grace', false],
+    [['ada > self'], 'grace', 'self', false],
+    // An account that invites another one.
+    [['ada > self', 'self > third'], 'third', 'ada', true],
+    [['ada > self', 'self > third'], 'ada', 'third', true],
+    // Two accounts of the same person.
+    [['ada > self', 'ada > other'], 'self', 'other', true],
+    [['ada > self', 'grace > other'], 'self', 'other', false],
+    [['grace > ada', 'grace > grace', 'ada > self'], 'self', 'grace', true],
+  ])('%j: what %s requested cannot be approved by %s: %s', (pairs, requester, approver, isRefused) => {
+    const circumstances = { ...everyone, invitations: invited(...pairs) };
+    const requesters = [person(requester), keyOf(person(requester), 'asking')];
+    const approvers = [person(approver), keyOf(person(approver), 'approving')];
+    for (const [one, other] of requesters.flatMap((each) => approvers.map((by) => [each, by] as const))) {
+      const refusal = approvalRefusal(one, other, circumstances);
+      expect(refusal !== null, `${one.actor} ${other.actor}: ${refusal}`).toBe(isRefused);
+    }
+  });
+
+  test('a refusal says why and what to do', () => {
+    const circumstances = { ...everyone, invitations: invited('ada > self') };
+    const connected = 'are connected by an invitation that was accepted in the last 7 days';
+    expect(approvalRefusal(person('self'), ada, circumstances)).toBe(
+      `You and the requester of this refund ${connected}. Ask another member to approve it. You can reject it.`,
+    );
+    expect(approvalRefusal(person('self'), keyOf(ada), { ...circumstances, days: 1 })).toMatch(
+      /^The person behind this API key and the requester of this refund .* in the last 1 day, so someone else must approve it/,
+    );
+  });
+
+  test.each<[string, Partial<Circumstances>, string]>([
+    [
+      'alone',
+      { approvers: ['user:usr_ada'] },
+      'An owner or admin can invite another member, who can approve it 7 days after joining.',
+    ],
+    [
+      'alone without the rule',
+      { approvers: ['user:usr_ada'], days: 0 },
+      'An owner or admin can invite another member.',
+    ],
+    [
+      'alone with people they invited',
+      { approvers: ['user:usr_ada', 'user:usr_self'], invitations: invited('ada > self') },
+      'An owner or admin can invite another member, who can approve it 7 days after joining.',
+    ],
+  ])('a person who is %s learns that no other member can approve', (_who, given, advice) => {
+    expect(approvalRefusal(ada, ada, { ...everyone, ...given })).toBe(
+      `You requested this refund, and no other member can approve it. ${advice} You can reject it.`,
+    );
+  });
 });

@@ -25,7 +25,8 @@ import { PolicyCards } from './policy-cards.tsx';
 import { PolicyForm, type PolicyFormProps } from './policy-form.tsx';
 import { PreviewCard } from './preview-card.tsx';
 
-const admin = { config: { role: 'admin' as const } };
+const admin = { config: { role: 'admin' } } as const;
+const confirmed = { config: { role: 'admin', confirm: true } } as const;
 const conflict = 'Someone else changed the policies. Reload and try again.';
 
 /** The policies of an organization as cards, and a form that adds or edits one of them. */
@@ -60,7 +61,7 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
 }
 
 function changeRoutes(scope: Api, deps: ApiDependencies): void {
-  scope.post('/policies', admin, async (request, reply) => {
+  scope.post('/policies', confirmed, async (request, reply) => {
     const form = readForm(request);
     const { context, basedOn, policy, replaces } = form;
     const reading = checkEnteredPolicy(
@@ -89,7 +90,7 @@ function changeRoutes(scope: Api, deps: ApiDependencies): void {
     return sendForm(reply, form, await previewPolicies(deps.db, context.owner, { current, edited }));
   });
 
-  scope.post('/policies/delete', admin, async (request, reply) => {
+  scope.post('/policies/delete', confirmed, async (request, reply) => {
     const context = contextOf(request);
     const deleted = entered(request.body, 'name');
     const outcome = await changePolicies(deps, {

@@ -108,26 +108,35 @@ function matchInWords({ match }: Policy): string {
 }
 
 function limitsOf({ match: { currencies }, maxPercent, maxAmount, velocity }: Policy): string {
-  const { perTransaction, perDay } = velocity;
+  const { perTransaction, perDay, perRequesterDay } = velocity;
   return joined([
     maxPercent === null ? undefined : `${maxPercent} % of the payment`,
     maxAmount === null ? undefined : `${inMoney(maxAmount.amount, maxAmount.currency)} per payment`,
     perTransaction === undefined ? undefined : `${countOf(perTransaction, 'refund')} per payment`,
     perDay?.count === undefined ? undefined : `${countOf(perDay.count, 'refund')} in 24 hours`,
     perDay?.amount === undefined ? undefined : `${money(perDay.amount, currencies)} in 24 hours`,
+    perRequesterDay?.count === undefined
+      ? undefined
+      : `${countOf(perRequesterDay.count, 'refund')} per requester in 24 hours`,
+    perRequesterDay?.amount === undefined
+      ? undefined
+      : `${money(perRequesterDay.amount, currencies)} per requester in 24 hours`,
   ]);
 }
 
 const initiators: Record<InitiatedBy, string> = { api: 'API', dashboard: 'dashboard', mcp: 'agents' };
 
-function approvalsOf({ match: { currencies }, approvalAbove }: Policy): string {
-  const thresholds = Object.entries(approvalAbove) as [InitiatedBy, bigint | null | undefined][];
-  return joined(
-    thresholds.map(([initiator, amount]) => {
-      if (amount === null || amount === undefined) return undefined;
-      return `${initiators[initiator]} above ${money(amount, currencies)}`;
-    }),
-  );
+function approvalsOf({ match, approvalAbove, approvalAbovePerRequesterDay = {} }: Policy): string {
+  const inWords = (thresholds: Policy['approvalAbove'], scope: string) =>
+    (Object.entries(thresholds) as [InitiatedBy, bigint | null | undefined][]).map(([initiator, amount]) =>
+      amount == null
+        ? undefined
+        : `${initiators[initiator]} above ${money(amount, match.currencies)}${scope}`,
+    );
+  return joined([
+    ...inWords(approvalAbove, ''),
+    ...inWords(approvalAbovePerRequesterDay, ' per requester in 24 hours'),
+  ]);
 }
 
 function enforcementOf({ enforce }: Policy): Line {

@@ -15,6 +15,8 @@ import { Notice } from '../../layout/notice.tsx';
 import { processorChoices, reasonChoices } from '../../layout/words.ts';
 import { type EnteredPolicy, fieldKinds, type PolicyField } from './entered-policy.ts';
 
+const requesterHint = 'A person and the API keys that they created are one requester.';
+
 /** The label and hint of each field; for a yes-or-no question, also the answers in this order: no, yes. */
 const words: Record<PolicyField, { label: string; hint?: string; answers?: [no: string, yes: string] }> = {
   name: { label: 'Name', hint: 'Shown in policy decisions.' },
@@ -50,9 +52,20 @@ const words: Record<PolicyField, { label: string; hint?: string; answers?: [no: 
     label: 'Maximum amount in 24 hours',
     hint: "Across the organization, in the payment's currency.",
   },
+  'velocity.perRequesterDay.count': {
+    label: 'Maximum refunds per requester in 24 hours',
+    hint: requesterHint,
+  },
+  'velocity.perRequesterDay.amount': {
+    label: 'Maximum amount per requester in 24 hours',
+    hint: "In the payment's currency.",
+  },
   'approvalAbove.api': { label: 'API, above' },
   'approvalAbove.dashboard': { label: 'Dashboard, above' },
   'approvalAbove.mcp': { label: 'Agents, above' },
+  'approvalAbovePerRequesterDay.api': { label: 'API, above' },
+  'approvalAbovePerRequesterDay.dashboard': { label: 'Dashboard, above' },
+  'approvalAbovePerRequesterDay.mcp': { label: 'Agents, above' },
   'enforce.api': { label: 'API refunds', answers: ['Advisory: can be created', 'Enforced: blocked'] },
   'enforce.dashboard': {
     label: 'Dashboard refunds',
@@ -126,12 +139,26 @@ export function PolicyForm(props: PolicyFormProps) {
           form={form}
           names={['velocity.perTransaction', 'velocity.perDay.count', 'velocity.perDay.amount']}
         />
+        <Fields form={form} names={['velocity.perRequesterDay.count', 'velocity.perRequesterDay.amount']} />
       </Group>
       <Group
         legend="Approval"
         note="A refund requires approval when the payment's refunds, including this one, exceed the amount. Enter 0 for all refunds, or leave empty for none."
       >
         <Fields form={form} names={['approvalAbove.api', 'approvalAbove.dashboard', 'approvalAbove.mcp']} />
+      </Group>
+      <Group
+        legend="Approval per requester"
+        note={`A refund also requires approval when all refunds of its requester in 24 hours, including this one, exceed the amount. ${requesterHint}`}
+      >
+        <Fields
+          form={form}
+          names={[
+            'approvalAbovePerRequesterDay.api',
+            'approvalAbovePerRequesterDay.dashboard',
+            'approvalAbovePerRequesterDay.mcp',
+          ]}
+        />
       </Group>
       <Group
         legend="When the policy denies a refund"

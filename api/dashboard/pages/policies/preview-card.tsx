@@ -26,7 +26,7 @@ export function PreviewCard({ context, preview: { refunds, skipped } }: PreviewC
         <>
           <p>
             {different.length} of the latest {refunds.length} refunds would get a different decision. 24-hour
-            limits are not included.
+            limits of the organization are not included.
           </p>
           <div class="table-scroll">
             <Table

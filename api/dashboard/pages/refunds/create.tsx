@@ -62,7 +62,8 @@ async function review(
   const { transactionId, processor, amount, reason, metadata } = entry;
   const request = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
   try {
-    const question = { ...form.context.owner, apiKey: null, transactionId, processor, request };
+    const { owner, actor } = form.context;
+    const question = { ...owner, apiKey: null, actor, transactionId, processor, request };
     const examination = await examinePayment(deps, question);
     const { payment, verdict } = examination;
     const problems = paymentProblems(entry, examination);

@@ -53,23 +53,27 @@ interface RefundDetail {
 
 /** @throws ServiceError not_found for a refund of another organization or environment. */
 export async function readDetail(
-  { db }: Pick<ApiDependencies, 'db'>,
+  deps: Pick<ApiDependencies, 'db' | 'clock'>,
   context: Context,
   id: string,
 ): Promise<RefundDetail> {
+  const { db } = deps;
   const refund = await findOwnRefund(db, context.owner, id);
   const [payment, events] = await Promise.all([
     db.payment.findUniqueOrThrow({ where: wherePayment(paymentOf(refund)) }),
     db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } }),
   ]);
+  const { organizationId } = context.owner;
   const names = await nameActors(
     db,
-    context.owner.organizationId,
+    organizationId,
     events.map(({ actor }) => actor),
   );
   const [requested] = events;
   const isPending = refund.status === 'pending' && requested !== undefined;
-  const approvalRefusal = isPending ? await readApprovalRefusal(db, requested, context.actor) : null;
+  const approvalRefusal = isPending
+    ? await readApprovalRefusal(deps, organizationId, requested, context.actor)
+    : null;
   return { refund, payment, events, names, approvalRefusal };
 }
 

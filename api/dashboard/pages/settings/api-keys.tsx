@@ -36,7 +36,7 @@ export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
 
   scope.get(path, { config: { role: 'viewer' } }, (request, reply) => show(deps, request, reply, {}));
 
-  scope.post(path, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(path, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
     const { owner, actor } = contextOf(request);
     const again = (problems: FormProblems) =>
       show(deps, request, reply.code(400), { form: { body: request.body, problems } });
@@ -52,11 +52,15 @@ export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
     }
   });
 
-  scope.post(`${path}/:keyId/revoke`, { config: { role: 'admin' } }, async (request, reply) => {
-    const { base, owner, actor } = contextOf(request);
-    await revokeApiKey(deps, { ...owner, keyId: idInPath(request, 'keyId', 'key'), actor });
-    return reply.redirect(doneAt(`${base}${path}`, 'key-revoked'), 303);
-  });
+  scope.post(
+    `${path}/:keyId/revoke`,
+    { config: { role: 'admin', confirm: true } },
+    async (request, reply) => {
+      const { base, owner, actor } = contextOf(request);
+      await revokeApiKey(deps, { ...owner, keyId: idInPath(request, 'keyId', 'key'), actor });
+      return reply.redirect(doneAt(`${base}${path}`, 'key-revoked'), 303);
+    },
+  );
 }
 
 async function show(

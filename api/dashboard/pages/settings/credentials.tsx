@@ -33,7 +33,7 @@ export function credentialPages(scope: Api, deps: ApiDependencies): void {
     return sendPage(reply, <Credentials {...page} form={emptyForm} />);
   });
 
-  scope.post(path, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(path, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
     const page = await readPage(deps, request);
     try {
       await setAccount(deps, page, request.body);

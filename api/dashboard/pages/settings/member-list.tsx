@@ -1,5 +1,8 @@
+import type { PersonalKey } from '../../../../shared/organizations/keys-of-people.ts';
+import { actorOf } from '../../../../shared/people/actors.ts';
 import type { InvitationSummary } from '../../../../shared/people/invitations.ts';
 import type { Member } from '../../../../shared/people/members.ts';
+import type { SecondFactorRule } from '../../../../shared/people/required-second-factor.ts';
 import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import type { FormProblems } from '../../http/forms.ts';
@@ -10,6 +13,7 @@ import { CsrfField, FormNotice, Options } from '../../layout/form.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 import { Invitations, type Invited, InvitedNotice, InviteForm, rolesFor } from './invitations.tsx';
+import { SecondFactorRuleCard } from './second-factor-rule.tsx';
 
 export interface MembersView {
   context: Context;
@@ -17,6 +21,9 @@ export interface MembersView {
   invitations: readonly InvitationSummary[];
   /** The display names of those who invited. */
   names: ReadonlyMap<string, string>;
+  rule: SecondFactorRule;
+  /** The API keys that the members created. */
+  keys: readonly PersonalKey[];
 }
 
 export interface MembersProps extends MembersView {
@@ -29,7 +36,7 @@ export interface MembersProps extends MembersView {
 
 /** Members, open invitations and the invitation form. */
 export function Members({ invited, problems = {}, body, ...view }: MembersProps) {
-  const { context, members, invitations, names } = view;
+  const { context, members, invitations, names, rule, keys } = view;
   const mayManage = managedRoles(context.role).length > 0;
   return (
     <div id="members" class="stack">
@@ -39,10 +46,11 @@ export function Members({ invited, problems = {}, body, ...view }: MembersProps)
         <Table
           caption="Members, by email address"
           columns={columns}
-          rows={members.map((member) => rowOf({ context, member }))}
+          rows={members.map((member) => rowOf({ context, member, keys: keysOf(member, keys) }))}
         />
       </div>
       <Invitations context={context} invitations={invitations} names={names} />
+      <SecondFactorRuleCard context={context} rule={rule} />
       {mayManage ? <InviteForm context={context} problems={problems} body={body} /> : null}
     </div>
   );
@@ -58,10 +66,16 @@ const columns: readonly Column[] = [
 interface MemberRowProps {
   context: Context;
   member: Member;
+  /** The API keys that the member created. */
+  keys: readonly PersonalKey[];
 }
 
-function rowOf({ context, member }: MemberRowProps): TableRow {
-  const { email, role, since, userId } = member;
+function keysOf({ userId }: Member, keys: readonly PersonalKey[]): PersonalKey[] {
+  return keys.filter(({ person }) => person === actorOf({ userId }));
+}
+
+function rowOf({ context, member, keys }: MemberRowProps): TableRow {
+  const { email, role, since, userId, isDisabled } = member;
   const isSelf = userId === context.user.id;
   const isManaged = managedRoles(context.role).includes(role) && !isSelf;
   return {
@@ -69,18 +83,19 @@ function rowOf({ context, member }: MemberRowProps): TableRow {
     cells: [
       <span class="row" key="member">
         {email} {isSelf ? <Badge tone="quiet">You</Badge> : null}
+        {isDisabled ? <Badge tone="warn">Disabled</Badge> : null}
       </span>,
       isManaged ? <RoleForm context={context} member={member} key="role" /> : role,
       <Moment at={since} key="since" />,
       <>
-        {isManaged ? <Remove context={context} member={member} /> : null}
+        {isManaged ? <Remove context={context} member={member} keys={keys} /> : null}
         {isSelf ? <Leave context={context} /> : null}
       </>,
     ],
   };
 }
 
-function RoleForm({ context, member: { userId, email, role } }: MemberRowProps) {
+function RoleForm({ context, member: { userId, email, role } }: Omit<MemberRowProps, 'keys'>) {
   return (
     <form method="post" action={`${context.base}/settings/members/${userId}/role`} class="role-form">
       <CsrfField token={context.csrfToken} />
@@ -94,7 +109,7 @@ function RoleForm({ context, member: { userId, email, role } }: MemberRowProps) 
   );
 }
 
-function Remove({ context, member: { userId, email } }: MemberRowProps) {
+function Remove({ context, member: { userId, email }, keys }: MemberRowProps) {
   return (
     <Confirm
       id={`remove-${userId}`}
@@ -106,10 +121,42 @@ function Remove({ context, member: { userId, email } }: MemberRowProps) {
     >
       <p>
         They lose access to {context.organization.name} immediately, and their open invitations are revoked.
-        API keys that they created keep working; revoke those that they may have copied.
       </p>
+      {keys.length === 0 ? null : <CreatedKeys keys={keys} />}
     </Confirm>
   );
+}
+
+/** None is selected at first: revoking a key that a backend uses stops that backend. */
+function CreatedKeys({ keys }: { keys: readonly PersonalKey[] }) {
+  return (
+    <fieldset class="field">
+      <legend class="label">Revoke API keys that they created</legend>
+      <p class="hint">
+        They may have copied these keys, and keys that you don't select keep working. A backend that uses a
+        revoked key fails at once, so replace its key first. This can't be undone.
+      </p>
+      {keys.map((key) => (
+        <label key={key.id}>
+          <input type="checkbox" name="revokedKeys" value={key.id} />
+          <span>
+            {nameOf(key)}, {key.environment},{' '}
+            {key.lastUsedAt === null ? (
+              'never used'
+            ) : (
+              <>
+                last used <Moment at={key.lastUsedAt} />
+              </>
+            )}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function nameOf({ name, lastFour }: PersonalKey): string {
+  return name === '' ? `key ...${lastFour}` : `${name}, key ...${lastFour}`;
 }
 
 function Leave({ context }: { context: Context }) {
@@ -122,7 +169,10 @@ function Leave({ context }: { context: Context }) {
       context={context}
       to="/settings/members/leave"
     >
-      <p>You lose access immediately. You need a new invitation to rejoin.</p>
+      <p>
+        You lose access immediately. You need a new invitation to rejoin. API keys that you created keep
+        working.
+      </p>
     </Confirm>
   );
 }

@@ -1,13 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { nameActors } from '../../../../shared/people/actors.ts';
+import { keysOfPeople } from '../../../../shared/organizations/keys-of-people.ts';
+import { actorOf, nameActors } from '../../../../shared/people/actors.ts';
 import { invite, listInvitations, revokeInvitation } from '../../../../shared/people/invitations.ts';
 import { changeRole, listMembers, removeMember } from '../../../../shared/people/members.ts';
+import {
+  readSecondFactorRule,
+  requireSecondFactor,
+} from '../../../../shared/people/required-second-factor.ts';
 import { roles } from '../../../../shared/people/roles.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
-import { type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
+import { enteredList, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { dashboardPath, idInPath, originOf } from '../../http/paths.ts';
 import { type DoneWord, doneAt } from '../../layout/done.tsx';
 import { Members, type MembersProps, type MembersView } from './member-list.tsx';
@@ -16,6 +21,7 @@ import { sendOnce } from './settings-frame.tsx';
 const path = '/settings/members';
 const role = z.enum(roles, 'Select a role.');
 const roleSchema = z.object({ role });
+const ruleSchema = z.object({ required: z.enum(['yes', 'no'], 'Select whether to require it.') });
 const inviteSchema = z.object({ email: z.string(), role });
 
 type State = Partial<Omit<MembersProps, keyof MembersView>>;
@@ -28,7 +34,7 @@ export function memberPages(scope: Api, deps: ApiDependencies): void {
 }
 
 function memberRoutes(scope: Api, deps: ApiDependencies): void {
-  scope.post(`${path}/:userId/role`, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(`${path}/:userId/role`, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
     const { organization, user } = contextOf(request);
     const form = readForm(roleSchema, request.body);
     if (form.kind === 'invalid') {
@@ -41,14 +47,32 @@ function memberRoutes(scope: Api, deps: ApiDependencies): void {
     );
   });
 
-  scope.post(`${path}/:userId/remove`, { config: { role: 'admin' } }, async (request, reply) => {
-    const userId = idInPath(request, 'userId', 'usr');
-    return await perform(deps, request, reply, 'member-removed', () =>
-      removeMember(deps, { ...acting(contextOf(request)), userId }),
-    );
+  scope.post(
+    `${path}/:userId/remove`,
+    { config: { role: 'admin', confirm: true } },
+    async (request, reply) => {
+      const userId = idInPath(request, 'userId', 'usr');
+      const revokedKeys = enteredList(request.body, 'revokedKeys');
+      return await perform(deps, request, reply, 'member-removed', () =>
+        removeMember(deps, { ...acting(contextOf(request)), userId, revokedKeys }),
+      );
+    },
+  );
+
+  const rule = `${path}/second-factor`;
+  scope.post(rule, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
+    const { organization, user } = contextOf(request);
+    const form = readForm(ruleSchema, request.body);
+    if (form.kind === 'invalid') {
+      return await show(deps, request, reply.code(400), { problems: { form: form.problems.required } });
+    }
+    const isRequired = form.value.required === 'yes';
+    const change = { organizationId: organization.id, actingUserId: user.id, isRequired };
+    const done = isRequired ? 'second-factor-required' : 'second-factor-optional';
+    return await perform(deps, request, reply, done, () => requireSecondFactor(deps, change));
   });
 
-  scope.post(`${path}/leave`, { config: { role: 'viewer' } }, async (request, reply) => {
+  scope.post(`${path}/leave`, { config: { role: 'viewer', confirm: true } }, async (request, reply) => {
     const context = contextOf(request);
     try {
       await removeMember(deps, { ...acting(context), userId: context.user.id });
@@ -60,7 +84,7 @@ function memberRoutes(scope: Api, deps: ApiDependencies): void {
 }
 
 function invitationRoutes(scope: Api, deps: ApiDependencies): void {
-  scope.post(`${path}/invitations`, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(`${path}/invitations`, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
     const again = (problems: FormProblems) =>
       show(deps, request, reply.code(400), { problems, body: request.body });
     const form = readForm(inviteSchema, request.body);
@@ -75,7 +99,7 @@ function invitationRoutes(scope: Api, deps: ApiDependencies): void {
   });
 
   const revoke = `${path}/invitations/:invitationId/revoke`;
-  scope.post(revoke, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(revoke, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
     const invitationId = idInPath(request, 'invitationId', 'inv');
     return await perform(deps, request, reply, 'invitation-revoked', () =>
       revokeInvitation(deps, { ...acting(contextOf(request)), invitationId }),
@@ -93,7 +117,7 @@ async function perform(
   request: FastifyRequest,
   reply: FastifyReply,
   done: DoneWord,
-  action: () => Promise<void>,
+  action: () => Promise<unknown>,
 ): Promise<FastifyReply> {
   try {
     await action();
@@ -115,6 +139,9 @@ async function show(
   const invitations = await listInvitations(deps, id);
   const inviters = invitations.map(({ invitedBy }) => invitedBy);
   const names = await nameActors(deps.db, id, inviters);
-  const view = { context, members, invitations, names };
+  const rule = await readSecondFactorRule(deps.db, id);
+  const people = members.map(({ userId }) => actorOf({ userId }));
+  const keys = await keysOfPeople(deps.db, people, deps.clock.now(), id);
+  const view = { context, members, invitations, names, rule, keys };
   return sendOnce(request, reply, { context, page: 'members', part: <Members {...view} {...state} /> });
 }

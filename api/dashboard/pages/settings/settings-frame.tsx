@@ -10,6 +10,7 @@ const pages = [
   { path: 'api-keys', label: 'API keys', role: 'viewer' },
   { path: 'accounts', label: 'Processor accounts', role: 'viewer' },
   { path: 'members', label: 'Members', role: 'viewer' },
+  { path: 'approvals', label: 'Approvals', role: 'viewer' },
   { path: 'audit-log', label: 'Audit log', role: 'admin' },
 ] as const;
 

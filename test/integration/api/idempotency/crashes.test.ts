@@ -50,7 +50,7 @@ interface OtherProcess {
 
 /** Sends a request to a process of its own, which never responds. */
 async function beginElsewhere(key: string, transactionId: string): Promise<OtherProcess> {
-  const client = new pg.Client({ connectionString: service.settings.DATABASE_URL });
+  const client = new pg.Client({ connectionString: service.databaseUrl });
   client.on('error', () => {});
   await client.connect();
   opened.push(client);

@@ -288,7 +288,7 @@ describe('a refused request', () => {
 
   test('above the rate limit leaves its key free: 429', async () => {
     const limited = await startService({
-      databaseUrl: service.settings.DATABASE_URL,
+      databaseUrl: service.databaseUrl,
       backend: postgresQueues,
       workers: 0,
       settings: { RATE_LIMIT_PER_SECOND: 1 },

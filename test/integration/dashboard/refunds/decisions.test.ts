@@ -114,16 +114,16 @@ describe('a refund that awaits approval', () => {
   });
 
   test('is approved by another person than the one who requested it, who may reject it', async () => {
+    const other = await signInMember(service, 'operator');
     const refund = await requestedBy(person);
     const own = await person.visitor.get(pageOf(refund));
     expect(new Set(offered(own.text))).toEqual(new Set(['reject']));
-    expect(own.text).toContain('You requested this refund, so someone else must approve it.');
+    expect(own.text).toContain('You requested this refund. Ask another member to approve it.');
     const refused = await decide(refund, 'approve');
     expect(refused.status).toBe(403);
-    expect(refused.text).toContain('someone else must approve it. You can reject it.');
+    expect(refused.text).toContain('Ask another member to approve it. You can reject it.');
     expect((await rowOf(service, refund.id)).status).toBe('pending');
     expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.created' }]);
-    const other = await signInMember(service, 'operator');
     expect(offered((await other.visitor.get(pageOf(refund))).text)).toContain('approve');
     expect((await decide(refund, 'approve', {}, other)).status).toBe(303);
     const second = await requestedBy(person);

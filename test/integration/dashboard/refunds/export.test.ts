@@ -25,7 +25,7 @@ const list = `/dashboard/${organizationId}/live/refunds`;
 let person: DashboardMember;
 
 beforeAll(async () => {
-  await withClient(service.settings.DATABASE_URL, async (client) => {
+  await withClient(service.databaseUrl, async (client) => {
     await fillRefunds(client, { ...owner, count, now: new Date(), days: 30 });
     await fillRefunds(client, { organizationId, environment: 'test', count: 3, now: new Date(), days: 30 });
   });
@@ -293,7 +293,7 @@ describe('an API that closes', () => {
 
   test('waits for an export for a limited time and records it as incomplete', async () => {
     const closing = await startService({
-      databaseUrl: service.settings.DATABASE_URL,
+      databaseUrl: service.databaseUrl,
       backend: postgresQueues,
       workers: 0,
       settings: { SHUTDOWN_TIMEOUT_MS: shutdownTimeoutMs },

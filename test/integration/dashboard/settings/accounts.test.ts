@@ -85,14 +85,14 @@ describe('processor accounts', () => {
     const detail = { environment: 'test', processor, replaced: true };
     const entry = { action: 'account.set', actor: `user:${admin.userId}`, detail };
     expect((await auditOf(service, after.id)).at(-1)).toMatchObject(entry);
-    const stored = (await everyCell(service.settings.DATABASE_URL)).map(({ text }) => text).join('\n');
+    const stored = (await everyCell(service.databaseUrl)).map(({ text }) => text).join('\n');
     expect(stored).not.toContain('sk_test_sandbox');
     expect((await testNow(processor)).text).toContain(connected);
   });
 
   test('can be set up where there is none', async () => {
     const { id: organizationId } = await service.addOrganization('Fresh');
-    await service.deps.db.processorAccount.deleteMany({ where: { organizationId } });
+    await service.ownerDb.processorAccount.deleteMany({ where: { organizationId } });
     const { visitor, userId } = await signInMember(service, 'admin', organizationId);
     const page = `/dashboard/${organizationId}/test/settings/accounts`;
     expect((await visitor.get(page)).text).toContain('Not set up');

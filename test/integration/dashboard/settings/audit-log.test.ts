@@ -120,7 +120,7 @@ describe('the audit log', () => {
   test('reads a page from the index, also from a long log', async () => {
     const { organizationId, before } = await longLog();
     for (const position of [undefined, before]) {
-      const plans = await plansOf(service.settings.DATABASE_URL, (db) =>
+      const plans = await plansOf(service.databaseUrl, (db) =>
         readAuditLog(db, { organizationId, before: position, limit: 50 }),
       );
       const pages = plans.reduce((sum, plan) => sum + plan.pages, 0);
@@ -132,7 +132,7 @@ describe('the audit log', () => {
 /** Creates 5,000 entries; `before` is the id of one in the middle. */
 async function longLog(): Promise<{ organizationId: string; before: string }> {
   const { id: organizationId } = await service.addOrganization('Long');
-  await withClient(service.settings.DATABASE_URL, async (client) => {
+  await withClient(service.databaseUrl, async (client) => {
     await client.query(
       `insert into audit_log (id, organization_id, actor, action, target, detail, created_at)
        select 'aud_' || n, $1, 'cli:ada', 'key.created', 'key_' || n, '{}', timestamptz '2026-01-01' + n * interval '1 minute'

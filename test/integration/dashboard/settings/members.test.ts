@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { createApiKey } from '../../../../shared/organizations/api-keys.ts';
 import { auditOf } from '../../../support/audit-log.ts';
 import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../../support/dashboard/dashboard-visitor.ts';
@@ -91,6 +92,27 @@ describe('members', () => {
     expect(auditLog.text).toContain(`${email} (former member)`);
   });
 
+  test('who are removed have the selected ones of their API keys revoked, and no others', async () => {
+    const { userId, email } = await signInMember(service, 'admin');
+    const newKey = async (creator: string) =>
+      await createApiKey(service.deps, {
+        organizationId: service.organization.id,
+        ...{ environment: 'live', actor: `user:${creator}`, name: 'Shop' },
+      });
+    const [copied, used, others] = [await newKey(userId), await newKey(userId), await newKey(owner.userId)];
+    const row = rowOf((await admin.visitor.get(members)).text, email);
+    for (const { id } of [copied, used]) expect(row).toContain(`name="revokedKeys" value="${id}"`);
+    expect(row).not.toContain(others.id);
+    expect(row).not.toContain('checked');
+    const selected = [copied, others].map(({ id }): [string, string] => ['revokedKeys', id]);
+    expect((await admin.visitor.post(`${members}/${userId}/remove`, selected)).status).toBe(303);
+    const isRevoked = async ({ id }: { id: string }) =>
+      (await service.deps.db.apiKey.findUniqueOrThrow({ where: { id } })).revokedAt !== null;
+    expect(await Promise.all([copied, used, others].map(isRevoked))).toEqual([true, false, false]);
+    const entry = { action: 'key.revoked', actor: `user:${admin.userId}` };
+    expect(await lastEntryOf(copied.id)).toMatchObject(entry);
+  });
+
   test('may leave, except the last owner', async () => {
     const { userId, visitor } = await signInMember(service, 'viewer');
     const left = await visitor.post(`${members}/leave`);
@@ -118,7 +140,7 @@ describe('invitations', () => {
     const { page, path } = await invite(admin, email, 'operator');
     expect(page).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
     expect(page.text).toContain('Anyone with the link can join as operator');
-    await expectNotInDatabase(service.settings.DATABASE_URL, path.split('/').at(-1) ?? '');
+    await expectNotInDatabase(service.databaseUrl, path.split('/').at(-1) ?? '');
     const later = (await viewer.visitor.get(members)).text;
     expect(later).not.toContain(path);
     for (const text of [admin.email, 'operator']) expect(rowOf(later, email)).toContain(text);

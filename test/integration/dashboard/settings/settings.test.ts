@@ -84,7 +84,7 @@ describe('API keys', () => {
     const later = await admin.visitor.get(apiKeys);
     expect(later.text).not.toMatch(keyPattern);
     expect(later.text).toContain(`...${key.slice(-4)}`);
-    const cells = await everyCell(service.settings.DATABASE_URL);
+    const cells = await everyCell(service.databaseUrl);
     expect(cells.filter(({ text }) => text.includes(key))).toEqual([]);
     expect(logged.length).toBeGreaterThan(0);
     expect(logged.join('')).not.toContain(key.slice('svc_test_'.length));

@@ -92,7 +92,7 @@ test('a flag for an extra refund waits for a move of the refund, and is left out
   const refund = await createdRefund(service, 'stripe');
   const facts = { externalRefundId: 're_other' };
   let flagged: Promise<boolean> | null = null;
-  await withClient(service.settings.DATABASE_URL, async (client) => {
+  await withClient(service.databaseUrl, async (client) => {
     await client.query('begin');
     await client.query('select from refund_work where refund_id = $1 for update', [refund.id]);
     const move = { event_id: newId('evt'), type: 'refund.cancelled', to: 'cancelled', detail: {} };

@@ -136,7 +136,7 @@ describe.each(testedBackends)('at the same time, queues on $name', (backend) => 
   test('delays only the creations of a payment that another session has locked', async () => {
     const [held, free] = [await payment('stripe'), await payment('stripe')];
     for (const transactionId of [held, free]) await create(transactionId, 100, respondAsync);
-    const waiting = await withClient(service.settings.DATABASE_URL, async (holder) => {
+    const waiting = await withClient(service.databaseUrl, async (holder) => {
       await holder.query('begin');
       await holder.query('select from payment where transaction_id = $1 for update', [held]);
       let answered = 0;

@@ -39,7 +39,7 @@ const service = useService({ workers: 0, settings, overrides: { clock: time } })
 const webhooks = useWebhooks(service);
 
 beforeAll(async () => {
-  await time.hold(service.deps.db);
+  await time.hold(service.ownerDb);
   await service.sandbox.settings({ autoSettleMs: null });
   await storePolicies(service, { approvalAbove: { api: approvalAbove } });
 });

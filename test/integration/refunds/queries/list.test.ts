@@ -39,7 +39,7 @@ const keys: string[] = [];
 let ours: PublicRefund[];
 
 beforeAll(async () => {
-  await withClient(service.settings.DATABASE_URL, async (client) => {
+  await withClient(service.databaseUrl, async (client) => {
     for (const [organizationId, environment] of owners) {
       await fillRefunds(client, { organizationId, environment, count: 160, now, days: 20 });
       const actor = 'test';

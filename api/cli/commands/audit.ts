@@ -1,0 +1,47 @@
+import { type Command, Option } from 'commander';
+import { auditEntries } from '../../../shared/platform/audit-log.ts';
+import { findOrganization } from '../../../shared/platform/organization.ts';
+import { examples, type Owner, organizationOption, readTime } from '../console/options.ts';
+import { explain, writeLine } from '../console/output.ts';
+import { CommandError, withDependencies } from '../console/session.ts';
+
+const exportHelp = `
+Each line is an object with id, createdAt, actor, action, target and detail. docs/security.md explains them. Times are ISO 8601; a
+day alone begins at midnight UTC.
+`;
+
+/** `audit`: the audit log of an organization. */
+export function addAuditCommands(program: Command): void {
+  const audit = program.command('audit').description('export the audit log');
+  audit
+    .command('export')
+    .description('write the audit log to stdout as JSON lines, oldest entries first')
+    .addOption(organizationOption())
+    .addOption(new Option('--since <time>', 'entries made at or after this time').argParser(readTime))
+    .addOption(
+      new Option('--until <time>', 'entries made before this time; default: now').argParser(readTime),
+    )
+    .addHelpText('after', exportHelp)
+    .addHelpText(
+      'after',
+      examples(
+        'audit export --organization org_... > audit.jsonl',
+        'audit export --organization org_... --since 2026-11-01 --until 2026-12-01',
+      ),
+    )
+    .action(exportAuditLog);
+}
+
+async function exportAuditLog(options: Owner & { since?: Date; until?: Date }): Promise<void> {
+  await withDependencies(async ({ db, clock }) => {
+    const { organization: organizationId, since = new Date(0), until = clock.now() } = options;
+    if (since >= until) throw new CommandError('--since must be before --until, and not in the future.');
+    await findOrganization(db, organizationId);
+    let count = 0;
+    for await (const { organizationId: _, ...entry } of auditEntries(db, { organizationId, since, until })) {
+      await writeLine(JSON.stringify(entry));
+      count += 1;
+    }
+    explain(`Exported ${count} ${count === 1 ? 'entry' : 'entries'}.`);
+  });
+}

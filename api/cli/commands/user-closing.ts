@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import type { PersonalKey } from '../../../shared/organizations/keys-of-people.ts';
+import { deleteUser } from '../../../shared/people/delete-user.ts';
+import { disableUser, enableUser } from '../../../shared/people/disable-user.ts';
+import { findUser } from '../../../shared/people/users.ts';
+import { emailOption, examples, type KeyRevocation, revokeKeysOption } from '../console/options.ts';
+import { explain } from '../console/output.ts';
+import { withDependencies } from '../console/session.ts';
+
+interface Account {
+  email: string;
+}
+
+/** `user disable`, `enable` and `delete`, which concern a user in every organization. */
+export function addAccountClosingCommands(user: Command): void {
+  user
+    .command('disable')
+    .description('refuse sign-ins of a user in every organization and end all sessions, until `user enable`')
+    .addOption(emailOption())
+    .addOption(revokeKeysOption())
+    .addHelpText('after', examples('user disable --email ada@example.com --revoke-keys'))
+    .action(disable);
+  user
+    .command('enable')
+    .description('let a disabled user sign in again')
+    .addOption(emailOption())
+    .addHelpText('after', examples('user enable --email ada@example.com'))
+    .action(enable);
+  user
+    .command('delete')
+    .description('delete a user and erase the address from the audit log; needs the owner of the database')
+    .addOption(emailOption())
+    .addOption(revokeKeysOption())
+    .addHelpText(
+      'after',
+      '\nThis can\'t be undone. The ids of the user stay in timelines and the audit log, shown as "Deleted user".\n',
+    )
+    .addHelpText('after', examples('user delete --email ada@example.com'))
+    .action(deleteAccount);
+}
+
+async function disable({ email, revokeKeys = false }: Account & KeyRevocation): Promise<void> {
+  await withDependencies(async (deps, actor) => {
+    const { userId } = await findUser(deps.db, email);
+    const keys = await disableUser(deps, { userId, actor, revokesKeys: revokeKeys });
+    explain(`Disabled ${userId} and ended all sessions.`);
+    explainKeys(keys, revokeKeys);
+  });
+}
+
+async function enable({ email }: Account): Promise<void> {
+  await withDependencies(async (deps, actor) => {
+    const { userId } = await findUser(deps.db, email);
+    await enableUser(deps, { userId, actor });
+    explain(`Enabled ${userId}.`);
+  });
+}
+
+async function deleteAccount({ email, revokeKeys = false }: Account & KeyRevocation): Promise<void> {
+  await withDependencies(async (deps, actor) => {
+    const { userId, keys, openInvitations } = await deleteUser(deps, {
+      email,
+      actor,
+      revokesKeys: revokeKeys,
+    });
+    explain(`Deleted ${userId ?? 'what was stored about the address'}.`);
+    explainKeys(keys, revokeKeys);
+    for (const { id, organizationId } of openInvitations) {
+      explain(
+        `${id} of ${organizationId} still invites the address. To erase that as well, revoke it there and repeat the command.`,
+      );
+    }
+  });
+}
+
+function explainKeys(keys: readonly PersonalKey[], areRevoked: boolean): void {
+  if (areRevoked) explain(`Revoked ${keys.length} API keys.`);
+  else explainRemainingKeys(keys);
+}
+
+/** Names API keys that a person may still have, with the command that revokes each. */
+export function explainRemainingKeys(keys: readonly PersonalKey[]): void {
+  if (keys.length === 0) return;
+  explain('API keys that the user created still work. Revoke those that no backend needs:');
+  for (const { id, organizationId, environment, lastFour, lastUsedAt } of keys) {
+    const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt.toISOString()}`;
+    explain(`  key revoke ${id}   # svc_${environment}_...${lastFour} of ${organizationId}, ${used}`);
+  }
+}

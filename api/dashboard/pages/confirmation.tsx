@@ -1,0 +1,143 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { confirmUser } from '../../../shared/people/check-code.ts';
+import { findSecondFactor } from '../../../shared/people/second-factor.ts';
+import { ServiceError } from '../../../shared/platform/errors.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import type { Api } from '../../http/route.ts';
+import { visitorOf } from '../http/access.ts';
+import { entered, type FormProblems, problemsOf } from '../http/forms.ts';
+import { safeReturnPathOf } from '../http/paths.ts';
+import { sendPage, sendPart } from '../http/render.ts';
+import { openField, sealField } from '../http/sealed-field.ts';
+import { ButtonLink, Submit } from '../layout/button.tsx';
+import { Gate } from '../layout/document.tsx';
+import { CodeField, CsrfField, FormNotice, TextField } from '../layout/form.tsx';
+import { answeredIn } from './settings/settings-frame.tsx';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the user must have confirmed the session lately; every route that changes who may do what has it. */
+    confirm?: true;
+  }
+}
+
+/** How long a sign-in or a confirmation lasts. */
+const confirmedForMs = 10 * 60 * 1000;
+
+const title = "Confirm that it's you";
+
+/**
+ * Asks for a code, or the password of a user without a second factor, before a form of a route with `confirm` is carried
+ * out, unless the session was confirmed lately. The confirmation holds the form, so nothing has to be entered again.
+ * Register it after the check of CSRF tokens.
+ */
+export function requireConfirmation(scope: Api, deps: ApiDependencies): void {
+  scope.addHook('preHandler', async (request, reply) => {
+    const { session, body } = request;
+    const now = deps.clock.now().getTime();
+    const isConfirmed = now < (session.confirmedAt ?? 0) + confirmedForMs;
+    if (request.routeOptions.config.confirm !== true || isConfirmed) return;
+    const sealed = entered(body, 'form');
+    if (sealed === '') return await ask(deps, request, reply, { body, problems: {} });
+    const held = openField<object>(deps, sealed, purposeOf(request));
+    if (held === null) {
+      throw new ServiceError('insufficient_scope', 'This form has expired. Reload the page and try again.');
+    }
+    const answer = { code: entered(body, 'code'), password: entered(body, 'current') };
+    try {
+      await confirmUser({ ...deps, log: request.log }, { userId: visitorOf(request).user.id, ...answer });
+    } catch (error) {
+      const problems = problemsOf(error, ['code', 'current']);
+      return await ask(deps, request, reply, { body: held, problems });
+    }
+    session.confirmedAt = now;
+    request.body = held;
+  });
+}
+
+/** The held form can be sent only by its session and to its own address. */
+function purposeOf({ session, url }: FastifyRequest): string {
+  return `confirmation of ${url} in ${session.sessionId}`;
+}
+
+async function ask(
+  deps: ApiDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { body, problems }: { body: unknown; problems: FormProblems },
+): Promise<FastifyReply> {
+  const { headers, url } = request;
+  const { user, csrfToken } = visitorOf(request);
+  const hasSecondFactor = (await findSecondFactor(deps.db, user.id)) !== null;
+  const sealed = sealField(deps, body ?? {}, purposeOf(request));
+  const isPart = headers['hx-request'] === 'true';
+  const from = isPart ? headers['hx-current-url'] : headers.referer;
+  const form = {
+    csrfToken,
+    url,
+    sealed,
+    problems,
+    hasSecondFactor,
+    cancelTo: safeReturnPathOf(String(from)),
+  };
+  reply.code(403);
+  if (!isPart) {
+    return sendPage(
+      reply,
+      <Gate title={title}>
+        <ConfirmationForm {...form} />
+      </Gate>,
+    );
+  }
+  const [, id = 'main'] = /^[\w-]+#([\w-]+)$/.exec(String(headers['hx-target'])) ?? [];
+  return sendPart(
+    reply,
+    <section id={id} class="stack" aria-labelledby="confirmation-title">
+      <h2 id="confirmation-title">{title}</h2>
+      <ConfirmationForm {...form} replaces={id} />
+    </section>,
+  );
+}
+
+interface ConfirmationFormProps {
+  csrfToken: string;
+  /** Where the held form was sent, and is sent again. */
+  url: string;
+  sealed: string;
+  problems: FormProblems;
+  hasSecondFactor: boolean;
+  cancelTo: string;
+  /** The id of the part of the page that the answer replaces; by default it replaces the page. */
+  replaces?: string;
+}
+
+function ConfirmationForm(props: ConfirmationFormProps) {
+  const { csrfToken, url, sealed, problems, hasSecondFactor, cancelTo, replaces } = props;
+  const form = { body: {}, problems };
+  const target =
+    replaces === undefined ? ({ method: 'post', action: url } as const) : answeredIn(replaces, url);
+  return (
+    <form {...target} class="card stack">
+      <p>This action needs a recent confirmation. Your entries are kept.</p>
+      <FormNotice problems={problems} />
+      {hasSecondFactor ? (
+        <CodeField form={form} />
+      ) : (
+        <TextField
+          form={form}
+          name="current"
+          label="Your password"
+          type="password"
+          autocomplete="current-password"
+          required
+        />
+      )}
+      <CsrfField token={csrfToken} />
+      <input type="hidden" name="form" value={sealed} />
+      <div class="row">
+        <Submit kind="primary">Confirm</Submit>
+        <ButtonLink to={cancelTo}>Cancel</ButtonLink>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,183 @@
+import type { FastifyReply } from 'fastify';
+import encodeQr from 'qr';
+import { newSecret, otpauthUri } from '../../../shared/people/one-time-passwords.ts';
+import {
+  disableSecondFactor,
+  type EnabledSecondFactor,
+  enableSecondFactor,
+  type findSecondFactor,
+  replaceRecoveryCodes,
+} from '../../../shared/people/second-factor.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import type { Api } from '../../http/route.ts';
+import { visitorOf } from '../http/access.ts';
+import { entered, type FormProblems, validationProblemsOf } from '../http/forms.ts';
+import { accountPath, dashboardPath } from '../http/paths.ts';
+import { sendPage } from '../http/render.ts';
+import { openField, sealField } from '../http/sealed-field.ts';
+import { beginSession, type Visitor } from '../http/session.ts';
+import { ButtonLink, Submit } from '../layout/button.tsx';
+import { Card } from '../layout/card.tsx';
+import { Gate } from '../layout/document.tsx';
+import { doneAt } from '../layout/done.tsx';
+import { CodeField, CsrfField, FormNotice } from '../layout/form.tsx';
+import { Notice } from '../layout/notice.tsx';
+import { CopyButton, Moment } from '../layout/values.tsx';
+
+const path = `${accountPath}/second-factor`;
+const confirm = { config: { confirm: true } } as const;
+
+/** Only the user who was shown a secret can enable it. */
+const purposeOf = ({ user }: Visitor) => `secret for ${user.id}`;
+
+/** Setting up the user's own second factor, replacing its recovery codes and turning it off. */
+export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
+  scope.post(path, confirm, async (request, reply) => {
+    const visitor = visitorOf(request);
+    return sendSetUp(deps, reply, visitor, { secret: newSecret(), problems: {} });
+  });
+
+  scope.post(`${path}/enable`, confirm, async (request, reply) => {
+    const visitor = visitorOf(request);
+    const secret = openField<string>(deps, entered(request.body, 'secret'), purposeOf(visitor));
+    if (secret === null) return reply.redirect(doneAt(accountPath, 'set-up-expired'), 303);
+    const { sessionId: sid } = request.session;
+    const change = { userId: visitor.user.id, sid, secret, code: entered(request.body, 'code') };
+    let enabled: EnabledSecondFactor;
+    try {
+      enabled = await enableSecondFactor(deps, change);
+    } catch (error) {
+      const problems = validationProblemsOf(error, ['code']);
+      return sendSetUp(deps, reply.code(400), visitor, { secret, problems });
+    }
+    await beginSession(deps, request, reply, enabled.proof);
+    return sendRecoveryCodes(reply, 'Second factor enabled', enabled.recoveryCodes);
+  });
+
+  scope.post(`${path}/recovery-codes`, confirm, async (request, reply) => {
+    const { sessionId: sid } = request.session;
+    const codes = await replaceRecoveryCodes(deps, { userId: visitorOf(request).user.id, sid });
+    return sendRecoveryCodes(reply, 'New recovery codes', codes);
+  });
+
+  scope.post(`${path}/disable`, confirm, async (request, reply) => {
+    const { sessionId: sid } = request.session;
+    const proof = await disableSecondFactor(deps, { userId: visitorOf(request).user.id, sid });
+    await beginSession(deps, request, reply, proof);
+    return reply.redirect(doneAt(accountPath, 'second-factor-disabled'), 303);
+  });
+}
+
+function sendSetUp(
+  deps: ApiDependencies,
+  reply: FastifyReply,
+  visitor: Visitor,
+  { secret, problems }: { secret: string; problems: FormProblems },
+): FastifyReply {
+  const sealed = sealField(deps, secret, purposeOf(visitor));
+  return sendPage(
+    reply,
+    <Gate title="Set up a second factor">
+      <form method="post" action={`${path}/enable`} class="card stack">
+        <p>Scan this code with an authenticator app, or enter the secret into it.</p>
+        <QrCode text={otpauthUri(secret, visitor.user.email)} />
+        <p class="secret">
+          <code>{secret}</code>
+          <CopyButton text={secret} label="secret" />
+        </p>
+        <FormNotice problems={problems} />
+        <CodeField form={{ body: {}, problems }} hint="The six digits that the app shows now." />
+        <CsrfField token={visitor.csrfToken} />
+        <input type="hidden" name="secret" value={sealed} />
+        <p class="small muted">All other sessions will be signed out.</p>
+        <div class="row">
+          <Submit kind="primary">Enable</Submit>
+          <ButtonLink to={accountPath}>Cancel</ButtonLink>
+        </div>
+      </form>
+    </Gate>,
+  );
+}
+
+/** A QR code as elements of the page, which needs no exception from the content policy. */
+function QrCode({ text }: { text: string }) {
+  const rows = encodeQr(text, 'raw', { border: 4 });
+  const dark = rows.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])));
+  return (
+    <svg
+      class="qr-code"
+      viewBox={`0 0 ${rows.length} ${rows.length}`}
+      shape-rendering="crispEdges"
+      role="img"
+      aria-label="QR code of the secret below"
+    >
+      <rect width="100%" height="100%" fill="#fff" />
+      <path d={dark.join('')} fill="#000" />
+    </svg>
+  );
+}
+
+function sendRecoveryCodes(reply: FastifyReply, title: string, codes: readonly string[]): FastifyReply {
+  const text = codes.join('\n');
+  return sendPage(
+    reply,
+    <Gate title={title}>
+      <section class="card stack" aria-labelledby="codes-title">
+        <h2 id="codes-title">Recovery codes</h2>
+        <p>
+          Save these codes now; they won't be shown again. Each one replaces a code of your app once, for
+          example when you lose your device.
+        </p>
+        <pre>{text}</pre>
+        <CopyButton text={text} label="recovery codes" />
+        <p>
+          <ButtonLink kind="primary" to={dashboardPath}>
+            Continue
+          </ButtonLink>
+        </p>
+      </section>
+    </Gate>,
+  );
+}
+
+interface SecondFactorProps {
+  visitor: Visitor;
+  secondFactor: Awaited<ReturnType<typeof findSecondFactor>>;
+  /** Of the page. */
+  query: unknown;
+}
+
+/** The state of the user's second factor, with what can be done about it. */
+export function SecondFactor({ visitor, secondFactor, query }: SecondFactorProps) {
+  const button = (to: string, words: string, kind?: 'primary' | 'danger') => (
+    <form method="post" action={`${path}${to}`}>
+      <CsrfField token={visitor.csrfToken} />
+      <Submit kind={kind}>{words}</Submit>
+    </form>
+  );
+  return (
+    <Card id="second-factor" title="Second factor">
+      {secondFactor === null ? (
+        <>
+          {entered(query, 'required') === '' ? null : (
+            <Notice tone="warn">This organization requires a second factor. Set one up to open it.</Notice>
+          )}
+          <p>Protect your account with codes of an authenticator app.</p>
+          {button('', 'Set up', 'primary')}
+        </>
+      ) : (
+        <>
+          <p>
+            Enabled <Moment at={secondFactor.enabledAt} />. Unused recovery codes:{' '}
+            {secondFactor.recoveryCodesLeft}.
+          </p>
+          <div class="row">
+            {button('/recovery-codes', 'New recovery codes')}
+            {button('', 'Replace')}
+            {button('/disable', 'Turn off', 'danger')}
+          </div>
+        </>
+      )}
+    </Card>
+  );
+}

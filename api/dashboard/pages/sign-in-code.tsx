@@ -1,0 +1,87 @@
+import type { FastifyReply } from 'fastify';
+import { checkCode, wrongCode } from '../../../shared/people/check-code.ts';
+import { lockedError } from '../../../shared/people/lockout.ts';
+import { findSecondFactor } from '../../../shared/people/second-factor.ts';
+import type { Proof } from '../../../shared/people/sessions.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import type { Api } from '../../http/route.ts';
+import { capitalized, entered, type FormProblems, problemsOf } from '../http/forms.ts';
+import { dashboardPath, safeReturnPath } from '../http/paths.ts';
+import { sendPage } from '../http/render.ts';
+import { openField, sealField } from '../http/sealed-field.ts';
+import { beginSession } from '../http/session.ts';
+import { Submit } from '../layout/button.tsx';
+import { Gate } from '../layout/document.tsx';
+import { doneAt } from '../layout/done.tsx';
+import { CodeField, FormNotice } from '../layout/form.tsx';
+
+const signInPath = `${dashboardPath}/sign-in`;
+const path = `${signInPath}/code`;
+const purpose = 'code at sign-in';
+
+/**
+ * Asks for a code after the password was accepted. Until it is right there is no session: the form itself holds the proof
+ * of the password.
+ * @returns null for a user without a second factor.
+ */
+export async function askForCode(
+  deps: ApiDependencies,
+  reply: FastifyReply,
+  proof: Proof,
+  next: string,
+): Promise<FastifyReply | null> {
+  if ((await findSecondFactor(deps.db, proof.userId)) === null) return null;
+  const sealed = sealField(deps, proof, purpose);
+  return sendPage(reply, <SignInCode sealed={sealed} next={next} problems={{}} />);
+}
+
+/** `/dashboard/sign-in/code`: the second step of signing in. */
+export async function signInCodePages(scope: Api, deps: ApiDependencies): Promise<void> {
+  scope.post(path, async (request, reply) => {
+    const { body } = request;
+    const next = safeReturnPath(entered(body, 'next'));
+    const sealed = entered(body, 'proof');
+    const proof = openField<Proof>(deps, sealed, purpose);
+    if (proof === null) return reply.redirect(doneAt(signInPath, 'sign-in-expired'), 303);
+    const refuse = (problems: FormProblems) =>
+      sendPage(reply.code(401), <SignInCode sealed={sealed} next={next} problems={problems} />);
+    const { userId } = proof;
+    const guess = { userId, code: entered(body, 'code'), subject: { signInCodeOf: userId } };
+    const check = await checkCode({ ...deps, log: request.log }, guess);
+    if (check.kind === 'locked') return refuse({ form: lockedError(check).message });
+    if (check.kind === 'wrong') return refuse({ code: capitalized(wrongCode) });
+    const { secondFactorEnabledAt } = check;
+    try {
+      await beginSession(deps, request, reply, { ...proof, secondFactorEnabledAt });
+    } catch (error) {
+      return refuse(problemsOf(error, []));
+    }
+    return reply.redirect(next, 303);
+  });
+}
+
+interface SignInCodeProps {
+  /** The proof of the password. */
+  sealed: string;
+  /** Where to go afterwards. */
+  next: string;
+  problems: FormProblems;
+}
+
+function SignInCode({ sealed, next, problems }: SignInCodeProps) {
+  return (
+    <Gate title="Enter your code">
+      <form method="post" action={path} class="card stack">
+        <FormNotice problems={problems} />
+        <input type="hidden" name="proof" value={sealed} />
+        <input type="hidden" name="next" value={next} />
+        <CodeField form={{ body: {}, problems }} />
+        <Submit kind="primary">Sign in</Submit>
+      </form>
+      <p class="small muted">
+        Lost your device and your recovery codes? Ask your administrator to reset your second factor.{' '}
+        <a href={signInPath}>Back to sign-in</a>
+      </p>
+    </Gate>
+  );
+}

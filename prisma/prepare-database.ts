@@ -1,0 +1,28 @@
+import { migrateQueueTables } from '../shared/platform/queues.ts';
+import { processorNames } from '../shared/processors/registry.ts';
+import { migrate } from './migrate.ts';
+import { grantServiceRole } from './service-role.ts';
+
+export interface DatabaseToPrepare {
+  /** The database as the owner of its tables. */
+  ownerUrl: string;
+  /** The same database as the API and the worker use it; null when they use it as the owner. */
+  serviceUrl: string | null;
+  /** Where the queues are; null for the same database. */
+  redisUrl: string | null;
+  log: (line: string) => void;
+}
+
+/**
+ * Brings a database up to date: tables, functions, queues, and the rights of the service.
+ * @returns the names of the applied migrations, oldest first.
+ * @throws MigrationError
+ */
+export async function prepareDatabase(database: DatabaseToPrepare): Promise<string[]> {
+  const { ownerUrl, serviceUrl, redisUrl, log } = database;
+  const applied = await migrate(ownerUrl, { log });
+  // With Redis their tables would only be empty.
+  if (redisUrl === null) await migrateQueueTables(ownerUrl, processorNames);
+  if (serviceUrl !== null) await grantServiceRole(ownerUrl, serviceUrl, log);
+  return applied;
+}

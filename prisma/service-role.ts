@@ -1,0 +1,125 @@
+import pg from 'pg';
+import { MigrationError, reasonOf, withLock } from './migrate.ts';
+
+/** What the service may do with each table. History can only be added to. */
+export const tableRights = {
+  'SELECT, INSERT': ['audit_log', 'refund_event'],
+  'SELECT, INSERT, UPDATE': [
+    ...['api_key', 'organization', 'payment', 'processor_account', 'refund', 'refund_attempt', 'user'],
+    ...['webhook_attempt', 'webhook_cursor'],
+  ],
+  'SELECT, INSERT, UPDATE, DELETE': [
+    ...['invitation', 'lockout', 'membership', 'policy', 'processor_event', 'reconciliation_finding'],
+    ...[
+      'reconciliation_run',
+      'refund_work',
+      'second_factor',
+      'session',
+      'webhook_delivery',
+      'webhook_endpoint',
+    ],
+  ],
+};
+
+/**
+ * Gives the user of `serviceUrl` what the API and the worker need, and no right to change the schema or the history. Creates
+ * the user if it does not exist.
+ *
+ * @param ownerUrl the migrated database as the owner of its tables.
+ * @throws MigrationError when the user cannot be created, or has rights that undo the protection.
+ */
+export async function grantServiceRole(
+  ownerUrl: string,
+  serviceUrl: string,
+  log: (line: string) => void = () => {},
+): Promise<void> {
+  const { user = '', password } = new pg.Client({ connectionString: serviceUrl });
+  await withLock(ownerUrl, log, async (client) => {
+    await createIfMissing(client, user, password);
+    try {
+      await client.query('BEGIN');
+      for (const statement of await grantsTo(client, user)) await client.query(statement);
+      await client.query('COMMIT');
+    } catch (error) {
+      throw new MigrationError(
+        `The database role "${user}" could not be given its rights: ${reasonOf(error)}`,
+      );
+    }
+    await refuseExcess(client, user);
+  });
+}
+
+async function createIfMissing(
+  client: pg.Client,
+  user: string,
+  password: string | null | undefined,
+): Promise<void> {
+  const { rows } = await client.query<{ exists: boolean; creates: boolean }>(
+    `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1) AS exists, rolsuper OR rolcreaterole AS creates
+     FROM pg_roles WHERE rolname = current_user`,
+    [user],
+  );
+  if (rows[0]?.exists) return;
+  // PostgreSQL would log a refused statement with the password.
+  if (!rows[0]?.creates || !password) {
+    throw new MigrationError(
+      `The database role "${user}" of DATABASE_URL does not exist and cannot be created. Create it with LOGIN and a ` +
+        'password, without further rights, and run the migration again.',
+    );
+  }
+  await client.query(`CREATE ROLE ${pg.escapeIdentifier(user)} LOGIN PASSWORD ${pg.escapeLiteral(password)}`);
+}
+
+const everything = 'SELECT, INSERT, UPDATE, DELETE';
+
+async function grantsTo(client: pg.Client, user: string): Promise<string[]> {
+  const { rows } = await client.query<{ database: string; schemas: string[]; functions: string[] }>(
+    `SELECT quote_ident(current_database()) AS database, array_agg(quote_ident(nspname)) AS schemas,
+            -- Those of extensions belong to others.
+            (SELECT coalesce(array_agg(f.oid::regprocedure::text), '{}') FROM pg_proc AS f
+             WHERE f.pronamespace = ANY (array_agg(n.oid)) AND f.proowner = current_user::regrole) AS functions
+     FROM pg_namespace AS n WHERE nspname IN (current_schema(), 'bullmq')`,
+  );
+  const [{ database = '', schemas = [], functions = [] } = {}] = rows;
+  const role = pg.escapeIdentifier(user);
+  const own = `ALTER DEFAULT PRIVILEGES IN SCHEMA ${schemas.join(', ')} GRANT`;
+  return [
+    `GRANT CONNECT ON DATABASE ${database} TO ${role}`,
+    // A temporary table would hide the audit log from the statements of its connection.
+    `REVOKE CREATE, TEMPORARY ON DATABASE ${database} FROM PUBLIC, ${role}`,
+    `REVOKE CREATE ON SCHEMA ${schemas.join(', ')} FROM PUBLIC, ${role}`,
+    `GRANT USAGE ON SCHEMA ${schemas.join(', ')} TO ${role}`,
+    `GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA ${schemas.join(', ')} TO ${role}`,
+    // Running processes use what a migration adds before its rights are set here.
+    `${own} ${everything} ON TABLES TO ${role}`,
+    `${own} USAGE, SELECT ON SEQUENCES TO ${role}`,
+    `${own} EXECUTE ON FUNCTIONS TO ${role}`,
+    ...(functions.length === 0 ? [] : [`GRANT EXECUTE ON ROUTINE ${functions.join(', ')} TO ${role}`]),
+    `REVOKE ALL ON _prisma_migrations FROM ${role}`,
+    ...Object.entries(tableRights).flatMap(([rights, tables]) => {
+      const names = tables.map((table) => pg.escapeIdentifier(table)).join(', ');
+      return [`REVOKE ALL ON ${names} FROM ${role}`, `GRANT ${rights} ON ${names} TO ${role}`];
+    }),
+    ...(schemas.includes('bullmq') ? [`GRANT ${everything} ON ALL TABLES IN SCHEMA bullmq TO ${role}`] : []),
+  ];
+}
+
+/** Rights that come from elsewhere, such as membership in another role, cannot be taken away here. */
+async function refuseExcess(client: pg.Client, user: string): Promise<void> {
+  const { rows } = await client.query<{ excessive: boolean }>(
+    `SELECT rolcreaterole OR pg_has_role(oid, current_user, 'MEMBER')
+         OR has_table_privilege(oid, 'audit_log', 'UPDATE, DELETE, TRUNCATE')
+         OR has_table_privilege(oid, 'refund_event', 'UPDATE, DELETE, TRUNCATE')
+         OR has_schema_privilege(oid, current_schema(), 'CREATE')
+         OR has_database_privilege(oid, current_database(), 'CREATE, TEMPORARY')
+         OR EXISTS (SELECT FROM pg_shdepend WHERE refclassid = 'pg_authid'::regclass AND refobjid = r.oid AND deptype = 'o')
+       AS excessive
+     FROM pg_roles AS r WHERE rolname = $1`,
+    [user],
+  );
+  if (!rows[0]?.excessive) return;
+  throw new MigrationError(
+    `The database role "${user}" of DATABASE_URL owns something, or may change tables or the audit log. Give the service a ` +
+      'role of its own that is in no other role, and let the user of DATABASE_OWNER_URL own the database.',
+  );
+}

@@ -1,0 +1,81 @@
+import type { PersonalKey } from '../organizations/keys-of-people.ts';
+import { writeAudits } from '../platform/audit-log.ts';
+import type { DatabaseTransaction } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { announceErasure, erasedText, erasureTimeoutMs } from '../platform/erasure.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { keysAfter, withdraw } from './disable-user.ts';
+import { normalizeEmail } from './email.ts';
+import { openAt } from './invitations.ts';
+import { forgetFailures } from './lockout.ts';
+
+/** What a deletion did. */
+export interface Deletion {
+  /** Null when nobody had the address. */
+  userId: string | null;
+  /** The API keys that the user created and that were, or could be, revoked. */
+  keys: PersonalKey[];
+  /** Open invitations of the address, which stay: they may be for the person whose address it is. */
+  openInvitations: { id: string; organizationId: string }[];
+}
+
+/**
+ * Deletes the user of an email address with memberships, sessions and everything else that belongs to the user, and erases the
+ * address from invitations that are no longer open and from the audit log. The user's id stays in timelines and the audit log.
+ * @throws ServiceError not_found when nothing is stored about the address; validation_error for the last owner of an
+ * organization.
+ */
+export async function deleteUser(
+  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  request: { email: string; actor: string; revokesKeys: boolean },
+): Promise<Deletion> {
+  const email = normalizeEmail(request.email);
+  const { actor, revokesKeys } = request;
+  const now = deps.clock.now();
+  const work = async (tx: DatabaseTransaction): Promise<Deletion> => {
+    const [user] = await tx.$queryRaw<{ id: string }[]>`
+      SELECT id FROM "user" WHERE email = ${email} FOR NO KEY UPDATE`;
+    const userId = user?.id ?? null;
+    const joined = userId === null ? [] : await withdraw(tx, { userId, actor }, now);
+    const keys = userId === null ? [] : await keysAfter(tx, { userId, actor, revokesKeys }, now);
+    if (userId !== null) {
+      await tx.membership.deleteMany({ where: { userId } });
+      await tx.user.delete({ where: { id: userId } });
+      await forgetFailures(tx, { changingPasswordOf: userId });
+    }
+    const mentioning = await eraseAddress(tx, email, now);
+    const openInvitations = await tx.invitation.findMany({
+      where: { email },
+      select: { id: true, organizationId: true },
+    });
+    const concerned = [...new Set([...joined, ...mentioning])];
+    if (userId === null && concerned.length + openInvitations.length === 0) {
+      throw new ServiceError('not_found', 'Nothing is stored about this address.');
+    }
+    const entry = { actor, action: 'user.deleted', target: userId ?? erasedText } as const;
+    await writeAudits(
+      tx,
+      concerned.map((organizationId) => ({ organizationId, ...entry })),
+      now,
+    );
+    return { userId, keys, openInvitations };
+  };
+  return await deps.db.$transaction(work, { timeout: erasureTimeoutMs });
+}
+
+/** @returns the ids of the organizations that had the address. */
+async function eraseAddress(tx: DatabaseTransaction, email: string, now: Date): Promise<string[]> {
+  const closed = { email, NOT: openAt(now) };
+  const invited = await tx.invitation.findMany({ where: closed, select: { organizationId: true } });
+  await tx.invitation.deleteMany({ where: closed });
+  await announceErasure(tx);
+  const mentioning = invited.map(({ organizationId }) => organizationId);
+  // Organization by organization, because the index of the audit log begins with it.
+  for (const { id } of await tx.organization.findMany({ select: { id: true } })) {
+    const count = await tx.$executeRaw`
+      UPDATE audit_log SET detail = detail || jsonb_build_object('email', ${erasedText}::text)
+      WHERE organization_id = ${id} AND detail->>'email' = ${email}`;
+    if (count > 0) mentioning.push(id);
+  }
+  return mentioning;
+}

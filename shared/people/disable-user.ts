@@ -1,0 +1,100 @@
+import { keysOfPeople, type PersonalKey, revokeKeys } from '../organizations/keys-of-people.ts';
+import { auditEverywhere } from '../platform/audit-log.ts';
+import type { DatabaseTransaction } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { lockOrganization } from '../platform/organization.ts';
+import { actorOf } from './actors.ts';
+import { revokeOpenInvitations } from './invitations.ts';
+import { requireAnotherOwner } from './members.ts';
+import { endSessionsOf } from './sessions.ts';
+
+/** A change of a user by an operator. */
+export interface UserChange {
+  userId: string;
+  actor: string;
+}
+
+/**
+ * Keeps a user from signing in, in every organization, ends all sessions and revokes the invitations that the user made.
+ * @param request.revokesKeys whether to revoke the user's API keys as well.
+ * @returns the API keys that the user created and that were, or could be, revoked.
+ * @throws ServiceError validation_error for the last owner of an organization, or a user who is disabled.
+ */
+export async function disableUser(
+  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  { userId, actor, revokesKeys }: UserChange & { revokesKeys: boolean },
+): Promise<PersonalKey[]> {
+  const now = deps.clock.now();
+  return await deps.db.$transaction(async (tx) => {
+    const { count } = await tx.user.updateMany({
+      where: { id: userId, disabledAt: null },
+      data: { disabledAt: now },
+    });
+    if (count === 0) throw new ServiceError('validation_error', 'This user is already disabled.');
+    await withdraw(tx, { userId, actor }, now);
+    await auditEverywhere(tx, { userId, actor, action: 'user.disabled', target: userId }, now);
+    return await keysAfter(tx, { userId, actor, revokesKeys }, now);
+  });
+}
+
+/**
+ * Lets a disabled user sign in again.
+ * @throws ServiceError validation_error for a user who is not disabled.
+ */
+export async function enableUser(
+  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  { userId, actor }: UserChange,
+): Promise<void> {
+  await deps.db.$transaction(async (tx) => {
+    const { count } = await tx.user.updateMany({
+      where: { id: userId, disabledAt: { not: null } },
+      data: { disabledAt: null },
+    });
+    if (count === 0) throw new ServiceError('validation_error', 'This user is not disabled.');
+    await auditEverywhere(tx, { userId, actor, action: 'user.enabled', target: userId }, deps.clock.now());
+  });
+}
+
+/**
+ * Ends the sessions of a user and revokes the invitations that the user made. Call it with the user's row locked, so that no
+ * session starts meanwhile. Locks the user's organizations until the transaction ends.
+ * @returns the ids of the user's organizations.
+ * @throws ServiceError validation_error for the last owner of an organization.
+ */
+export async function withdraw(
+  tx: DatabaseTransaction,
+  { userId, actor }: UserChange,
+  now: Date,
+): Promise<string[]> {
+  // Without a session the user cannot join another organization.
+  await endSessionsOf(tx, userId, null);
+  const where = { userId };
+  const joined = await tx.membership.findMany({ where, orderBy: { organizationId: 'asc' } });
+  const organizationIds = joined.map(({ organizationId }) => organizationId);
+  for (const id of organizationIds) await lockOrganization(tx, id);
+  const owned = await tx.membership.findMany({ where: { ...where, role: 'owner' } });
+  for (const { organizationId } of owned) await requireAnotherOwner(tx, organizationId, userId);
+  const invitedBy = actorOf({ userId });
+  for (const organizationId of organizationIds) {
+    await revokeOpenInvitations(tx, { organizationId, invitedBy }, actor, now);
+  }
+  return organizationIds;
+}
+
+/** The API keys of a user, revoked if that was asked for. */
+export async function keysAfter(
+  tx: DatabaseTransaction,
+  { userId, actor, revokesKeys }: UserChange & { revokesKeys: boolean },
+  now: Date,
+): Promise<PersonalKey[]> {
+  const keys = await keysOfPeople(tx, [actorOf({ userId })], now);
+  if (revokesKeys)
+    await revokeKeys(
+      tx,
+      keys.map(({ id }) => id),
+      actor,
+      now,
+    );
+  return keys;
+}

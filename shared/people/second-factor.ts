@@ -1,0 +1,168 @@
+import { type AuditAction, auditEverywhere } from '../platform/audit-log.ts';
+import type { Database, DatabaseTransaction } from '../platform/database.ts';
+import type { PlatformDependencies } from '../platform/dependencies.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { actorOf } from './actors.ts';
+import { forgetFailures } from './lockout.ts';
+import { hashOfRecoveryCode, newRecoveryCodes, normalizedCode, stepOfCode } from './one-time-passwords.ts';
+import { currentProof, endSessionsOf, holdOwnSession, type Proof } from './sessions.ts';
+
+type Stores = Pick<PlatformDependencies, 'db' | 'clock'>;
+type SealingStores = Pick<PlatformDependencies, 'db' | 'clock' | 'secrets'>;
+
+/** A session of the user that makes a change; it must still exist. */
+interface OwnSession {
+  userId: string;
+  sid: string;
+}
+
+/** What the secret is encrypted for: no other user's row can use it. */
+export function secretContext(userId: string): string {
+  return `second-factor/${userId}`;
+}
+
+/** A user's second factor, for display; null without one. */
+export async function findSecondFactor(
+  db: Database,
+  userId: string,
+): Promise<{ enabledAt: Date; recoveryCodesLeft: number } | null> {
+  const factor = await db.secondFactor.findUnique({ where: { userId } });
+  return factor && { enabledAt: factor.enabledAt, recoveryCodesLeft: factor.recoveryHashes.length };
+}
+
+/** What enabling a second factor gives. */
+export interface EnabledSecondFactor {
+  /** For a new session. */
+  proof: Proof;
+  /** In plain text; only their hashes are stored. */
+  recoveryCodes: string[];
+}
+
+/**
+ * Enables a second factor, or replaces the one that the user has, and ends all sessions of the user; the caller starts a
+ * new one with the returned proof. The code counts as used.
+ * @param request.secret the base32 secret that the user was shown.
+ * @throws ServiceError validation_error for a wrong code; insufficient_scope when the session has ended.
+ */
+export async function enableSecondFactor(
+  deps: SealingStores,
+  request: OwnSession & { secret: string; code: string },
+): Promise<EnabledSecondFactor> {
+  const { userId, secret, code } = request;
+  const now = deps.clock.now();
+  const lastStep = stepOfCode(secret, normalizedCode(code), now);
+  if (lastStep === null) {
+    const message =
+      'code: is incorrect. Check the clock of your device and enter the code that it shows now.';
+    throw new ServiceError('validation_error', message);
+  }
+  const recoveryCodes = newRecoveryCodes();
+  const { keyId: encryptionKeyId, bytes: encryptedSecret } = deps.secrets.seal(secret, secretContext(userId));
+  const recoveryHashes = recoveryCodes.map(hashOfRecoveryCode);
+  const factor = { encryptedSecret, encryptionKeyId, lastStep, recoveryHashes, enabledAt: now };
+  const proof = await changeOwn(deps, request, 'user.second_factor_enabled', async (tx) => {
+    await tx.secondFactor.upsert({ where: { userId }, create: { userId, ...factor }, update: factor });
+  });
+  return { proof, recoveryCodes };
+}
+
+/**
+ * Takes the user's own second factor off and ends all sessions of the user; the caller starts a new one.
+ * @throws ServiceError validation_error without a second factor; insufficient_scope when the session has ended.
+ */
+export async function disableSecondFactor(deps: Stores, request: OwnSession): Promise<Proof> {
+  return await changeOwn(deps, request, 'user.second_factor_disabled', (tx) => remove(tx, request.userId));
+}
+
+async function changeOwn(
+  { db, clock }: Stores,
+  { userId, sid }: OwnSession,
+  action: AuditAction,
+  change: (tx: DatabaseTransaction) => Promise<void>,
+): Promise<Proof> {
+  const now = clock.now();
+  return await db.$transaction(async (tx) => {
+    await holdOwnSession(tx, { userId, sid, now });
+    await change(tx);
+    await endSessionsOf(tx, userId, null);
+    await auditEverywhere(tx, { userId, actor: actorOf({ userId }), action, target: userId }, now);
+    return await currentProof(tx, userId);
+  });
+}
+
+async function remove(tx: DatabaseTransaction, userId: string): Promise<void> {
+  const { count } = await tx.secondFactor.deleteMany({ where: { userId } });
+  if (count === 0) throw noSecondFactor();
+}
+
+function noSecondFactor(): ServiceError {
+  return new ServiceError('validation_error', 'This user has no second factor.');
+}
+
+/**
+ * Replaces all recovery codes.
+ * @returns the new codes in plain text; only their hashes are stored.
+ * @throws ServiceError validation_error without a second factor; insufficient_scope when the session has ended.
+ */
+export async function replaceRecoveryCodes(
+  { db, clock }: Stores,
+  { userId, sid }: OwnSession,
+): Promise<string[]> {
+  const recoveryCodes = newRecoveryCodes();
+  const recoveryHashes = recoveryCodes.map(hashOfRecoveryCode);
+  const now = clock.now();
+  await db.$transaction(async (tx) => {
+    await holdOwnSession(tx, { userId, sid, now });
+    const { count } = await tx.secondFactor.updateMany({ where: { userId }, data: { recoveryHashes } });
+    if (count === 0) throw noSecondFactor();
+    const act = {
+      actor: actorOf({ userId }),
+      action: 'user.recovery_codes_replaced',
+      target: userId,
+    } as const;
+    await auditEverywhere(tx, { userId, ...act }, now);
+  });
+  return recoveryCodes;
+}
+
+/**
+ * Takes a user's second factor off as an administrator, ends all sessions of the user and clears the lockouts of codes.
+ * @throws ServiceError validation_error for a user without one.
+ */
+export async function resetSecondFactor(
+  { db, clock }: Stores,
+  { userId, actor }: { userId: string; actor: string },
+): Promise<void> {
+  await db.$transaction(async (tx) => {
+    // Waits for sign-ins under way, whose sessions end here as well.
+    await tx.$queryRaw`SELECT 1 FROM "user" WHERE id = ${userId} FOR NO KEY UPDATE`;
+    await remove(tx, userId);
+    await endSessionsOf(tx, userId, null);
+    await forgetFailures(tx, { signInCodeOf: userId });
+    await forgetFailures(tx, { confirmationCodeOf: userId });
+    const act = { actor, action: 'user.second_factor_reset', target: userId } as const;
+    await auditEverywhere(tx, { userId, ...act }, clock.now());
+  });
+}
+
+/**
+ * Encrypts the secrets of all second factors with the current encryption key.
+ * @returns how many there are.
+ * @throws SecretUnreadableError when the key of a secret is missing.
+ */
+export async function reencryptSecondFactors({
+  db,
+  secrets,
+}: Pick<PlatformDependencies, 'db' | 'secrets'>): Promise<number> {
+  const factors = await db.secondFactor.findMany();
+  for (const { userId, enabledAt, encryptedSecret: bytes, encryptionKeyId: keyId } of factors) {
+    const context = secretContext(userId);
+    const sealed = secrets.seal(secrets.open({ keyId, bytes }, context), context);
+    await db.secondFactor.updateMany({
+      // One that was replaced meanwhile is encrypted with the current key already.
+      where: { userId, enabledAt },
+      data: { encryptedSecret: sealed.bytes, encryptionKeyId: sealed.keyId },
+    });
+  }
+  return factors.length;
+}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../../shared/platform/ids.ts';
+import { adminCliOf, adminProcess, cliSettings } from '../../support/processes/admin-cli.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const admin = adminCliOf(service);
+
+/** Stores entries a second apart, or all at the same time, and returns their ids in the order of the log. */
+async function storeEntries(
+  organizationId: string,
+  count: number,
+  at: Date,
+  apartMs = 1_000,
+): Promise<string[]> {
+  const rows = Array.from({ length: count }, (_, index) => ({
+    ...{
+      id: newId('aud'),
+      organizationId,
+      actor: 'user:usr_a',
+      action: 'key.created',
+      target: `key_${index}`,
+    },
+    ...{ detail: { name: 'A "name"\nof two lines' }, createdAt: new Date(at.getTime() + index * apartMs) },
+  }));
+  await service.deps.db.auditLog.createMany({ data: rows });
+  return rows
+    .toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1))
+    .map(({ id }) => id);
+}
+
+async function exported(organizationId: string, ...range: string[]): Promise<Record<string, unknown>[]> {
+  const { code, stdout, stderr } = await admin([
+    'audit',
+    'export',
+    '--organization',
+    organizationId,
+    ...range,
+  ]);
+  expect(code, stderr).toBe(0);
+  const lines = stdout.split('\n');
+  expect(lines.pop()).toBe('');
+  expect(stderr).toBe(`Exported ${lines.length} ${lines.length === 1 ? 'entry' : 'entries'}.\n`);
+  return lines.map((line) => JSON.parse(line));
+}
+
+const idsOf = (entries: Record<string, unknown>[]) => entries.map(({ id }) => id);
+const start = new Date('2026-01-05T10:00:00Z');
+
+describe('audit export', () => {
+  test('writes every entry of more than two batches once, oldest first, also where many have the same time', async () => {
+    const { id } = await service.addOrganization('Many entries');
+    const made = idsOf(await exported(id));
+    const same = await storeEntries(id, 1_500, start, 0);
+    const later = await storeEntries(id, 1_000, new Date(start.getTime() + 1));
+    expect(idsOf(await exported(id))).toEqual([...same, ...later, ...made]);
+  });
+
+  test('writes one JSON object per line, with these fields, and no other organization', async () => {
+    const { id } = await service.addOrganization('One entry');
+    const [entryId] = await storeEntries(id, 1, start);
+    expect((await exported(id, '--until', '2026-02-01'))[0]).toStrictEqual({
+      ...{ id: entryId, createdAt: '2026-01-05T10:00:00.000Z', actor: 'user:usr_a', action: 'key.created' },
+      ...{ target: 'key_0', detail: { name: 'A "name"\nof two lines' } },
+    });
+    const others = await exported(service.organization.id);
+    expect(idsOf(others)).not.toContain(entryId);
+    expect(others.length).toBeGreaterThan(0);
+  });
+
+  test('begins at --since and ends before --until, so that ranges that meet have every entry once', async () => {
+    const { id } = await service.addOrganization('Ranges');
+    const ids = await storeEntries(id, 10, start);
+    const middle = '2026-01-05T10:00:04Z';
+    const first = await exported(id, '--since', '2026-01-05', '--until', middle);
+    const second = await exported(id, '--since', middle, '--until', '2026-01-06');
+    expect([idsOf(first), idsOf(second)]).toEqual([ids.slice(0, 4), ids.slice(4)]);
+  });
+
+  test('is complete through a pipe', async () => {
+    const { id } = await service.addOrganization('Piped');
+    await storeEntries(id, 2_500, start);
+    const { code, stdout } = await adminProcess(cliSettings(service))([
+      ...['audit', 'export', '--organization', id, '--until', '2026-02-01'],
+    ]);
+    expect(code).toBe(0);
+    expect(stdout.split('\n')).toHaveLength(2_501);
+  });
+
+  test.each([
+    [['--organization', 'org_unknown'], 1, 'Organization not found: org_unknown'],
+    [['--since', '2026-02-01', '--until', '2026-01-01'], 1, '--since must be before --until'],
+    [['--since', 'yesterday'], 2, 'Give a day, such as 2026-11-21'],
+  ])('refuses %j', async (args, code, message) => {
+    const owner = args.includes('--organization') ? [] : ['--organization', service.organization.id];
+    const result = await admin(['audit', 'export', ...owner, ...args]);
+    expect(result.code).toBe(code);
+    expect(result.stderr).toContain(message);
+    expect(result.stdout).toBe('');
+  });
+});

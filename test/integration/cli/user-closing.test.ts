@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest';
+import { createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { startSession } from '../../../shared/people/sessions.ts';
+import { signIn } from '../../../shared/people/sign-in.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { findCanaries, newCanary } from '../../support/http/canaries.ts';
+import { newEmail, newPerson, proofOf, type TestPerson } from '../../support/people.ts';
+import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import { everyCell } from '../../support/stores/database-content.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const admin = adminCliOf(service);
+const user = (command: string, { email }: { email: string }, ...more: string[]) =>
+  admin(['user', command, '--email', email, ...more]);
+const attempt = async ({ email, password }: TestPerson) =>
+  (await signIn(service.deps, { email, password })).kind;
+
+const newKey = (actor: string) =>
+  createApiKey(service.deps, { organizationId: service.organization.id, environment: 'live', actor });
+const isRevoked = async (id: string) =>
+  (await service.deps.db.apiKey.findUniqueOrThrow({ where: { id } })).revokedAt !== null;
+const lastAction = async (target: string) => (await auditOf(service, target)).at(-1);
+
+/** The key of a person and the one that was created with it. */
+async function keysOf({ userId }: TestPerson) {
+  const first = await newKey(`user:${userId}`);
+  return [first, await newKey(`key:${first.id}`)] as const;
+}
+
+describe('user disable', () => {
+  test('ends sessions and refuses sign-ins like a wrong password, until user enable', async () => {
+    await signInMember(service, 'owner');
+    const member = await signInMember(service, 'admin');
+    const proof = await proofOf(service.deps.db, member.userId);
+    expect(await user('disable', member)).toMatchObject({ code: 0, stdout: '' });
+    expect((await member.visitor.get('/dashboard/you')).headers.location).toMatch(/sign-in/);
+    expect(await attempt(member)).toBe('refused');
+    const answers = await Promise.all(
+      [member.email, newEmail()].map((email) => new DashboardVisitor(service).signIn(email, member.password)),
+    );
+    const [disabled, unknown] = answers.map(({ status, text }) => [
+      status,
+      text.replaceAll(/value="[^"]*"/g, ''),
+    ]);
+    expect(disabled).toEqual(unknown);
+    // A password that was checked just before.
+    const session = { sid: 'a cookie', proof, data: {}, userAgent: null, ip: null };
+    await expect(startSession(service.deps, session)).rejects.toThrow();
+    expect(await lastAction(member.userId)).toMatchObject({
+      action: 'user.disabled',
+      actor: expect.stringMatching(/^cli:./),
+    });
+    expect(onlyLine((await user('disable', member)).stderr)).toBe('This user is already disabled.');
+
+    expect(await user('enable', member)).toMatchObject({ code: 0 });
+    expect(await attempt(member)).toBe('signed-in');
+    expect(await lastAction(member.userId)).toMatchObject({ action: 'user.enabled' });
+    expect(onlyLine((await user('enable', member)).stderr)).toBe('This user is not disabled.');
+  });
+
+  test('lists the API keys of the user, also those made with another key, or revokes them', async () => {
+    const member = await newPerson(service.deps, service.organization.id, 'admin');
+    const keys = await keysOf(member);
+    const { stderr } = await user('disable', member);
+    for (const { id } of keys) {
+      expect(stderr).toContain(`key revoke ${id}`);
+      expect(await isRevoked(id)).toBe(false);
+    }
+    await user('enable', member);
+    expect((await user('disable', member, '--revoke-keys')).stderr).toContain('Revoked 2 API keys.');
+    for (const { id } of keys) {
+      expect(await isRevoked(id)).toBe(true);
+      expect(await lastAction(id)).toMatchObject({
+        action: 'key.revoked',
+        actor: expect.stringMatching(/^cli:./),
+      });
+    }
+    expect(await isRevoked(service.organization.keys.live.id)).toBe(false);
+  });
+
+  test('shows the member as disabled, who is no owner for the others', async () => {
+    const { id: organizationId } = await service.addOrganization('Two owners');
+    const first = await newPerson(service.deps, organizationId, 'owner');
+    const second = await signInMember(service, 'owner', organizationId);
+    await user('disable', first);
+    const listed = await admin(['user', 'list', '--organization', organizationId]);
+    expect(listed.stdout).toMatch(new RegExp(`${first.email}.*disabled`));
+    const page = await second.visitor.get(`/dashboard/${organizationId}/test/settings/members`);
+    expect(page.text).toMatch(new RegExp(`${first.email}(?:(?!</tr>).)*Disabled`, 's'));
+    for (const command of ['disable', 'delete']) {
+      const refused = await user(command, second);
+      expect(refused.code).toBe(1);
+      expect(onlyLine(refused.stderr)).toMatch(/at least one owner/);
+    }
+    expect(await attempt(second)).toBe('signed-in');
+    const removed = await user('remove', second, '--organization', organizationId);
+    expect(onlyLine(removed.stderr)).toMatch(/at least one owner/);
+  });
+
+  test('revokes the open invitations that the user made', async () => {
+    const member = await signInMember(service, 'admin');
+    const email = newEmail();
+    const members = `/dashboard/${service.organization.id}/test/settings/members`;
+    await member.visitor.post(`${members}/invitations`, { email, role: 'admin' });
+    await user('disable', member);
+    const invitation = await service.deps.db.invitation.findFirstOrThrow({ where: { email } });
+    expect(invitation.revokedAt).not.toBeNull();
+  });
+});
+
+describe('user remove', () => {
+  test('lists the API keys of the member in this organization, or revokes them', async () => {
+    const organization = ['--organization', service.organization.id];
+    const [kept, revoked] = await Promise.all(
+      [1, 2].map(() => newPerson(service.deps, service.organization.id, 'admin')),
+    );
+    if (kept === undefined || revoked === undefined) throw new Error('two were added');
+    const [keptKeys, revokedKeys] = [await keysOf(kept), await keysOf(revoked)];
+    const { stderr } = await user('remove', kept, ...organization);
+    for (const { id } of keptKeys) expect(stderr).toContain(`key revoke ${id}`);
+    const quiet = await user('remove', revoked, ...organization, '--revoke-keys');
+    expect(quiet.stderr).not.toContain('key revoke');
+    expect(await Promise.all(keptKeys.map(({ id }) => isRevoked(id)))).toEqual([false, false]);
+    expect(await Promise.all(revokedKeys.map(({ id }) => isRevoked(id)))).toEqual([true, true]);
+  });
+});
+
+describe('user delete', () => {
+  const address = newCanary('the address of a person');
+  const browser = newCanary('the browser of a person');
+  const email = `${address.text.toLowerCase()}@example.com`;
+  const canaries = [{ what: 'address', text: email }, browser];
+
+  async function found(): Promise<string[]> {
+    const cells = await everyCell(service.settings.DATABASE_URL);
+    const places = cells.flatMap(({ column, text }) => findCanaries(canaries, column, text));
+    return [...new Set(places.map(({ place }) => place))].sort();
+  }
+
+  async function joinAs(owner: DashboardMember): Promise<DashboardVisitor> {
+    const members = `/dashboard/${service.organization.id}/test/settings/members`;
+    const invited = await owner.visitor.post(`${members}/invitations`, { email, role: 'admin' });
+    const [, link = ''] = /data-copy="([^"]+)"/.exec(invited.text) ?? [];
+    const visitor = new DashboardVisitor(service);
+    const headers = { 'user-agent': browser.text };
+    const joined = await visitor.post(new URL(link).pathname, { password: 'a long enough one' }, { headers });
+    expect(joined.status).toBe(303);
+    await visitor.get('/dashboard/you');
+    return visitor;
+  }
+
+  test('leaves nothing of a person but ids, which are shown as a deleted user', async () => {
+    const { db } = service.deps;
+    const owner = await signInMember(service, 'owner');
+    const visitor = await joinAs(owner);
+    const { id } = await db.user.findUniqueOrThrow({ where: { email } });
+    const members = `/dashboard/${service.organization.id}/test/settings/members`;
+    await owner.visitor.post(`${members}/${id}/role`, { role: 'operator' });
+    await owner.visitor.post(`${members}/${id}/role`, { role: 'admin' });
+    // A request, for a timeline and the audit log, and a failed sign-in.
+    const created = await visitor.post(`/dashboard/${service.organization.id}/test/settings/api-keys`, {
+      name: 'Theirs',
+      scopes: 'refunds:read',
+    });
+    expect(created.status).toBe(200);
+    await new DashboardVisitor(service).signIn(email, 'wrong password');
+    expect(await found()).toEqual([
+      'public.audit_log.detail',
+      'public.invitation.email',
+      'public.session.user_agent',
+      'public.user.email',
+    ]);
+    const before = await db.auditLog.findMany({ orderBy: { id: 'asc' } });
+
+    const deleted = await admin(['user', 'delete', '--email', email.toUpperCase()]);
+    expect(deleted.code, deleted.stderr).toBe(0);
+    expect(deleted.stderr).toContain('key revoke key_');
+    expect(await found()).toEqual([]);
+    expect(await db.user.count({ where: { id } })).toBe(0);
+    expect((await visitor.get('/dashboard/you')).headers.location).toMatch(/sign-in/);
+    const after = await db.auditLog.findMany({ orderBy: { id: 'asc' } });
+    const [entry, ...others] = after.slice(before.length);
+    expect(others).toEqual([]);
+    expect(entry).toMatchObject({
+      ...{ action: 'user.deleted', target: id, actor: expect.stringMatching(/^cli:./), detail: {} },
+      ...{ organizationId: service.organization.id },
+    });
+    const withoutAddress = (entries: typeof before) =>
+      entries.map((each) => JSON.stringify(each).replaceAll(email, '(erased)'));
+    expect(withoutAddress(after.slice(0, before.length))).toEqual(withoutAddress(before));
+
+    const log = await owner.visitor.get(members.replace(/members$/, 'audit-log'));
+    expect(log.text).toMatch(new RegExp(`actor=user%3A${id}">Deleted user</a>`));
+    expect(log.text).toContain('(erased)');
+    const again = await admin(['user', 'delete', '--email', email]);
+    expect(onlyLine(again.stderr)).toBe('Nothing is stored about this address.');
+  });
+
+  test('keeps an open invitation of the address and says so', async () => {
+    const owner = await signInMember(service, 'owner');
+    const invited = newEmail();
+    const members = `/dashboard/${service.organization.id}/test/settings/members`;
+    await owner.visitor.post(`${members}/invitations`, { email: invited, role: 'viewer' });
+    const { id } = await service.deps.db.invitation.findFirstOrThrow({ where: { email: invited } });
+    expect((await user('delete', { email: invited })).stderr).toContain(
+      `${id} of ${service.organization.id} still invites`,
+    );
+    await owner.visitor.post(`${members}/invitations/${id}/revoke`);
+    expect((await user('delete', { email: invited })).stderr).not.toContain('still invites');
+    expect(await service.deps.db.invitation.count({ where: { email: invited } })).toBe(0);
+  });
+});

@@ -1,0 +1,192 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { HeldTime } from '../../support/clocks.ts';
+import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
+import { hiddenField, secondFactorPath, setUpSecondFactor } from '../../support/dashboard/second-factor.ts';
+import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
+import { unknownRefundId } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+
+const registered = noteRegisteredRoutes();
+const time = new HeldTime();
+const service = useService({ workers: 0, overrides: { clock: time } });
+const minuteMs = 60_000;
+const question = "Confirm that it's you";
+
+/** Forms of the settings, the policies and the second factor that need no confirmation, and why. */
+const exceptions: Record<string, string> = {
+  '/settings/accounts/:processor/test': 'it changes nothing',
+  '/policies/preview': 'it changes nothing',
+};
+
+let admin: DashboardMember;
+let apiKeys: string;
+
+beforeAll(async () => {
+  await time.hold(service.deps.db);
+  apiKeys = `/dashboard/${service.organization.id}/test/settings/api-keys`;
+});
+
+/** Every test begins with a session that was confirmed too long ago. */
+beforeEach(async () => {
+  admin = await signInMember(service, 'admin');
+  await time.advance(service.deps.db, 11 * minuteMs);
+});
+
+/** The routes that change who may do what, as registered. */
+function sensitiveRoutes(): string[] {
+  const forms = registered.filter(({ method, url }) => method === 'POST' && url.startsWith('/dashboard/'));
+  return forms
+    .map(({ url }) => url.replace('/dashboard/:organizationId/:environment', ''))
+    .filter((path) => /^\/(settings|policies)|^\/dashboard\/you\/(second-factor|password)/.test(path))
+    .filter((path) => !(path in exceptions));
+}
+
+function filled(path: string): string {
+  const values: Record<string, string> = {
+    processor: 'stripe',
+    keyId: unknownRefundId.replace('ref_', 'key_'),
+    userId: unknownRefundId.replace('ref_', 'usr_'),
+    invitationId: unknownRefundId.replace('ref_', 'inv_'),
+  };
+  const base = path.startsWith('/dashboard') ? '' : `/dashboard/${service.organization.id}/test`;
+  return base + path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? 'unknown');
+}
+
+const newKey = (name: string) => ({ name, scopes: 'refunds:read' });
+const keysNamed = (name: string) => service.deps.db.apiKey.count({ where: { name } });
+const entries = () => service.deps.db.auditLog.count({ where: { actor: `user:${admin.userId}` } });
+const answer = (asked: Page, fields: Record<string, string>, url = apiKeys) =>
+  admin.visitor.post(url, { form: hiddenField(asked.text, 'form'), ...fields });
+
+test('every form that changes keys, credentials, policies, members or the second factor asks first', async () => {
+  const before = await entries();
+  let asked = 0;
+  for (const path of sensitiveRoutes()) {
+    const page = await admin.visitor.post(filled(path));
+    // A page that takes no form.
+    if (page.status === 405) continue;
+    expect(page.status, path).toBe(403);
+    expect(page.text, path).toContain(question);
+    asked += 1;
+  }
+  expect(asked).toBeGreaterThanOrEqual(16);
+  expect(await entries()).toBe(before);
+});
+
+test('no form asks within ten minutes of the sign-in', async () => {
+  const { visitor } = await signInMember(service, 'admin');
+  await time.advance(service.deps.db, 9 * minuteMs);
+  for (const path of sensitiveRoutes().filter((each) => !/leave|disable|^\/dashboard/.test(each))) {
+    expect((await visitor.post(filled(path))).text, path).not.toContain(question);
+  }
+});
+
+test.each(Object.keys(exceptions))('%s does not ask', async (path) => {
+  const { text } = await admin.visitor.post(filled(path));
+  expect(text).not.toContain(question);
+});
+
+describe('a user without a second factor', () => {
+  test('enters the password, and the form is carried out as it was entered', async () => {
+    const asked = await admin.visitor.post(apiKeys, newKey('Kept <name>'));
+    const wrong = await answer(asked, { current: 'not the password' });
+    expect(wrong).toMatchObject({ status: 403, text: expect.stringContaining('password is incorrect') });
+    expect(await keysNamed('Kept <name>')).toBe(0);
+    const done = await answer(wrong, { current: admin.password });
+    expect(done.text).toContain('API key created');
+    expect(await keysNamed('Kept <name>')).toBe(1);
+  });
+
+  test('is not asked again for ten minutes', async () => {
+    const asked = await admin.visitor.post(apiKeys, newKey('First'));
+    await answer(asked, { current: admin.password });
+    await time.advance(service.deps.db, 9 * minuteMs);
+    expect((await admin.visitor.post(apiKeys, newKey('Second'))).text).toContain('API key created');
+    await time.advance(service.deps.db, 2 * minuteMs);
+    expect((await admin.visitor.post(apiKeys, newKey('Third'))).text).toContain(question);
+  });
+
+  test('is locked out of confirmations by five wrong passwords, not of signing in', async () => {
+    let asked = await admin.visitor.post(apiKeys, newKey('Guessed'));
+    for (let guess = 0; guess < 5; guess += 1) asked = await answer(asked, { current: `guess ${guess}` });
+    const locked = await answer(asked, { current: admin.password });
+    expect(locked.text).toContain('Too many failed attempts. Try again in 30 seconds.');
+    expect(await keysNamed('Guessed')).toBe(0);
+    expect((await new DashboardVisitor(service).signIn(admin.email, admin.password)).status).toBe(303);
+  });
+});
+
+describe('a user with a second factor', () => {
+  test('enters a code or a recovery code, each once, and the password does not do', async () => {
+    const first = await admin.visitor.post(secondFactorPath);
+    await answer(first, { current: admin.password }, secondFactorPath);
+    const app = await setUpSecondFactor(admin.visitor, time);
+    await time.advance(service.deps.db, 11 * minuteMs);
+    const code = app.code();
+    const asked = await admin.visitor.post(apiKeys, newKey('With code'));
+    const refused = await answer(asked, { current: admin.password });
+    expect(refused.text).toContain('Is incorrect or was used before.');
+    expect((await answer(refused, { code })).text).toContain('API key created');
+    await time.advance(service.deps.db, 11 * minuteMs);
+    const [recovery = ''] = app.recoveryCodes;
+    const again = await admin.visitor.post(apiKeys, newKey('With recovery code'));
+    expect((await answer(again, { code })).text).toContain('Is incorrect or was used before.');
+    expect((await answer(again, { code: recovery })).text).toContain('API key created');
+    await time.advance(service.deps.db, 11 * minuteMs);
+    const last = await admin.visitor.post(apiKeys, newKey('Never made'));
+    expect((await answer(last, { code: recovery })).status).toBe(403);
+    expect(await keysNamed('Never made')).toBe(0);
+  });
+
+  test('cannot go around it by changing the password', async () => {
+    const first = await admin.visitor.post(secondFactorPath);
+    await answer(first, { current: admin.password }, secondFactorPath);
+    await setUpSecondFactor(admin.visitor, time);
+    await time.advance(service.deps.db, 11 * minuteMs);
+    const change = { current: admin.password, next: 'a quite different password' };
+    const asked = await admin.visitor.post('/dashboard/you/password', change);
+    expect(asked.text).toContain(question);
+    expect((await new DashboardVisitor(service).signIn(admin.email, admin.password)).status).toBe(200);
+  });
+});
+
+test('a part of a page asks in its place', async () => {
+  const headers = { 'hx-request': 'true', 'hx-target': 'div#api-keys' };
+  const asked = await admin.visitor.post(apiKeys, newKey('In its place'), { headers });
+  expect(asked.text).toMatch(/^<section id="api-keys"/);
+  expect(asked.text).toContain('hx-target="#api-keys"');
+  const fields = { form: hiddenField(asked.text, 'form'), current: admin.password };
+  const done = await admin.visitor.post(apiKeys, fields, { headers });
+  expect(done.text).toMatch(/^<div id="api-keys".*API key created/s);
+});
+
+test('the confirmation page shows no submitted credentials', async () => {
+  const url = filled('/settings/accounts/stripe');
+  const secretKey = 'sk_test_EnteredOnce';
+  const asked = await admin.visitor.post(url, { secretKey });
+  expect(asked.text).not.toContain('EnteredOnce');
+  expect(asked.text).not.toContain(Buffer.from(secretKey).toString('base64url'));
+  const done = await answer(asked, { current: admin.password }, url);
+  expect(done.headers.location).toContain('done=credentials-saved');
+});
+
+test('a held form cannot be sent elsewhere, by another session, changed or late', async () => {
+  const asked = await admin.visitor.post(apiKeys, newKey('Moved'));
+  const form = hiddenField(asked.text, 'form');
+  const live = apiKeys.replace('/test/', '/live/');
+  const other = await signInMember(service, 'admin');
+  await time.advance(service.deps.db, 11 * minuteMs);
+  const sent: [DashboardVisitor, string, string, string][] = [
+    [admin.visitor, live, form, admin.password],
+    [other.visitor, apiKeys, form, other.password],
+    [admin.visitor, apiKeys, `${form.slice(0, -2)}AA`, admin.password],
+  ];
+  for (const [visitor, url, held, current] of sent) {
+    const page = await visitor.post(url, { form: held, current });
+    expect(page).toMatchObject({ status: 403, text: expect.stringContaining('This form has expired.') });
+  }
+  await time.advance(service.deps.db, 5 * minuteMs);
+  expect((await answer(asked, { current: admin.password })).text).toContain('This form has expired.');
+  expect(await keysNamed('Moved')).toBe(0);
+});

@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { prepareDatabase } from '../../../prisma/prepare-database.ts';
+import { tableRights } from '../../../prisma/service-role.ts';
+import { query } from '../../support/stores/database-client.ts';
+import { useOwnedDatabase } from '../../support/stores/owned-database.ts';
+
+const database = useOwnedDatabase();
+
+const prepare = (serviceUrl: string | null = database.serviceUrl, ownerUrl = database.ownerUrl) =>
+  prepareDatabase({ ownerUrl, serviceUrl, redisUrl: null, log: () => {} });
+
+let client: pg.Client;
+beforeAll(async () => {
+  await prepare();
+  client = new pg.Client({ connectionString: database.serviceUrl });
+  await client.connect();
+});
+afterAll(() => client.end());
+
+/** Every right that PostgreSQL knows of a table. */
+const possible = ['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER', 'MAINTAIN'];
+
+/** The rights that the role of the service has on each table. */
+async function rightsNow(): Promise<Record<string, string>> {
+  const { rows } = await client.query<{ name: string; rights: string }>(
+    `SELECT relname AS name, (SELECT coalesce(string_agg(r, ', ' ORDER BY n), '')
+       FROM unnest($1::text[]) WITH ORDINALITY AS possible (r, n) WHERE has_table_privilege(c.oid, r)) AS rights
+     FROM pg_class AS c WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')`,
+    [possible],
+  );
+  return Object.fromEntries(rows.map(({ name, rights }) => [name, rights]));
+}
+
+/** What was decided. A new table needs an entry in `tableRights`. */
+const decided = {
+  _prisma_migrations: '',
+  ...Object.fromEntries(
+    Object.entries(tableRights).flatMap(([rights, tables]) => tables.map((table) => [table, rights])),
+  ),
+};
+
+describe('the role of the service', () => {
+  test('has exactly the rights that were decided for each table, and for history only SELECT and INSERT', async () => {
+    expect(await rightsNow()).toEqual(decided);
+    expect(decided).toMatchObject({ audit_log: 'SELECT, INSERT', refund_event: 'SELECT, INSERT' });
+  });
+
+  test('may execute every function and draw from every sequence, and set none', async () => {
+    const { rows } = await client.query(
+      `SELECT oid::regprocedure::text AS refused FROM pg_proc
+       WHERE pronamespace IN ('public'::regnamespace, 'bullmq'::regnamespace) AND NOT has_function_privilege(oid, 'EXECUTE')
+       UNION ALL SELECT oid::regclass::text FROM pg_class WHERE relkind = 'S'
+         AND (NOT has_sequence_privilege(oid, 'USAGE') OR has_sequence_privilege(oid, 'UPDATE'))`,
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test.each(['audit_log', 'refund_event'])('cannot rewrite the history in %s', async (table) => {
+    for (const statement of [
+      `UPDATE ${table} SET actor = 'someone else'`,
+      `DELETE FROM ${table}`,
+      `TRUNCATE ${table}`,
+      `SELECT * FROM ${table} FOR UPDATE`,
+      `MERGE INTO ${table} AS h USING (SELECT 1) AS one ON true WHEN MATCHED THEN DELETE`,
+      `ALTER TABLE ${table} DISABLE TRIGGER ${table}_append_only`,
+      `ALTER TABLE ${table} DISABLE TRIGGER ALL`,
+      `DROP TRIGGER ${table}_append_only ON ${table}`,
+      `CREATE RULE hide AS ON INSERT TO ${table} DO INSTEAD NOTHING`,
+      `ALTER TABLE ${table} OWNER TO CURRENT_USER`,
+      `COPY ${table} TO PROGRAM 'cat'`,
+    ]) {
+      await expect(client.query(statement), statement).rejects.toMatchObject({ code: '42501' });
+    }
+    await client.query(`GRANT UPDATE, DELETE ON ${table} TO CURRENT_USER`);
+    expect((await rightsNow())[table]).toBe('SELECT, INSERT');
+  });
+
+  test.each([
+    'CREATE TABLE mine (id INT)',
+    // It would hide the audit log from what the connection does next.
+    'CREATE TEMPORARY TABLE audit_log (id INT)',
+    'CREATE TABLE bullmq.mine (id INT)',
+    'CREATE SCHEMA mine',
+    'CREATE TYPE mine AS (id INT)',
+    'CREATE INDEX mine ON refund (amount)',
+    'CREATE VIEW mine AS SELECT 1',
+    'CREATE SEQUENCE mine',
+    'CREATE FUNCTION mine() RETURNS INT LANGUAGE sql AS $$ SELECT 1 $$',
+    'CREATE OR REPLACE FUNCTION service_time() RETURNS timestamptz LANGUAGE sql AS $$ SELECT now() $$',
+    'CREATE TRIGGER mine BEFORE INSERT ON refund EXECUTE FUNCTION refuse_change_of_history()',
+    'CREATE ROLE mine',
+    'ALTER TABLE refund ADD COLUMN mine INT',
+    'ALTER TABLE payment DROP CONSTRAINT payment_pkey CASCADE',
+    'ALTER FUNCTION service_time() COST 1',
+    'ALTER SEQUENCE lease_token RESTART',
+    "SELECT setval('lease_token', 1)",
+    'DROP TABLE refund_work',
+    'DROP FUNCTION service_time()',
+    'DROP INDEX refund_event_public_id',
+    'DROP SCHEMA public CASCADE',
+    'TRUNCATE session',
+    'DELETE FROM payment',
+    'SELECT * FROM _prisma_migrations',
+    "SET session_replication_role = 'replica'",
+    "SELECT set_config('session_replication_role', 'replica', false)",
+    "SELECT pg_read_file('/etc/passwd')",
+  ])('is refused %s', async (statement) => {
+    await expect(client.query(statement)).rejects.toMatchObject({ code: '42501' });
+  });
+
+  test('cannot become the owner', async () => {
+    const owner = pg.escapeIdentifier(new URL(database.ownerUrl).username);
+    await expect(client.query(`SET ROLE ${owner}`)).rejects.toMatchObject({ code: '42501' });
+    await expect(client.query(`SET SESSION AUTHORIZATION ${owner}`)).rejects.toMatchObject({ code: '42501' });
+  });
+});
+
+describe('the migration', () => {
+  test('lets a running service use a table, a sequence and a function of a later migration at once', async () => {
+    await query(
+      database.ownerUrl,
+      `CREATE TABLE later (id BIGSERIAL PRIMARY KEY, note TEXT);
+       CREATE FUNCTION count_later() RETURNS BIGINT LANGUAGE sql AS $$ SELECT count(*) FROM later $$`,
+    );
+    try {
+      await client.query(`INSERT INTO later (note) VALUES ('first'), ('second')`);
+      await client.query(`UPDATE later SET note = 'third'; DELETE FROM later WHERE id = 1`);
+      expect((await client.query('SELECT count_later() AS count')).rows).toEqual([{ count: '1' }]);
+      await expect(client.query('DROP TABLE later')).rejects.toMatchObject({ code: '42501' });
+      // Without a decision about its rights, the test above fails.
+      expect(await rightsNow()).not.toEqual(decided);
+    } finally {
+      await query(database.ownerUrl, 'DROP FUNCTION count_later(); DROP TABLE later');
+    }
+  });
+
+  test('may run again, and takes back rights that were given by hand', async () => {
+    const role = new URL(database.serviceUrl).username;
+    await query(database.ownerUrl, `GRANT ALL ON audit_log, payment TO ${role}`);
+    await query(database.ownerUrl, `GRANT CREATE ON SCHEMA public TO ${role}`);
+    await query(database.ownerUrl, `GRANT CREATE ON SCHEMA public TO PUBLIC`);
+    expect(await prepare()).toEqual([]);
+    expect(await rightsNow()).toEqual(decided);
+    await expect(client.query('CREATE TABLE mine (id INT)')).rejects.toMatchObject({ code: '42501' });
+  });
+
+  test('grants a role that was made by hand, as an owner who cannot create roles', async () => {
+    const made = roleUrl('made_by_hand');
+    await asSuperuser(`CREATE ROLE ${made.username} LOGIN PASSWORD '${made.password}'`);
+    await asSuperuser(`ALTER ROLE ${new URL(database.ownerUrl).username} NOCREATEROLE`);
+    try {
+      await prepare(made.href);
+      await query(made.href, 'SELECT id FROM refund');
+      const missing = roleUrl('missing');
+      const error = await prepare(missing.href).catch(String);
+      expect(error).toContain(`"${missing.username}" of DATABASE_URL does not exist and cannot be created`);
+      expect(error).not.toContain(missing.password);
+    } finally {
+      await asSuperuser(`ALTER ROLE ${new URL(database.ownerUrl).username} CREATEROLE`);
+    }
+  });
+
+  test.each([
+    ['is a superuser', () => 'SUPERUSER'],
+    ['can create roles', () => 'CREATEROLE'],
+    ['is a member of the owner', () => `IN ROLE ${new URL(database.ownerUrl).username}`],
+    ['may write every table', () => 'IN ROLE pg_write_all_data'],
+  ])('refuses a role of the service that %s', async (_, attributes) => {
+    const role = roleUrl('careless');
+    await asSuperuser(`CREATE ROLE ${role.username} LOGIN PASSWORD '${role.password}' ${attributes()}`);
+    await expect(prepare(role.href)).rejects.toThrow('Give the service a role of its own');
+  });
+
+  test('refuses the owner as the role of the service', async () => {
+    await expect(prepare(database.ownerUrl)).rejects.toThrow('Give the service a role of its own');
+  });
+});
+
+function roleUrl(name: string): URL {
+  const url = new URL(database.serviceUrl);
+  url.username = `${name}_${randomBytes(4).toString('hex')}`;
+  return url;
+}
+
+async function asSuperuser(statement: string): Promise<void> {
+  await query(inject('postgresUrl'), statement);
+}

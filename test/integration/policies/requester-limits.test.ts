@@ -1,0 +1,355 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { closeDependencies, type Dependencies, openDependencies } from '../../../shared/dependencies.ts';
+import { agentScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { openLog } from '../../../shared/platform/log.ts';
+import type { PolicyInput } from '../../../shared/policies/policy.ts';
+import { previewPolicies } from '../../../shared/policies/preview.ts';
+import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
+import type { Answer } from '../../../shared/refunds/lifecycle/statements.ts';
+import { useAgents } from '../../support/agents/use-agents.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { newPerson } from '../../support/people.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { refundRequest } from '../../support/refunds/refund-requests.ts';
+import { type Recording, recordStatements } from '../../support/stores/statements.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+// Someone who may refund takes many small amounts of many payments, each below what a payment's threshold notices.
+// None of those that read a payment at the same time is to decide without having read it.
+const service = useService({
+  workers: 0,
+  settings: { CREATE_WAIT_MS: 0, TRANSACTION_READ_TIMEOUT_MS: 60_000 },
+});
+const agents = useAgents(service);
+let other: Dependencies;
+
+beforeAll(() => {
+  const { settings } = service;
+  other = openDependencies(settings, openLog(settings.LOG_LEVEL, 'other'));
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await service.sandbox.clearFaults();
+  await expectInvariants(service);
+});
+afterAll(() => closeDependencies(other));
+
+async function usePolicy(policy: Partial<PolicyInput>): Promise<void> {
+  const file = { policies: [{ name: 'Shop', priority: 1, ...policy }] };
+  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+}
+
+const everyone = (amount: number) => ({ api: amount, dashboard: amount, mcp: amount });
+const enforce = { api: true, dashboard: true };
+
+/** Asks for 10.00 USD of a payment; returns the status of the refund, or the code of the refusal. */
+type Ask = (transactionId: string) => Promise<string>;
+
+async function newKey(actor: string, scopes = agentScopes) {
+  const { id: organizationId } = service.organization;
+  return await createApiKey(service.deps, { organizationId, environment: 'test', actor, scopes });
+}
+
+async function byApi(actor?: string): Promise<Ask> {
+  const { plaintext: key } = await newKey(actor ?? (await newUser()));
+  return async (transactionId) => {
+    const body = { transactionId, amount: 1_000, reason: 'other' };
+    const answer = await service.call('POST', '/v1/refunds', { key, body });
+    return answer.body.data?.status ?? answer.body.error.code;
+  };
+}
+
+async function byDashboard(): Promise<Ask> {
+  const { visitor } = await signInMember(service, 'operator');
+  const url = `/dashboard/${service.organization.id}/test/refunds/new`;
+  return async (transactionId) => {
+    const fields = { transactionId, amount: '10.00', currency: 'usd', reason: 'other', metadata: '' };
+    const { text } = await visitor.get(url);
+    const [, formKey = ''] = /name="formKey" value="([^"]+)"/.exec(text) ?? [];
+    const page = await visitor.post(url, { ...fields, formKey, step: 'confirm' });
+    const [refund] = await service.deps.db.refund.findMany({ where: { transactionId } });
+    if (refund !== undefined) return refund.status;
+    return page.text.includes('per requester in 24 hours') ? 'policy_denied' : page.text;
+  };
+}
+
+async function byAgent(): Promise<Ask> {
+  const agent = await agents.connect({ actor: await newUser(), scopes: agentScopes });
+  return async (transactionId) => {
+    const { content } = await agent.call('create_refund', { transactionId, amount: 1_000, reason: 'other' });
+    return content.refund?.status ?? content.code;
+  };
+}
+
+async function newUser(): Promise<string> {
+  const { userId } = await newPerson(service.deps, service.organization.id, 'admin');
+  return `user:${userId}`;
+}
+
+const payments = (count: number) => Promise.all(Array.from({ length: count }, () => newPayment(service)));
+
+async function oneByOne(ask: Ask, count: number): Promise<string[]> {
+  const outcomes: string[] = [];
+  for (const payment of await payments(count)) outcomes.push(await ask(payment));
+  return outcomes;
+}
+
+const repeated = (...parts: [count: number, outcome: string][]) =>
+  parts.flatMap(([count, outcome]) => Array.from({ length: count }, () => outcome));
+
+describe.each<[string, () => Promise<Ask>]>([
+  ['with an API key', byApi],
+  ['in the dashboard', byDashboard],
+  ['as an agent', byAgent],
+])('many small refunds of many payments, %s,', (_way, start) => {
+  test('require approval one by one as soon as they come to more than the threshold', async () => {
+    await usePolicy({ approvalAbove: everyone(2_000), approvalAbovePerRequesterDay: everyone(3_000) });
+    expect(await oneByOne(await start(), 5)).toEqual(repeated([3, 'processing'], [2, 'pending']));
+  });
+
+  test('require approval, 20 at once, beyond the threshold', async () => {
+    await usePolicy({ approvalAbovePerRequesterDay: everyone(5_000) });
+    const ask = await start();
+    const outcomes = await Promise.all((await payments(20)).map(ask));
+    expect(outcomes.filter((outcome) => outcome === 'processing')).toHaveLength(5);
+    expect(outcomes.filter((outcome) => outcome === 'pending')).toHaveLength(15);
+  });
+
+  test.each([
+    ['amount', { amount: 3_999 }],
+    ['number', { count: 3 }],
+  ])(
+    'are refused beyond the limit of their %s, one by one and 20 at once',
+    async (_what, perRequesterDay) => {
+      await usePolicy({ velocity: { perRequesterDay }, enforce });
+      expect(await oneByOne(await start(), 5)).toEqual(repeated([3, 'processing'], [2, 'policy_denied']));
+      const outcomes = await Promise.all((await payments(20)).map(await start()));
+      expect(outcomes.toSorted()).toEqual(repeated([17, 'policy_denied'], [3, 'processing']));
+    },
+  );
+});
+
+describe('a requester', () => {
+  const byPerson =
+    (actor: string): Ask =>
+    async (transactionId) => {
+      const asker = { apiKey: null, initiatedBy: 'dashboard', actor } as const;
+      return await outcomeOf(refundRequest(service, transactionId, asker));
+    };
+
+  test('is a person with all their keys, and the keys that those created', async () => {
+    await usePolicy({ approvalAbovePerRequesterDay: everyone(3_000) });
+    const ada = await newUser();
+    const manager = await newKey(ada, agentScopes);
+    const ways = [
+      byPerson(ada),
+      await byApi(ada),
+      await byApi(ada),
+      await byApi(`key:${manager.id}`),
+      byPerson(ada),
+      await byApi(ada),
+    ];
+    const outcomes: string[] = [];
+    for (const ask of ways) outcomes.push(...(await oneByOne(ask, 1)));
+    expect(outcomes).toEqual(repeated([3, 'processing'], [3, 'pending']));
+  });
+
+  test('is not charged with what others requested', async () => {
+    await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000) });
+    const [ada, grace] = [await newUser(), await newUser()];
+    // Keys of the command line count each for itself.
+    const ways = [
+      ...[byPerson(ada), byPerson(grace)],
+      ...[await byApi(), await byApi('cli:root'), await byApi('cli:root')],
+    ];
+    for (const ask of ways) expect(await oneByOne(ask, 2)).toEqual(['processing', 'pending']);
+  });
+
+  test('is counted separately in every organization and environment', async () => {
+    const { id: foreignId } = await service.addOrganization('Other');
+    const policies = [{ name: 'Shop', priority: 1, approvalAbovePerRequesterDay: everyone(1_000) }];
+    for (const organizationId of [service.organization.id, foreignId]) {
+      await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
+    }
+    const asker = { apiKey: null, initiatedBy: 'dashboard', actor: await newUser() } as const;
+    for (const where of [{ environment: 'live' }, { organizationId: foreignId }, {}] as const) {
+      const outcomes: string[] = [];
+      for (let round = 0; round < 2; round += 1) {
+        const payment = await newPayment(service, 'environment' in where ? where : {});
+        outcomes.push(await outcomeOf(refundRequest(service, payment, { ...asker, ...where })));
+      }
+      expect(outcomes, JSON.stringify(where)).toEqual(['processing', 'pending']);
+    }
+  });
+
+  test('gets back what is rejected, and not what awaits approval', async () => {
+    await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000), velocity: limitOf(3_000), enforce });
+    const ask = byPerson(await newUser());
+    const [first = '', ...more] = await payments(3);
+    expect(await ask(first)).toBe('processing');
+    for (const payment of more) expect(await ask(payment)).toBe('pending');
+    expect(await oneByOne(ask, 1)).toEqual(['policy_denied']);
+    const refund = await service.deps.db.refund.findFirstOrThrow({ where: { transactionId: more[0] ?? '' } });
+    await rejectRefund(service.deps, refund, 'user:usr_other', null);
+    expect(await oneByOne(ask, 2)).toEqual(['pending', 'policy_denied']);
+  });
+
+  test('can request again after 24 hours', async () => {
+    await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000) });
+    const ask = byPerson(await newUser());
+    const [first = ''] = await payments(1);
+    await ask(first);
+    expect(await oneByOne(ask, 1)).toEqual(['pending']);
+    await service.deps.db.$executeRaw`UPDATE refund SET created_at = created_at - interval '24 hours'`;
+    expect(await oneByOne(ask, 2)).toEqual(['processing', 'pending']);
+  });
+
+  test('is refused while the processor is unreachable and the payment unknown', async () => {
+    await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000) });
+    const [transactionId = ''] = await payments(1);
+    await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+    expect(await (await byApi())(transactionId)).toBe('service_unavailable');
+  });
+
+  test('learns of the threshold and the limit from a check and a dry run', async () => {
+    await usePolicy({
+      ...{ approvalAbovePerRequesterDay: { api: 1_500 }, velocity: limitOf(5_000), enforce },
+    });
+    const { plaintext: key } = await newKey(await newUser());
+    const [first, second] = await payments(2);
+    const body = { transactionId: first, amount: 1_000, reason: 'other' };
+    await service.call('POST', '/v1/refunds', { key, body });
+    const asked = { transactionId: second, amount: 1_000 };
+    const check = await service.call('POST', '/v1/policies/check', { key, body: asked });
+    expect(check.body.data).toMatchObject({
+      ...{ eligible: true, maxAmount: 4_000, reason: expect.stringContaining('It will require approval.') },
+      conditions: [
+        'Limit per requester in 24 hours: 50.00 USD',
+        "Approval: required when the requester's refunds in 24 hours exceed 15.00 USD",
+      ],
+    });
+    const dryRun = { ...asked, reason: 'other', dryRun: true };
+    const { data } = (await service.call('POST', '/v1/refunds', { key, body: dryRun })).body;
+    expect(data).toMatchObject({ wouldCreate: true, status: 'pending', maxAmount: 4_000 });
+    expect(data.policy.trace).toContain(
+      'approval above a total of 15.00 USD per requester in 24 hours: required',
+    );
+  });
+});
+
+const limitOf = (amount: number) => ({ perRequesterDay: { amount } });
+
+async function outcomeOf(asked: RefundRequest, deps: Dependencies = service.deps): Promise<string> {
+  try {
+    return (await createRefund(deps, asked)).refund.status;
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+function gate(): { open: () => void; opened: Promise<void> } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+}
+
+describe('requests of two payments that are decided at the same moment', () => {
+  let recording: Recording;
+  beforeAll(() => {
+    recording = recordStatements();
+  });
+  afterAll(() => recording.stop());
+
+  async function requestsOf(actor: string, count: number): Promise<RefundRequest[]> {
+    const asker = { apiKey: null, initiatedBy: 'dashboard', actor } as const;
+    return (await payments(count)).map((payment) => refundRequest(service, payment, asker));
+  }
+
+  /** Lets this many requests reach the statement that records them before the first of them does. */
+  function recordTogether(count: number): void {
+    let waiting = 0;
+    const released = gate();
+    for (const { statements } of [service.deps, other]) {
+      const create = statements.create;
+      vi.spyOn(statements, 'create').mockImplementation(async (item) => {
+        waiting += 1;
+        if (waiting >= count) released.open();
+        await released.opened;
+        return await create(item);
+      });
+    }
+  }
+
+  test.each<[string, Partial<PolicyInput>, string]>([
+    ['threshold', { approvalAbovePerRequesterDay: everyone(3_000) }, 'pending'],
+    ['limit of the amount', { velocity: limitOf(3_000), enforce }, 'policy_denied'],
+    ['limit of the number', { velocity: { perRequesterDay: { count: 3 } }, enforce }, 'policy_denied'],
+  ])('by two processes do not pass a %s together', async (_what, policy, outcome) => {
+    await usePolicy(policy);
+    const requests = await requestsOf(await newUser(), 20);
+    recordTogether(20);
+    const outcomes = await Promise.all(
+      requests.map((asked, index) => outcomeOf(asked, index % 2 === 0 ? service.deps : other)),
+    );
+    expect(outcomes.filter((each) => each === 'processing')).toHaveLength(3);
+    expect(outcomes.filter((each) => each === outcome)).toHaveLength(17);
+  });
+
+  test('wait for one another until the commit, and for no other requester', async () => {
+    await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000) });
+    const ada = await newUser();
+    const [first, second] = await requestsOf(ada, 2);
+    const [third] = await requestsOf(await newUser(), 1);
+    if (!first || !second || !third) throw new Error('There are not enough requests');
+    const isRecorded = gate();
+    const mayCommit = gate();
+    vi.spyOn(service.deps.statements, 'create').mockImplementationOnce(async (item) => {
+      const items = JSON.stringify([item], (_name, value) =>
+        typeof value === 'bigint' ? Number(value) : value,
+      );
+      return await service.deps.db.$transaction(
+        async (tx) => {
+          const [answer] = await tx.$queryRaw<Answer[]>`SELECT * FROM create_refunds(${items}::jsonb)`;
+          isRecorded.open();
+          await mayCommit.opened;
+          return answer ?? { outcome: 'none' };
+        },
+        { timeout: 60_000 },
+      );
+    });
+    const firstOutcome = outcomeOf(first);
+    await isRecorded.opened;
+    recording.statements.length = 0;
+    const secondOutcome = outcomeOf(second, other);
+    const tries = () => recording.statements.filter(({ text }) => text.includes('create_refunds')).length;
+    await waitFor('the second request to be locked out', () => tries() >= 2);
+    expect(await outcomeOf(third, other)).toBe('processing');
+    mayCommit.open();
+    expect(await firstOutcome).toBe('processing');
+    expect(await secondOutcome).toBe('pending');
+  });
+});
+
+test('a preview counts what the requester had requested before', async () => {
+  await usePolicy({});
+  await oneByOne(await byApi(), 4);
+  const [policy] = await listPolicies(service.deps.db, service.organization.id);
+  if (policy === undefined) throw new Error('There is no policy');
+  const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+  const edited = [{ ...policy, approvalAbovePerRequesterDay: { api: 2_000n } }];
+  const { refunds } = await previewPolicies(service.deps.db, owner, { current: [policy], edited });
+  const latest = refunds.slice(0, 4).map((each) => [each.current, each.edited]);
+  expect(latest.map((verdicts) => verdicts.map(({ approvalRequired }) => approvalRequired))).toEqual([
+    [false, true],
+    [false, true],
+    [false, false],
+    [false, false],
+  ]);
+});

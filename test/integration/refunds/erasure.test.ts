@@ -1,0 +1,246 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase, type Refund } from '../../../shared/platform/database.ts';
+import { announceErasure } from '../../../shared/platform/erasure.ts';
+import { newId } from '../../../shared/platform/ids.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { eraseRefunds, findErasable } from '../../../shared/refunds/decisions/erase.ts';
+import { auditedExport } from '../../../shared/refunds/queries/export-refunds.ts';
+import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import { findCanaries, newCanary } from '../../support/http/canaries.ts';
+import { parseCsv, wholeText } from '../../support/http/csv.ts';
+import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { fillRefunds } from '../../support/refunds/many-refunds.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { untilStatus } from '../../support/refunds/refund-records.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { withClient } from '../../support/stores/database-client.ts';
+import { everyCell } from '../../support/stores/database-content.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { useRegisteredReceivers } from '../../support/webhooks/registered-receivers.ts';
+
+const service = useService();
+const newReceiver = useRegisteredReceivers(service);
+const admin = adminCliOf(service);
+const customer = newCanary('a customer');
+const owner = () => ({ organizationId: service.organization.id, environment: 'test' }) as const;
+
+beforeAll(async () => {
+  await service.sandbox.settings({ autoSettleMs: 0 });
+  const rules = { priority: 1, approvalAbove: { api: 5_000, dashboard: 5_000, mcp: 5_000 } };
+  const file = { policies: [{ name: 'Ask', ...rules }] };
+  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
+});
+
+const matching = (...more: string[]) => {
+  const { id } = service.organization;
+  return admin(['refund', 'erase-matching', '--organization', id, '--environment', 'test', ...more]);
+};
+
+interface Asked {
+  amount: number;
+  metadata: object;
+  key?: string;
+}
+
+async function create({ amount, metadata, key }: Asked): Promise<{ id: string; request: object }> {
+  const body = { transactionId: await newPayment(service), amount, reason: 'other', metadata };
+  const request = { body, ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }) };
+  const { status, body: answer } = await service.call('POST', '/v1/refunds', request);
+  expect(status, JSON.stringify(answer)).toBe(200);
+  return { id: answer.data.id, request };
+}
+
+/** Where the customer is found, as `table.column`. */
+async function found(): Promise<string[]> {
+  const cells = await everyCell(service.settings.DATABASE_URL);
+  const places = cells.flatMap(({ column, text }) => findCanaries([customer], column, text));
+  return [...new Set(places.map(({ place }) => place))].sort();
+}
+
+const exported = async () => parseCsv(await wholeText(auditedExport(service.deps, exportOf({}))));
+const exportOf = (filter: object) => ({ owner: owner(), filter, actor: 'user:usr_ada' });
+
+/** Amounts, statuses and timelines: what must not change. */
+async function books() {
+  const { db } = service.deps;
+  const without = { metadata: null, failureMessage: null };
+  const events = await db.refundEvent.findMany({ orderBy: [{ refundId: 'asc' }, { seq: 'asc' }] });
+  return {
+    refunds: (await db.refund.findMany({ orderBy: { id: 'asc' } })).map((row) => ({ ...row, ...without })),
+    payments: await db.payment.findMany({ orderBy: { transactionId: 'asc' } }),
+    events: events.map((event) => ({
+      ...event,
+      detail: Object.keys(event.detail ?? {}),
+      failureMessage: null,
+    })),
+  };
+}
+
+/** A completed refund whose webhook receiver repeated it, and everything else that can hold words about the customer. */
+async function storeEverywhere(): Promise<{ paid: Awaited<ReturnType<typeof create>>; rejected: string }> {
+  const { db, clock } = service.deps;
+  const echo = await newReceiver((response, { body }) => response.writeHead(200).end(body));
+  const metadata = { customer: customer.text, note: { address: [customer.text] } };
+  const paid = await create({ amount: 500, metadata, key: 'order-7' });
+  await untilStatus(service, paid.id, 'completed');
+  await waitFor(
+    'the receiver to have answered',
+    async () =>
+      (await echo.deliveries()).every(({ status }) => status === 'succeeded') &&
+      (await echo.deliveries()).length === 2,
+  );
+
+  const { id: rejected } = await create({ amount: 6_000, metadata: { customer: customer.text } });
+  const pending: Refund = await findOwnRefund(db, owner(), rejected);
+  await rejectRefund(service.deps, pending, 'user:usr_ada', `${customer.text} wants an exchange`);
+
+  const { transactionId } = await db.refund.findUniqueOrThrow({ where: { id: paid.id } });
+  const account = await db.processorAccount.findFirstOrThrow({ where: { ...owner(), processor: 'stripe' } });
+  const event = { type: 'charge.refunded', payload: `{"email": "${customer.text}"}`, transactionId };
+  const stored = {
+    id: newId('pev'),
+    accountId: account.id,
+    externalEventId: 'evt_1',
+    receivedAt: clock.now(),
+  };
+  await db.processorEvent.create({ data: { ...stored, ...event } });
+  const times = { windowStart: clock.now(), windowEnd: clock.now(), startedAt: clock.now() };
+  const run = await db.reconciliationRun.create({
+    data: { id: newId('rec'), accountId: account.id, actor: 'worker', finishedAt: clock.now(), ...times },
+  });
+  const facts = { status: 'completed', message: `No refund of ${customer.text}` };
+  const finding = { kind: 'missing_there', action: 'flagged', refundId: paid.id, transactionId };
+  await db.reconciliationFinding.create({ data: { id: newId('fin'), runId: run.id, ...finding, facts } });
+  const work = { refundId: paid.id, ...owner(), processor: 'stripe', flaggedAt: clock.now() };
+  await db.refundWork.create({ data: { ...work, flagReason: 'missing_there', flagFacts: facts } });
+  // As if the processor had said it.
+  await db.$transaction(async (tx) => {
+    await announceErasure(tx);
+    const detail = { code: 'declined', message: customer.text, flag: { reason: 'missing_there', facts } };
+    await tx.refundEvent.update({
+      where: { refundId_seq: { refundId: paid.id, seq: 2 } },
+      data: { detail, failureMessage: customer.text },
+    });
+  });
+  await db.refund.update({
+    where: { id: paid.id },
+    data: { failureCode: 'x', failureMessage: customer.text },
+  });
+  await wholeText(auditedExport(service.deps, exportOf({ metadata: { customer: customer.text } })));
+  await wholeText(auditedExport(service.deps, exportOf({ q: customer.text })));
+  return { paid, rejected };
+}
+
+test('erasing by metadata leaves nothing of a customer, and all books and timelines', async () => {
+  const { paid, rejected } = await storeEverywhere();
+  const { id: other } = await create({ amount: 300, metadata: { customer: 'someone else' } });
+  await untilStatus(service, other, 'completed');
+  expect(await found()).toEqual([
+    'public.audit_log.detail',
+    'public.processor_event.payload',
+    'public.reconciliation_finding.facts',
+    'public.refund.failure_message',
+    'public.refund.metadata',
+    'public.refund_event.detail',
+    'public.refund_event.failure_message',
+    'public.refund_work.flag_facts',
+    'public.webhook_attempt.response_body',
+  ]);
+  const before = await books();
+  const filter = ['--metadata', `customer=${customer.text}`];
+  const listed = await matching(...filter);
+  expect(listed.stdout.trim().split('\n').sort()).toEqual([paid.id, rejected].sort());
+  expect(listed.stderr).toContain('Nothing was erased');
+  expect(await found()).not.toEqual([]);
+
+  const erased = await matching(...filter, '--confirm');
+  expect(erased.code, erased.stderr).toBe(0);
+  expect(erased.stderr).toContain('of 2 refunds');
+  expect(await found()).toEqual([]);
+  expect(await books()).toEqual(before);
+  await service.deps.db.refundWork.deleteMany({ where: { refundId: paid.id } });
+  await expectInvariants(service);
+  for (const id of [paid.id, rejected]) {
+    const entry = (await auditOf(service, id)).at(-1);
+    expect(entry).toMatchObject({ action: 'refund.erased', actor: expect.stringMatching(/^cli:./) });
+    expect(entry?.detail).toEqual({ environment: 'test' });
+  }
+
+  const replayed = await service.call('POST', '/v1/refunds', paid.request);
+  expect(replayed.headers['idempotent-replayed']).toBe('true');
+  expect(replayed.body.data).toMatchObject({ id: paid.id, metadata: null, amount: 500, status: 'completed' });
+  const search = `/v1/refunds?${new URLSearchParams({ 'metadata[customer]': customer.text })}`;
+  expect((await service.call('GET', search)).body.data).toEqual([]);
+  const { data: feed } = (await service.call('GET', '/v1/events?limit=100')).body;
+  expect(feed.length).toBe(before.events.filter(({ position }) => position !== null).length);
+  expect(JSON.stringify(feed)).not.toContain(customer.text);
+  const [names = [], ...rows] = await exported();
+  expect(rows.map((row) => [row[names.indexOf('id')], row[names.indexOf('metadata')]]).sort()).toEqual(
+    [
+      [paid.id, ''],
+      [rejected, ''],
+      [other, '{"customer":"someone else"}'],
+    ].sort(),
+  );
+});
+
+test('erasing by time spares later refunds, and is done once', async () => {
+  const { id } = await create({ amount: 400, metadata: { customer: customer.text } });
+  await untilStatus(service, id, 'completed');
+  const { createdAt } = await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
+  expect((await matching('--created-before', createdAt.toISOString())).stdout).not.toContain(id);
+  const later = ['--created-before', new Date(createdAt.getTime() + 1).toISOString()];
+  expect((await matching(...later, '--confirm')).stdout).toContain(id);
+  expect((await matching(...later)).stdout).toBe('');
+  expect(await found()).toEqual([]);
+});
+
+test('erases a refund by its id, and asks for a filter or a known id', async () => {
+  const { id } = await create({ amount: 400, metadata: { customer: customer.text } });
+  expect(await admin(['refund', 'erase', id])).toMatchObject({ code: 0 });
+  expect(await found()).toEqual([]);
+  expect(onlyLine((await admin(['refund', 'erase', 'ref_unknown'])).stderr)).toBe(
+    'Refund not found: ref_unknown',
+  );
+  expect(onlyLine((await matching('--confirm')).stderr)).toBe('Give --metadata, --created-before or both.');
+  expect((await matching('--metadata', 'customer')).code).toBe(2);
+});
+
+test("keeps refunds of another organization with the same customer and payment's id", async () => {
+  const elsewhere = await service.addOrganization('Elsewhere');
+  const transactionId = await newPayment(service);
+  const body = { transactionId, amount: 100, reason: 'other', metadata: { customer: customer.text } };
+  const { id } = (await service.call('POST', '/v1/refunds', { body })).body.data;
+  const key = elsewhere.keys.test.plaintext;
+  const theirs = (await service.call('POST', '/v1/refunds', { body, key })).body.data;
+  await matching('--metadata', `customer=${customer.text}`, '--confirm');
+  const { db } = service.deps;
+  expect((await db.refund.findUniqueOrThrow({ where: { id } })).metadata).toBeNull();
+  expect((await db.refund.findUniqueOrThrow({ where: { id: theirs.id } })).metadata).toEqual(body.metadata);
+  expect(await auditOf(service, theirs.id)).toEqual([]);
+});
+
+describe('the refunds of an organization', () => {
+  const databaseUrl = useDatabase();
+
+  test('are all found and erased, however many there are', async () => {
+    const many = { organizationId: 'org_many', environment: 'live' } as const;
+    const now = new Date('2026-11-21T12:00:00Z');
+    await withClient(databaseUrl(), (client) =>
+      fillRefunds(client, { ...many, count: 2_300, now, days: 10 }),
+    );
+    const db = openDatabase(databaseUrl(), { poolSize: 2 });
+    await db.refund.updateMany({ data: { metadata: { customer: customer.text } } });
+    const refundIds = await findErasable(db, many, {});
+    expect(new Set(refundIds).size).toBe(2_300);
+    const deps = { db, clock: { now: () => now } };
+    await eraseRefunds(deps, { organizationId: many.organizationId, refundIds, actor: 'cli:test' });
+    expect(await findErasable(db, many, {})).toEqual([]);
+    expect(await db.auditLog.count({ where: { action: 'refund.erased' } })).toBe(2_300);
+    await db.$disconnect();
+  });
+});
