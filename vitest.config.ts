@@ -1,11 +1,16 @@
+import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Starts with test/system/, whose files take longest, so that no long file runs alone at the end. */
-class SystemFirst extends BaseSequencer {
+/** Starts with files that break or start processes. They wait longest, so none of them runs alone at the end. */
+class ProcessesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isSystem = ({ moduleId }: TestSpecification) => moduleId.includes('/test/system/');
-    return (await super.sort(files)).toSorted((a, b) => Number(isSystem(b)) - Number(isSystem(a)));
+    const startsProcesses = ({ moduleId }: TestSpecification) =>
+      moduleId.includes('/test/system/') ||
+      /\/support\/(faults|processes)\//.test(readFileSync(moduleId, 'utf8'));
+    return (await super.sort(files)).toSorted(
+      (a, b) => Number(startsProcesses(b)) - Number(startsProcesses(a)),
+    );
   }
 }
 
@@ -47,7 +52,7 @@ const isRelease = process.env.RELEASE === 'true';
 
 export default defineConfig({
   test: {
-    sequence: { sequencer: SystemFirst },
+    sequence: { sequencer: ProcessesFirst },
     // Processes, as in production. Each runs one file after the other without loading all modules again, which would
     // take longer than most files. A test must therefore undo whatever it changes globally: spies, clocks, listeners.
     pool: 'forks',

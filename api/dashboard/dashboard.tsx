@@ -47,7 +47,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     await enableCsrfTokens(scope);
     await scope.register(async (open: Api) => {
       await signInPages(open, deps);
-      await signInCodePages(open, deps);
+      signInCodePages(open, deps);
       await setUpPages(open, deps);
       await invitationPages(open, deps);
     });

@@ -7,7 +7,6 @@ import { ServiceError } from '../platform/errors.ts';
 import { keysAfter, withdraw } from './disable-user.ts';
 import { normalizeEmail } from './email.ts';
 import { openAt } from './invitations.ts';
-import { forgetFailures } from './lockout.ts';
 
 /** What a deletion did. */
 export interface Deletion {
@@ -41,7 +40,6 @@ export async function deleteUser(
     if (userId !== null) {
       await tx.membership.deleteMany({ where: { userId } });
       await tx.user.delete({ where: { id: userId } });
-      await forgetFailures(tx, { changingPasswordOf: userId });
     }
     const mentioning = await eraseAddress(tx, email, now);
     const openInvitations = await tx.invitation.findMany({

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { hash } from '@node-rs/argon2';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
 import { type HashLimiter, openHashLimiter } from '../../shared/people/hash-limiter.ts';
 import type { Proof } from '../../shared/people/sessions.ts';
@@ -69,17 +70,23 @@ function peopleOf(databaseUrl: string): TestPeople {
   };
 }
 
-/** Adds a user to an organization. */
+/** Adds a user to an organization. The password is hashed at the lowest cost, to which every sign-in then checks it. */
 export async function newPerson(
   deps: Parameters<typeof createUser>[0],
   organizationId: string,
   role: Role,
 ): Promise<TestPerson> {
   const email = newEmail();
-  const password = randomBytes(9).toString('hex');
-  const { id } = await createUser(deps, { organizationId, email, password, role, actor: 'test' });
+  const password = randomBytes(9).toString('base64url');
+  const hashLimiter: HashLimiter = async <T>() => (await hash(password, lowestCost)) as T;
+  const { id } = await createUser(
+    { ...deps, hashLimiter },
+    { organizationId, email, password, role, actor: 'test' },
+  );
   return { userId: id, email, password };
 }
+
+const lowestCost = { memoryCost: 8, timeCost: 1, parallelism: 1 };
 
 /** A limiter that is busy in both lanes and allows no queue. */
 export function fullLimiter(): HashLimiter {

@@ -73,6 +73,27 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(complaints).toEqual([]);
   });
 
+  releaseTest(
+    'creates a key after confirming with the password, without entering the form again',
+    async () => {
+      const admin = await addPerson(service, 'admin');
+      const page = await pageOf(admin);
+      await service.deps.db.session.updateMany({ where: { userId: admin.userId }, data: { data: {} } });
+      await page.goto(`${base}/settings/api-keys`);
+      await page.getByLabel('Name').fill('Shop backend');
+      await mark(page);
+      await press(page, 'Create test key');
+      await page.getByLabel('Your password').fill('not the password');
+      await press(page, 'Confirm');
+      await page.getByText('The current password is incorrect.').waitFor();
+      await page.getByLabel('Your password').fill(admin.password);
+      await press(page, 'Confirm');
+      await page.getByRole('heading', { name: 'API key created' }).waitFor();
+      await page.getByRole('row', { name: 'Shop backend' }).first().waitFor();
+      expect(await isMarked(page)).toBe(true);
+    },
+  );
+
   releaseTest('creates a key that works until it is revoked', async () => {
     const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);

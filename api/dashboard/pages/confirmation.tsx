@@ -37,7 +37,7 @@ export function requireConfirmation(scope: Api, deps: ApiDependencies): void {
     const now = deps.clock.now().getTime();
     const isConfirmed = now < (session.confirmedAt ?? 0) + confirmedForMs;
     if (request.routeOptions.config.confirm !== true || isConfirmed) return;
-    const sealed = entered(body, 'form');
+    const sealed = entered(body, 'held');
     if (sealed === '') return await ask(deps, request, reply, { body, problems: {} });
     const held = openField<object>(deps, sealed, purposeOf(request));
     if (held === null) {
@@ -133,7 +133,7 @@ function ConfirmationForm(props: ConfirmationFormProps) {
         />
       )}
       <CsrfField token={csrfToken} />
-      <input type="hidden" name="form" value={sealed} />
+      <input type="hidden" name="held" value={sealed} />
       <div class="row">
         <Submit kind="primary">Confirm</Submit>
         <ButtonLink to={cancelTo}>Cancel</ButtonLink>

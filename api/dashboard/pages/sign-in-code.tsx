@@ -36,7 +36,7 @@ export async function askForCode(
 }
 
 /** `/dashboard/sign-in/code`: the second step of signing in. */
-export async function signInCodePages(scope: Api, deps: ApiDependencies): Promise<void> {
+export function signInCodePages(scope: Api, deps: ApiDependencies): void {
   scope.post(path, async (request, reply) => {
     const { body } = request;
     const next = safeReturnPath(entered(body, 'next'));

@@ -7,12 +7,12 @@ import { type DashboardMember, signInMember } from '../../support/dashboard/dash
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { findCanaries, newCanary } from '../../support/http/canaries.ts';
 import { newEmail, newPerson, proofOf, type TestPerson } from '../../support/people.ts';
-import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import { onlyLine, ownerCliOf } from '../../support/processes/admin-cli.ts';
 import { everyCell } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
-const admin = adminCliOf(service);
+const admin = ownerCliOf(service);
 const user = (command: string, { email }: { email: string }, ...more: string[]) =>
   admin(['user', command, '--email', email, ...more]);
 const attempt = async ({ email, password }: TestPerson) =>
@@ -135,7 +135,7 @@ describe('user delete', () => {
   const canaries = [{ what: 'address', text: email }, browser];
 
   async function found(): Promise<string[]> {
-    const cells = await everyCell(service.settings.DATABASE_URL);
+    const cells = await everyCell(service.databaseUrl);
     const places = cells.flatMap(({ column, text }) => findCanaries(canaries, column, text));
     return [...new Set(places.map(({ place }) => place))].sort();
   }

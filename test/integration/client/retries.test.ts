@@ -13,7 +13,7 @@ describe('retries against the service', () => {
 
   test('carry out every request although the rate is limited', async () => {
     const client = await connectClient(service, { maxRetries: 20 });
-    const asked = await Promise.all(Array.from({ length: 12 }, () => newPayment(service)));
+    const asked = await Promise.all(Array.from({ length: 8 }, () => newPayment(service)));
     const created = await Promise.all(
       asked.map((transactionId) => client.refunds.create({ ...valid, transactionId })),
     );

@@ -19,18 +19,18 @@ const exceptions: Record<string, string> = {
   '/policies/preview': 'it changes nothing',
 };
 
-let admin: DashboardMember;
+let owner: DashboardMember;
 let apiKeys: string;
 
 beforeAll(async () => {
-  await time.hold(service.deps.db);
+  await time.hold(service.ownerDb);
   apiKeys = `/dashboard/${service.organization.id}/test/settings/api-keys`;
 });
 
 /** Every test begins with a session that was confirmed too long ago. */
 beforeEach(async () => {
-  admin = await signInMember(service, 'admin');
-  await time.advance(service.deps.db, 11 * minuteMs);
+  owner = await signInMember(service, 'owner');
+  await time.advance(service.ownerDb, 11 * minuteMs);
 });
 
 /** The routes that change who may do what, as registered. */
@@ -55,15 +55,15 @@ function filled(path: string): string {
 
 const newKey = (name: string) => ({ name, scopes: 'refunds:read' });
 const keysNamed = (name: string) => service.deps.db.apiKey.count({ where: { name } });
-const entries = () => service.deps.db.auditLog.count({ where: { actor: `user:${admin.userId}` } });
+const entries = () => service.deps.db.auditLog.count({ where: { actor: `user:${owner.userId}` } });
 const answer = (asked: Page, fields: Record<string, string>, url = apiKeys) =>
-  admin.visitor.post(url, { form: hiddenField(asked.text, 'form'), ...fields });
+  owner.visitor.post(url, { held: hiddenField(asked.text, 'held'), ...fields });
 
 test('every form that changes keys, credentials, policies, members or the second factor asks first', async () => {
   const before = await entries();
   let asked = 0;
   for (const path of sensitiveRoutes()) {
-    const page = await admin.visitor.post(filled(path));
+    const page = await owner.visitor.post(filled(path));
     // A page that takes no form.
     if (page.status === 405) continue;
     expect(page.status, path).toBe(403);
@@ -75,118 +75,118 @@ test('every form that changes keys, credentials, policies, members or the second
 });
 
 test('no form asks within ten minutes of the sign-in', async () => {
-  const { visitor } = await signInMember(service, 'admin');
-  await time.advance(service.deps.db, 9 * minuteMs);
+  const { visitor } = await signInMember(service, 'owner');
+  await time.advance(service.ownerDb, 9 * minuteMs);
   for (const path of sensitiveRoutes().filter((each) => !/leave|disable|^\/dashboard/.test(each))) {
     expect((await visitor.post(filled(path))).text, path).not.toContain(question);
   }
 });
 
 test.each(Object.keys(exceptions))('%s does not ask', async (path) => {
-  const { text } = await admin.visitor.post(filled(path));
+  const { text } = await owner.visitor.post(filled(path));
   expect(text).not.toContain(question);
 });
 
 describe('a user without a second factor', () => {
   test('enters the password, and the form is carried out as it was entered', async () => {
-    const asked = await admin.visitor.post(apiKeys, newKey('Kept <name>'));
+    const asked = await owner.visitor.post(apiKeys, newKey('Kept <name>'));
     const wrong = await answer(asked, { current: 'not the password' });
     expect(wrong).toMatchObject({ status: 403, text: expect.stringContaining('password is incorrect') });
     expect(await keysNamed('Kept <name>')).toBe(0);
-    const done = await answer(wrong, { current: admin.password });
+    const done = await answer(wrong, { current: owner.password });
     expect(done.text).toContain('API key created');
     expect(await keysNamed('Kept <name>')).toBe(1);
   });
 
   test('is not asked again for ten minutes', async () => {
-    const asked = await admin.visitor.post(apiKeys, newKey('First'));
-    await answer(asked, { current: admin.password });
-    await time.advance(service.deps.db, 9 * minuteMs);
-    expect((await admin.visitor.post(apiKeys, newKey('Second'))).text).toContain('API key created');
-    await time.advance(service.deps.db, 2 * minuteMs);
-    expect((await admin.visitor.post(apiKeys, newKey('Third'))).text).toContain(question);
+    const asked = await owner.visitor.post(apiKeys, newKey('First'));
+    await answer(asked, { current: owner.password });
+    await time.advance(service.ownerDb, 9 * minuteMs);
+    expect((await owner.visitor.post(apiKeys, newKey('Second'))).text).toContain('API key created');
+    await time.advance(service.ownerDb, 2 * minuteMs);
+    expect((await owner.visitor.post(apiKeys, newKey('Third'))).text).toContain(question);
   });
 
   test('is locked out of confirmations by five wrong passwords, not of signing in', async () => {
-    let asked = await admin.visitor.post(apiKeys, newKey('Guessed'));
+    let asked = await owner.visitor.post(apiKeys, newKey('Guessed'));
     for (let guess = 0; guess < 5; guess += 1) asked = await answer(asked, { current: `guess ${guess}` });
-    const locked = await answer(asked, { current: admin.password });
+    const locked = await answer(asked, { current: owner.password });
     expect(locked.text).toContain('Too many failed attempts. Try again in 30 seconds.');
     expect(await keysNamed('Guessed')).toBe(0);
-    expect((await new DashboardVisitor(service).signIn(admin.email, admin.password)).status).toBe(303);
+    expect((await new DashboardVisitor(service).signIn(owner.email, owner.password)).status).toBe(303);
   });
 });
 
 describe('a user with a second factor', () => {
   test('enters a code or a recovery code, each once, and the password does not do', async () => {
-    const first = await admin.visitor.post(secondFactorPath);
-    await answer(first, { current: admin.password }, secondFactorPath);
-    const app = await setUpSecondFactor(admin.visitor, time);
-    await time.advance(service.deps.db, 11 * minuteMs);
+    const first = await owner.visitor.post(secondFactorPath);
+    await answer(first, { current: owner.password }, secondFactorPath);
+    const app = await setUpSecondFactor(owner.visitor, time);
+    await time.advance(service.ownerDb, 11 * minuteMs);
     const code = app.code();
-    const asked = await admin.visitor.post(apiKeys, newKey('With code'));
-    const refused = await answer(asked, { current: admin.password });
+    const asked = await owner.visitor.post(apiKeys, newKey('With code'));
+    const refused = await answer(asked, { current: owner.password });
     expect(refused.text).toContain('Is incorrect or was used before.');
     expect((await answer(refused, { code })).text).toContain('API key created');
-    await time.advance(service.deps.db, 11 * minuteMs);
+    await time.advance(service.ownerDb, 11 * minuteMs);
     const [recovery = ''] = app.recoveryCodes;
-    const again = await admin.visitor.post(apiKeys, newKey('With recovery code'));
+    const again = await owner.visitor.post(apiKeys, newKey('With recovery code'));
     expect((await answer(again, { code })).text).toContain('Is incorrect or was used before.');
     expect((await answer(again, { code: recovery })).text).toContain('API key created');
-    await time.advance(service.deps.db, 11 * minuteMs);
-    const last = await admin.visitor.post(apiKeys, newKey('Never made'));
+    await time.advance(service.ownerDb, 11 * minuteMs);
+    const last = await owner.visitor.post(apiKeys, newKey('Never made'));
     expect((await answer(last, { code: recovery })).status).toBe(403);
     expect(await keysNamed('Never made')).toBe(0);
   });
 
   test('cannot go around it by changing the password', async () => {
-    const first = await admin.visitor.post(secondFactorPath);
-    await answer(first, { current: admin.password }, secondFactorPath);
-    await setUpSecondFactor(admin.visitor, time);
-    await time.advance(service.deps.db, 11 * minuteMs);
-    const change = { current: admin.password, next: 'a quite different password' };
-    const asked = await admin.visitor.post('/dashboard/you/password', change);
+    const first = await owner.visitor.post(secondFactorPath);
+    await answer(first, { current: owner.password }, secondFactorPath);
+    await setUpSecondFactor(owner.visitor, time);
+    await time.advance(service.ownerDb, 11 * minuteMs);
+    const change = { current: owner.password, next: 'a quite different password' };
+    const asked = await owner.visitor.post('/dashboard/you/password', change);
     expect(asked.text).toContain(question);
-    expect((await new DashboardVisitor(service).signIn(admin.email, admin.password)).status).toBe(200);
+    expect((await new DashboardVisitor(service).signIn(owner.email, owner.password)).status).toBe(200);
   });
 });
 
 test('a part of a page asks in its place', async () => {
   const headers = { 'hx-request': 'true', 'hx-target': 'div#api-keys' };
-  const asked = await admin.visitor.post(apiKeys, newKey('In its place'), { headers });
+  const asked = await owner.visitor.post(apiKeys, newKey('In its place'), { headers });
   expect(asked.text).toMatch(/^<section id="api-keys"/);
   expect(asked.text).toContain('hx-target="#api-keys"');
-  const fields = { form: hiddenField(asked.text, 'form'), current: admin.password };
-  const done = await admin.visitor.post(apiKeys, fields, { headers });
+  const fields = { held: hiddenField(asked.text, 'held'), current: owner.password };
+  const done = await owner.visitor.post(apiKeys, fields, { headers });
   expect(done.text).toMatch(/^<div id="api-keys".*API key created/s);
 });
 
 test('the confirmation page shows no submitted credentials', async () => {
   const url = filled('/settings/accounts/stripe');
   const secretKey = 'sk_test_EnteredOnce';
-  const asked = await admin.visitor.post(url, { secretKey });
+  const asked = await owner.visitor.post(url, { secretKey });
   expect(asked.text).not.toContain('EnteredOnce');
   expect(asked.text).not.toContain(Buffer.from(secretKey).toString('base64url'));
-  const done = await answer(asked, { current: admin.password }, url);
+  const done = await answer(asked, { current: owner.password }, url);
   expect(done.headers.location).toContain('done=credentials-saved');
 });
 
 test('a held form cannot be sent elsewhere, by another session, changed or late', async () => {
-  const asked = await admin.visitor.post(apiKeys, newKey('Moved'));
-  const form = hiddenField(asked.text, 'form');
+  const asked = await owner.visitor.post(apiKeys, newKey('Moved'));
+  const held = hiddenField(asked.text, 'held');
   const live = apiKeys.replace('/test/', '/live/');
   const other = await signInMember(service, 'admin');
-  await time.advance(service.deps.db, 11 * minuteMs);
+  await time.advance(service.ownerDb, 11 * minuteMs);
   const sent: [DashboardVisitor, string, string, string][] = [
-    [admin.visitor, live, form, admin.password],
-    [other.visitor, apiKeys, form, other.password],
-    [admin.visitor, apiKeys, `${form.slice(0, -2)}AA`, admin.password],
+    [owner.visitor, live, held, owner.password],
+    [other.visitor, apiKeys, held, other.password],
+    [owner.visitor, apiKeys, `${held.slice(0, -2)}AA`, owner.password],
   ];
-  for (const [visitor, url, held, current] of sent) {
-    const page = await visitor.post(url, { form: held, current });
+  for (const [visitor, url, given, current] of sent) {
+    const page = await visitor.post(url, { held: given, current });
     expect(page).toMatchObject({ status: 403, text: expect.stringContaining('This form has expired.') });
   }
-  await time.advance(service.deps.db, 5 * minuteMs);
-  expect((await answer(asked, { current: admin.password })).text).toContain('This form has expired.');
+  await time.advance(service.ownerDb, 5 * minuteMs);
+  expect((await answer(asked, { current: owner.password })).text).toContain('This form has expired.');
   expect(await keysNamed('Moved')).toBe(0);
 });

@@ -26,7 +26,7 @@ const service = useService({ workers: 0, overrides: { clock: time } });
 const you = '/dashboard/you';
 const stepMs = 30_000;
 
-const advance = (ms: number) => time.advance(service.deps.db, ms);
+const advance = (ms: number) => time.advance(service.ownerDb, ms);
 const sessionsOf = ({ userId }: TestPerson) => service.deps.db.session.count({ where: { userId } });
 const actionsOf = async (target: string) => (await auditOf(service, target)).map(({ action }) => action);
 
@@ -151,7 +151,7 @@ describe('setting up a second factor', () => {
     expect(await enable(mine)).toMatchObject(expired);
     await advance(16 * 60_000);
     const asked = await enable(theirs);
-    const confirmation = { form: hiddenField(asked.text, 'form'), current: theirs.password };
+    const confirmation = { held: hiddenField(asked.text, 'held'), current: theirs.password };
     expect(await theirs.visitor.post(`${secondFactorPath}/enable`, confirmation)).toMatchObject(expired);
   });
 });

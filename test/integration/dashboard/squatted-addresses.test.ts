@@ -6,11 +6,11 @@ import { auditOf } from '../../support/audit-log.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { newEmail, newPerson } from '../../support/people.ts';
-import { adminCliOf } from '../../support/processes/admin-cli.ts';
+import { ownerCliOf } from '../../support/processes/admin-cli.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
-const admin = adminCliOf(service);
+const admin = ownerCliOf(service);
 const password = 'what the person chose';
 const squattersPassword = 'what the squatter chose';
 
@@ -36,6 +36,14 @@ async function linkTo(address: string, organizationId = service.organization.id)
     role: 'admin',
   } as const;
   return `/dashboard/invitation/${(await invite(service.deps, request)).token}`;
+}
+
+/** One that only the squatter has. */
+async function addSecondFactor(userId: string): Promise<void> {
+  const secret = { encryptedSecret: new Uint8Array(8), encryptionKeyId: 'none' };
+  await service.deps.db.secondFactor.create({
+    data: { userId, ...secret, lastStep: 0, recoveryHashes: [], enabledAt: new Date() },
+  });
 }
 
 beforeEach(async () => {
@@ -109,6 +117,7 @@ describe('a person whose address was squatted', () => {
 
   test('takes over the account with the link once it belongs to no organization', async () => {
     const link = await linkTo(email);
+    await addSecondFactor(squatterId);
     const acting = { administration: 'test' };
     await removeMember(service.deps, { organizationId: elsewhere, userId: squatterId, acting });
     const person = new DashboardVisitor(service);

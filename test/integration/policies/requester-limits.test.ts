@@ -302,6 +302,15 @@ describe('requests of two payments that are decided at the same moment', () => {
     expect(outcomes.filter((each) => each === outcome)).toHaveLength(17);
   });
 
+  test('by three people in one process leave each of them the whole limit', async () => {
+    await usePolicy({ velocity: limitOf(2_000), enforce });
+    const people = await Promise.all([newUser(), newUser(), newUser()]);
+    const requests = (await Promise.all(people.map((person) => requestsOf(person, 2)))).flat();
+    recordTogether(6);
+    const outcomes = await Promise.all(requests.map((asked) => outcomeOf(asked)));
+    expect(outcomes).toEqual(repeated([6, 'processing']));
+  });
+
   test('wait for one another until the commit, and for no other requester', async () => {
     await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000) });
     const ada = await newUser();

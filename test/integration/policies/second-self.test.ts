@@ -216,6 +216,17 @@ describe('the rule about invitations', () => {
     await expectRefused(ada, refundId, connected);
   });
 
+  test('holds for the account of a colleague that the admin removes, invites again and takes over', async () => {
+    const bob = await signInMember(service, 'operator');
+    const byAda = await askInDashboard(ada);
+    await ada.visitor.get(`${base}/settings/members`);
+    await ada.visitor.post(`${base}/settings/members/${bob.userId}/remove`);
+    const taken = await inviteSecondSelf(ada, bob.email);
+    expect(taken.userId).toBe(bob.userId);
+    await expectRefused(taken, byAda, connected);
+    await expectRefused(ada, await askInDashboard(taken), connected);
+  });
+
   test('holds for a second account that has left or lost its role', async () => {
     const self = await inviteSecondSelf(ada);
     const refundId = await askInDashboard(self);

@@ -10,7 +10,7 @@ import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { findCanaries, newCanary } from '../../support/http/canaries.ts';
 import { parseCsv, wholeText } from '../../support/http/csv.ts';
-import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import { adminCliOf, onlyLine, ownerCliOf } from '../../support/processes/admin-cli.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { fillRefunds } from '../../support/refunds/many-refunds.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -24,7 +24,7 @@ import { useRegisteredReceivers } from '../../support/webhooks/registered-receiv
 
 const service = useService();
 const newReceiver = useRegisteredReceivers(service);
-const admin = adminCliOf(service);
+const admin = ownerCliOf(service);
 const customer = newCanary('a customer');
 const owner = () => ({ organizationId: service.organization.id, environment: 'test' }) as const;
 
@@ -56,7 +56,7 @@ async function create({ amount, metadata, key }: Asked): Promise<{ id: string; r
 
 /** Where the customer is found, as `table.column`. */
 async function found(): Promise<string[]> {
-  const cells = await everyCell(service.settings.DATABASE_URL);
+  const cells = await everyCell(service.databaseUrl);
   const places = cells.flatMap(({ column, text }) => findCanaries([customer], column, text));
   return [...new Set(places.map(({ place }) => place))].sort();
 }
@@ -118,7 +118,7 @@ async function storeEverywhere(): Promise<{ paid: Awaited<ReturnType<typeof crea
   const work = { refundId: paid.id, ...owner(), processor: 'stripe', flaggedAt: clock.now() };
   await db.refundWork.create({ data: { ...work, flagReason: 'missing_there', flagFacts: facts } });
   // As if the processor had said it.
-  await db.$transaction(async (tx) => {
+  await service.ownerDb.$transaction(async (tx) => {
     await announceErasure(tx);
     const detail = { code: 'declined', message: customer.text, flag: { reason: 'missing_there', facts } };
     await tx.refundEvent.update({
@@ -197,6 +197,24 @@ test('erasing by time spares later refunds, and is done once', async () => {
   expect((await matching(...later, '--confirm')).stdout).toContain(id);
   expect((await matching(...later)).stdout).toBe('');
   expect(await found()).toEqual([]);
+});
+
+test('is refused to the role of the service, which changes nothing', async () => {
+  const metadata = { customer: customer.text };
+  const { id } = await create({ amount: 400, metadata });
+  const refused = await adminCliOf(service)(['refund', 'erase', id]);
+  expect(refused.code).toBe(1);
+  expect(onlyLine(refused.stderr)).toContain('the owner');
+  const { db } = service.deps;
+  expect((await db.refund.findUniqueOrThrow({ where: { id } })).metadata).toEqual(metadata);
+  for (const table of ['audit_log', 'refund_event']) {
+    const rewritten = db.$transaction(async (tx) => {
+      await announceErasure(tx);
+      await tx.$executeRawUnsafe(`UPDATE ${table} SET actor = 'someone else'`);
+    });
+    await expect(rewritten).rejects.toThrow('permission denied');
+  }
+  await admin(['refund', 'erase', id]);
 });
 
 test('erases a refund by its id, and asks for a filter or a known id', async () => {

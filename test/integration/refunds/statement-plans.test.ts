@@ -60,6 +60,30 @@ test('the refunds of a person and their keys are summed up by index, although th
   expect(after).toEqual(before);
 });
 
+test('the refunds of other keys are not read to sum up those of a requester', async () => {
+  const { db } = service.deps;
+  const { id: organizationId, keys } = service.organization;
+  await db.$executeRaw`
+    INSERT INTO refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
+      initiated_by, created_at, updated_at, api_key_id, external_refund_id)
+    SELECT 'ref_other' || n, organization_id, environment, transaction_id, transaction_id, processor, 1, 'usd', 'other',
+      'completed', 'api', service_time(), service_time(), ${keys.test.id}, 're_other' || n
+    FROM (SELECT * FROM payment WHERE organization_id = ${organizationId} AND amount IS NOT NULL LIMIT 1) AS payment,
+      generate_series(1, 1000) AS n`;
+  const rowsRead = async () => {
+    await db.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
+    const [row] = await db.$queryRaw<{ count: bigint }[]>`
+      SELECT sum(idx_tup_read)::bigint AS count FROM pg_stat_user_indexes WHERE relname = 'refund'`;
+    return Number(row?.count);
+  };
+  const before = await rowsRead();
+  for (let round = 0; round < 8; round += 1) {
+    await db.$queryRaw`SELECT * FROM requested_refunds(${organizationId}, 'test', requester_of('user:usr_other'), 'usd',
+      service_time() - interval '24 hours', 'infinity')`;
+  }
+  expect((await rowsRead()) - before).toBeLessThan(200);
+});
+
 async function create(transactionId: string): Promise<string> {
   const { body } = await service.call('POST', '/v1/refunds', {
     body: { transactionId, amount: 1, reason: 'other' },

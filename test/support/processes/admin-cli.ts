@@ -84,6 +84,12 @@ export function adminCliOf(service: TestService): AdminCli {
   return (args, input) => adminCli(cliSettings(service))(args, input);
 }
 
+/** The same as the owner of the database, for commands that erase. */
+export function ownerCliOf(service: TestService): AdminCli {
+  return (args, input) =>
+    adminCli({ ...cliSettings(service), DATABASE_URL: service.databaseUrl })(args, input);
+}
+
 /** The only line of a text. */
 export function onlyLine(output: string): string {
   const [line = '', ...rest] = output.split('\n');

@@ -23,8 +23,10 @@ export async function everyCell(databaseUrl: string): Promise<Cell[]> {
   return withClient(databaseUrl, async (client) => {
     // One statement for all tables.
     const { rows: tables } = await client.query<{ query: string }>(
-      `select format('select %L || cell.name as column, cell.text
-         from %I.%I as t, jsonb_each_text(to_jsonb(t)) as cell(name, text) where cell.text is not null', format('%s.%s.', schemaname, tablename), schemaname, tablename) as query
+      `select format(
+         'select %L || cell.name as column, cell.text
+          from %I.%I as t, jsonb_each_text(to_jsonb(t)) as cell(name, text) where cell.text is not null',
+         format('%s.%s.', schemaname, tablename), schemaname, tablename) as query
        from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
     );
     return (await client.query<Cell>(tables.map(({ query }) => query).join(' union all '))).rows;

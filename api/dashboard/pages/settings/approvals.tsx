@@ -32,7 +32,7 @@ export function approvalPages(scope: Api, deps: ApiDependencies): void {
     return show(reply, context, { body: { days: String(fourEyesDays) }, problems: {} });
   });
 
-  scope.post(path, { config: { role: 'owner' } }, async (request, reply) => {
+  scope.post(path, { config: { role: 'owner', confirm: true } }, async (request, reply) => {
     const context = contextOf(request);
     const form = readForm(formSchema, request.body);
     if (form.kind === 'invalid') {
