@@ -84,7 +84,7 @@ export function adminCliOf(service: TestService): AdminCli {
   return (args, input) => adminCli(cliSettings(service))(args, input);
 }
 
-/** The same as the owner of the database, for commands that erase. */
+/** The same as the owner of the database. */
 export function ownerCliOf(service: TestService): AdminCli {
   return (args, input) =>
     adminCli({ ...cliSettings(service), DATABASE_URL: service.databaseUrl })(args, input);
