@@ -1,15 +1,19 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { Dependencies } from '../../../../shared/dependencies.ts';
 import type { Processor } from '../../../../shared/processors/contract/processor.ts';
 import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { makeDue, rowOf, timelineOf } from '../../../support/refunds/refund-records.ts';
+import { leaseByHand } from '../../../support/refunds/refund-work.ts';
 import { useService } from '../../../support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { FLAG_UNKNOWN_AFTER_MS: 0 } });
 
-afterEach(() => expectInvariants(service));
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await expectInvariants(service);
+});
 
 /** A worker whose calls of the processor fail on this side, as a bug in an adapter would make them. */
 function brokenWorker(): Dependencies {
@@ -36,4 +40,21 @@ test('counts, retries and flags a step that fails on our side, and keeps its out
     'attempt.unknown',
     'lookup.unanswered',
   ]);
+});
+
+test('records no outcome of a worker that has lost its lease, and looks the refund up instead', async () => {
+  const { id, transactionId } = await createdRefund(service, 'stripe');
+  const { statements } = service.deps;
+  const record = statements.record.bind(statements);
+  vi.spyOn(statements, 'record').mockImplementationOnce(async (outcome) => {
+    await leaseByHand(service, id, 60_000);
+    return await record(outcome);
+  });
+  await advanceRefund(service.deps, id);
+  expect(await timelineOf(service, id)).toEqual(['refund.created', 'attempt.started']);
+  expect(await rowOf(service, id)).toMatchObject({ status: 'processing', externalRefundId: null });
+  await leaseByHand(service, id, 0);
+  await advanceRefund(service.deps, id);
+  expect(await timelineOf(service, id)).toContain('lookup.found');
+  expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
 });
