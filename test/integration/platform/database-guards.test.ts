@@ -103,6 +103,7 @@ const invitation = {
 
 /** One good row of each table that has guards; a test changes what it is about. */
 const examples = {
+  organization: { id: 'org_new', name: 'New' },
   api_key: { ...key, id: 'key_new', hash: Buffer.alloc(32, 9) },
   payment: { ...payment, transaction_id: 'ch_new' },
   refund: { ...refund, id: 'ref_new' },
@@ -171,6 +172,8 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['invitation_token_hash_is_sha256', 'invitation', { token_hash: Buffer.alloc(20) }],
   ['invitation_ends_once', 'invitation', { accepted_at: now, revoked_at: now }],
   ['webhook_cursor_one_row', 'webhook_cursor', { id: 2 }],
+  ['organization_four_eyes_days', 'organization', { four_eyes_days: -1 }],
+  ['organization_four_eyes_days', 'organization', { four_eyes_days: 91 }],
 ];
 
 /** Rows at the edge of what is refused. */
