@@ -4,8 +4,8 @@ import type { StormRequest } from './storm-requests.ts';
 
 /** The same requests each time, so that a change is held against what was good before it; `STORM_SEED=7` sends others. */
 const seed = Number(process.env.STORM_SEED || 1);
-/** For each route; null for as many as a test sends by itself. */
-const givenCount = Number(process.env.STORM_REQUESTS) || null;
+/** For each route. */
+const requestCount = Number(process.env.STORM_REQUESTS ?? 75);
 /** Sent one after the other, before the others: what the same answers take on an idle service. */
 const idleCount = 20;
 /** Requests that are under way at once, so that they also meet each other. */
@@ -23,8 +23,6 @@ export interface StormAnswer {
 export interface StormTarget {
   name: string;
   requests: fc.Arbitrary<StormRequest>;
-  /** Unless `STORM_REQUESTS` says otherwise; 75 by default. */
-  requestCount?: number;
   /** @returns what the answer is counted as. @throws Error for an answer that breaks the promise. */
   check(request: StormRequest, answer: StormAnswer): string;
 }
@@ -42,11 +40,7 @@ export interface StormReport {
  * check of the target.
  * @throws Error with the request, the answer and the seed at the first one that breaks the promise.
  */
-export async function storm(
-  port: number,
-  { name, requests, requestCount: ownCount = 75, check }: StormTarget,
-): Promise<StormReport> {
-  const requestCount = givenCount ?? ownCount;
+export async function storm(port: number, { name, requests, check }: StormTarget): Promise<StormReport> {
   const all = fc.sample(requests, { numRuns: requestCount, seed });
   const agent = new http.Agent({ keepAlive: true, maxSockets: concurrency });
   const outcomes: Record<string, number> = {};

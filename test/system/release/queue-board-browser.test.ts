@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { noteComplaints, openBrowser } from '../support/dashboard/browser.ts';
-import { failedJob, boardUrl as prefix, startBoard } from '../support/dashboard/queue-board.ts';
-import { madeBeforeTests } from '../support/made-before-tests.ts';
-import { useTemporaryFolder } from '../support/processes/temporary-folder.ts';
-import { postgresQueues } from '../support/stores/backends.ts';
-import { useEmptyDatabase } from '../support/stores/database.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { noteComplaints, openBrowser } from '../../support/dashboard/browser.ts';
+import { failedJob, boardUrl as prefix, startBoard } from '../../support/dashboard/queue-board.ts';
+import { madeBeforeTests } from '../../support/made-before-tests.ts';
+import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
+import { postgresQueues } from '../../support/stores/backends.ts';
+import { useEmptyDatabase } from '../../support/stores/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const chromiumPath = inject('chromiumPath');
 

@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test, vi } from 'vitest';
-import { setPolicies } from '../../shared/policies/stored-policies.ts';
-import { signInMember } from '../support/dashboard/dashboard-member.ts';
-import type { DashboardVisitor } from '../support/dashboard/dashboard-visitor.ts';
-import { noteRegisteredRoutes, type RegisteredRoute } from '../support/http/registered-routes.ts';
-import { expectInvariants } from '../support/refunds/invariants.ts';
-import { newPayment } from '../support/refunds/payments.ts';
-import { checkMessage, checkUndeclared } from '../support/storm/answers.ts';
-import { requestsToMcp, requestsToWebhooks } from '../support/storm/message-requests.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import type { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { noteRegisteredRoutes, type RegisteredRoute } from '../../support/http/registered-routes.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { checkMessage, checkUndeclared } from '../../support/storm/answers.ts';
+import { requestsToMcp, requestsToWebhooks } from '../../support/storm/message-requests.ts';
 import {
   type PageForm,
   type PageSources,
   readForms,
   requestsToPage,
-} from '../support/storm/page-requests.ts';
-import type { StormRequest, StormSources } from '../support/storm/storm-requests.ts';
-import { useStorm } from '../support/storm/use-storm.ts';
+} from '../../support/storm/page-requests.ts';
+import type { StormRequest, StormSources } from '../../support/storm/storm-requests.ts';
+import { useStorm } from '../../support/storm/use-storm.ts';
 
 vi.setConfig({ testTimeout: 7_200_000 });
 
@@ -86,7 +86,7 @@ function routesUnder(prefixes: readonly string[]): RegisteredRoute[] {
 }
 
 async function strike(name: string, requests: fc.Arbitrary<StormRequest>, check = checkUndeclared) {
-  return await storm.strikeAt({ name, requests, check, requestCount: 30 });
+  return await storm.strikeAt({ name, requests, check });
 }
 
 /** An owner of every organization, because the queue board shows the jobs of all of them. */

@@ -1,10 +1,9 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, inject, test } from 'vitest';
-import { noteComplaints } from '../support/dashboard/browser.ts';
-import { useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
-import { overflowOf, takeScreenshot } from '../support/dashboard/page-inspection.ts';
-import { isRelease } from '../support/release.ts';
-import { useService } from '../support/use-service.ts';
+import { noteComplaints } from '../../support/dashboard/browser.ts';
+import { useDashboardBrowser } from '../../support/dashboard/dashboard-browser.ts';
+import { overflowOf, takeScreenshot } from '../../support/dashboard/page-inspection.ts';
+import { useService } from '../../support/use-service.ts';
 
 describe.skipIf(inject('chromiumPath') === null)('the API reference in a browser', () => {
   const service = useService({ workers: 0 });
@@ -21,7 +20,7 @@ describe.skipIf(inject('chromiumPath') === null)('the API reference in a browser
     return { page, complaints, urls };
   }
 
-  test.each(isRelease ? ['/docs', '/docs/'] : ['/docs/'])(
+  test.each(['/docs', '/docs/'])(
     '%s fits a phone, under our name and without a request elsewhere',
     async (path) => {
       const { page, complaints, urls } = await open(path);
