@@ -2,7 +2,7 @@ import { ConfigError, loadDatabaseSettings } from '../shared/platform/config.ts'
 import { MigrationError } from './migrate.ts';
 import { prepareDatabase } from './prepare-database.ts';
 
-/** Brings the database at DATABASE_URL up to date; run once before the new version starts. */
+/** Brings the database up to date as its owner, at DATABASE_OWNER_URL or else DATABASE_URL; run once before the new version starts. */
 async function main(): Promise<void> {
   const { DATABASE_URL, DATABASE_OWNER_URL, REDIS_URL } = loadDatabaseSettings();
   const applied = await prepareDatabase({

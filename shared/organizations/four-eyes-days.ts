@@ -3,7 +3,7 @@ import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { findOrganization, lockOrganization } from '../platform/organization.ts';
 
-/** Accepted invitations are kept for at least as long. */
+/** Accepted invitations are kept this long after they expire. */
 export const maxFourEyesDays = 90;
 
 /**

@@ -4,7 +4,7 @@ import type { DatabaseTransaction } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { announceErasure, erasedText, erasureTimeoutMs } from '../platform/erasure.ts';
 import { ServiceError } from '../platform/errors.ts';
-import { keysAfter, withdraw } from './disable-user.ts';
+import { endAccess, revokeOrListKeys } from './disable-user.ts';
 import { normalizeEmail } from './email.ts';
 import { openAt } from './invitations.ts';
 
@@ -12,6 +12,8 @@ import { openAt } from './invitations.ts';
 export interface Deletion {
   /** Null when nobody had the address. */
   userId: string | null;
+  /** False when only open invitations had the address. */
+  isErased: boolean;
   /** The API keys that the user created and that were, or could be, revoked. */
   keys: PersonalKey[];
   /** Open invitations of the address, which stay: they may be for the person whose address it is. */
@@ -19,8 +21,9 @@ export interface Deletion {
 }
 
 /**
- * Deletes the user of an email address with memberships, sessions and everything else that belongs to the user, and erases the
- * address from invitations that are no longer open and from the audit log. The user's id stays in timelines and the audit log.
+ * Deletes the user of an email address with memberships, sessions and everything else that belongs to the user, deletes the
+ * invitations of the address that are no longer open, and erases the address from the audit log. The user's id stays in
+ * timelines and the audit log.
  * @throws ServiceError not_found when nothing is stored about the address; validation_error for the last owner of an
  * organization.
  */
@@ -35,8 +38,8 @@ export async function deleteUser(
     const [user] = await tx.$queryRaw<{ id: string }[]>`
       SELECT id FROM "user" WHERE email = ${email} FOR NO KEY UPDATE`;
     const userId = user?.id ?? null;
-    const joined = userId === null ? [] : await withdraw(tx, { userId, actor }, now);
-    const keys = userId === null ? [] : await keysAfter(tx, { userId, actor, revokesKeys }, now);
+    const joined = userId === null ? [] : await endAccess(tx, { userId, actor }, now);
+    const keys = userId === null ? [] : await revokeOrListKeys(tx, { userId, actor, revokesKeys }, now);
     if (userId !== null) {
       await tx.membership.deleteMany({ where: { userId } });
       await tx.user.delete({ where: { id: userId } });
@@ -56,7 +59,7 @@ export async function deleteUser(
       concerned.map((organizationId) => ({ organizationId, ...entry })),
       now,
     );
-    return { userId, keys, openInvitations };
+    return { userId, isErased: concerned.length > 0, keys, openInvitations };
   };
   return await deps.db.$transaction(work, { timeout: erasureTimeoutMs });
 }

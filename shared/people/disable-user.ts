@@ -32,9 +32,9 @@ export async function disableUser(
       data: { disabledAt: now },
     });
     if (count === 0) throw new ServiceError('validation_error', 'This user is already disabled.');
-    await withdraw(tx, { userId, actor }, now);
+    await endAccess(tx, { userId, actor }, now);
     await auditEverywhere(tx, { userId, actor, action: 'user.disabled', target: userId }, now);
-    return await keysAfter(tx, { userId, actor, revokesKeys }, now);
+    return await revokeOrListKeys(tx, { userId, actor, revokesKeys }, now);
   });
 }
 
@@ -62,7 +62,7 @@ export async function enableUser(
  * @returns the ids of the user's organizations.
  * @throws ServiceError validation_error for the last owner of an organization.
  */
-export async function withdraw(
+export async function endAccess(
   tx: DatabaseTransaction,
   { userId, actor }: UserChange,
   now: Date,
@@ -83,7 +83,7 @@ export async function withdraw(
 }
 
 /** The API keys of a user, revoked if that was asked for. */
-export async function keysAfter(
+export async function revokeOrListKeys(
   tx: DatabaseTransaction,
   { userId, actor, revokesKeys }: UserChange & { revokesKeys: boolean },
   now: Date,

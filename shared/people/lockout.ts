@@ -176,7 +176,8 @@ async function countOne(
 
 /** Reverses the counting of an attempt that has turned out not to be a failure. */
 async function takeBack(db: Database, counters: readonly Counter[]): Promise<void> {
-  const where = { subject: { in: keysOf(counters) } };
+  // A right attempt at the same moment may have reset the count.
+  const where = { subject: { in: keysOf(counters) }, failures: { gt: 0 } };
   await db.lockout.updateMany({ where, data: { failures: { decrement: 1 }, lockedUntil: null } });
 }
 

@@ -67,7 +67,7 @@ export async function enableSecondFactor(
 }
 
 /**
- * Takes the user's own second factor off and ends all sessions of the user; the caller starts a new one.
+ * Turns the user's own second factor off and ends all sessions of the user; the caller starts a new one.
  * @throws ServiceError validation_error without a second factor; insufficient_scope when the session has ended.
  */
 export async function disableSecondFactor(deps: Stores, request: OwnSession): Promise<Proof> {
@@ -126,7 +126,7 @@ export async function replaceRecoveryCodes(
 }
 
 /**
- * Takes a user's second factor off as an administrator, ends all sessions of the user and clears the lockouts of codes.
+ * Removes a user's second factor as an operator, ends all sessions of the user and clears the lockouts of codes.
  * @throws ServiceError validation_error for a user without one.
  */
 export async function resetSecondFactor(

@@ -82,7 +82,7 @@ async function holdPassword(tx: DatabaseTransaction, { userId, passwordHash }: P
   const held = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM "user" WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL FOR SHARE`;
   if (held.length === 1) return;
-  const message = 'The password was just changed. Sign in with the new one.';
+  const message = 'The password was just changed, or the user was disabled. Sign in again.';
   throw new ServiceError('validation_error', message);
 }
 

@@ -1,4 +1,5 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
+import { maxFourEyesDays } from '../../shared/organizations/four-eyes-days.ts';
 import { failuresKeptMs } from '../../shared/people/lockout.ts';
 import { scheduleActor } from '../../shared/reconciliation/runs.ts';
 
@@ -7,8 +8,8 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** What an event led to is in the refund's timeline, which is kept. */
 const processorEventKeptMs = 30 * dayMs;
 
-/** After its expiry. Who invited whom is in the audit log, which is kept. */
-const invitationKeptMs = 90 * dayMs;
+/** After its expiry. An accepted one keeps two people from approving each other's refunds for up to this long. */
+const invitationKeptMs = maxFourEyesDays * dayMs;
 
 /** Long enough to audit a year in the month after it. */
 const reconciliationKeptMs = 400 * dayMs;

@@ -58,13 +58,15 @@ async function enable({ email }: Account): Promise<void> {
 
 async function deleteAccount({ email, revokeKeys = false }: Account & KeyRevocation): Promise<void> {
   await withDependencies(async (deps, actor) => {
-    const { userId, keys, openInvitations } = await deleteUser(deps, {
+    const { userId, isErased, keys, openInvitations } = await deleteUser(deps, {
       email,
       actor,
       revokesKeys: revokeKeys,
     });
-    explain(`Deleted ${userId ?? 'what was stored about the address'}.`);
-    explainKeys(keys, revokeKeys);
+    if (isErased) {
+      explain(`Deleted ${userId ?? 'what was stored about the address'}.`);
+      explainKeys(keys, revokeKeys);
+    } else explain('No user has this address; nothing was deleted.');
     for (const { id, organizationId } of openInvitations) {
       explain(
         `${id} of ${organizationId} still invites the address. To erase that as well, revoke it there and repeat the command.`,

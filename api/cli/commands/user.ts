@@ -73,7 +73,7 @@ export function addUserCommands(program: Command): void {
     .action(resetUser);
   user
     .command('reset-second-factor')
-    .description('take the second factor off a user, for a lost device, and end all sessions of the user')
+    .description('remove the second factor of a user who lost their device, and end all their sessions')
     .addOption(organizationOption())
     .addOption(emailOption())
     .addHelpText('after', secondFactorHelp)

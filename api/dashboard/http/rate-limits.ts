@@ -8,7 +8,7 @@ import { visitorOf } from './access.ts';
 const attemptsPerMinute = 60;
 
 /**
- * Limits the routes registered by `register`, which take a new password or a code; the lockouts apply in addition. Counts per
+ * Limits the routes registered by `register`, which take a new password, an invitation or the set-up code; the lockouts apply in addition. Counts per
  * user, and before sign-in per address and path, so that an invitation is not closed by forms for others.
  */
 export async function limitAttempts(scope: Api, register: (limited: Api) => void): Promise<void> {
@@ -16,7 +16,7 @@ export async function limitAttempts(scope: Api, register: (limited: Api) => void
     await limited.register(rateLimit, {
       max: attemptsPerMinute,
       timeWindow: 60_000,
-      keyGenerator: ({ visitor, ip, url }) => `${visitor?.user.id ?? ip} ${url.split('?', 1)}`,
+      keyGenerator: ({ visitor, ip, url }) => `${visitor?.user.id ?? ip} ${url.split('?', 1)[0]}`,
       errorResponseBuilder: () =>
         new ServiceError('rate_limited', 'Too many attempts. Try again in a minute.', {
           retryAfterSeconds: 60,

@@ -36,13 +36,19 @@ export function requireConfirmation(scope: Api, deps: ApiDependencies): void {
     const { session, body } = request;
     const now = deps.clock.now().getTime();
     const isConfirmed = now < (session.confirmedAt ?? 0) + confirmedForMs;
-    if (request.routeOptions.config.confirm !== true || isConfirmed) return;
+    if (request.routeOptions.config.confirm !== true) return;
     const sealed = entered(body, 'held');
-    if (sealed === '') return await ask(deps, request, reply, { body, problems: {} });
+    if (sealed === '') {
+      if (isConfirmed) return;
+      return await ask(deps, request, reply, { body, problems: {} });
+    }
     const held = openField<object>(deps, sealed, purposeOf(request));
     if (held === null) {
       throw new ServiceError('insufficient_scope', 'This form has expired. Reload the page and try again.');
     }
+    request.body = held;
+    // Another tab may have confirmed the session since the form was held.
+    if (isConfirmed) return;
     const answer = { code: entered(body, 'code'), password: entered(body, 'current') };
     try {
       await confirmUser({ ...deps, log: request.log }, { userId: visitorOf(request).user.id, ...answer });
@@ -51,7 +57,6 @@ export function requireConfirmation(scope: Api, deps: ApiDependencies): void {
       return await ask(deps, request, reply, { body: held, problems });
     }
     session.confirmedAt = now;
-    request.body = held;
   });
 }
 

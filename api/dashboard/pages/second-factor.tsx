@@ -160,7 +160,9 @@ export function SecondFactor({ visitor, secondFactor, query }: SecondFactorProps
       {secondFactor === null ? (
         <>
           {entered(query, 'required') === '' ? null : (
-            <Notice tone="warn">This organization requires a second factor. Set one up to open it.</Notice>
+            <Notice tone="warn">
+              The organization that you want to open requires a second factor. Set one up first.
+            </Notice>
           )}
           <p>Protect your account with codes of an authenticator app.</p>
           {button('', 'Set up', 'primary')}

@@ -79,8 +79,8 @@ function SignInCode({ sealed, next, problems }: SignInCodeProps) {
         <Submit kind="primary">Sign in</Submit>
       </form>
       <p class="small muted">
-        Lost your device and your recovery codes? Ask your administrator to reset your second factor.{' '}
-        <a href={signInPath}>Back to sign-in</a>
+        Lost your device and your recovery codes? Ask the operator of this service to reset your second
+        factor. <a href={signInPath}>Back to sign-in</a>
       </p>
     </Gate>
   );

@@ -124,7 +124,7 @@ function SignIn({ query, form, next }: SignInProps) {
         />
         <Submit kind="primary">Sign in</Submit>
       </form>
-      <p class="small muted">Forgot your password? Ask your administrator to reset it.</p>
+      <p class="small muted">Forgot your password? Ask the operator of this service to reset it.</p>
     </Gate>
   );
 }

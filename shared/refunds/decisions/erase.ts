@@ -42,7 +42,11 @@ export async function findErasable(
       SELECT id FROM refund
       WHERE id = ANY(${found.map(({ id }) => id)}) AND (metadata IS NOT NULL OR failure_message <> ${erasedText} OR EXISTS (
         SELECT FROM refund_event AS event
-        WHERE event.refund_id = refund.id AND (detail->>'reason' <> ${erasedText} OR detail->>'message' <> ${erasedText})))
+        WHERE event.refund_id = refund.id AND (detail->>'reason' <> ${erasedText} OR detail @? '$.**.message ? (@ != "(erased)")')
+      ) OR EXISTS (
+        SELECT FROM refund_work AS w WHERE w.refund_id = refund.id AND flag_facts->>'message' <> ${erasedText}
+      ) OR EXISTS (
+        SELECT FROM reconciliation_finding AS f WHERE f.refund_id = refund.id AND facts->>'message' <> ${erasedText}))
       ORDER BY created_at DESC, id DESC`;
     erasable.push(...rows.map(({ id }) => id));
     const last = found.at(-1);

@@ -99,7 +99,8 @@ async function readCircumstances(
        WHERE invitation.organization_id = organization.id AND invited_by LIKE 'user:%'
          AND accepted_at > ${clock.now()}::timestamptz - make_interval(days => four_eyes_days)) AS invitations,
       (SELECT coalesce(jsonb_agg('user:' || user_id), '[]')
-       FROM membership WHERE organization_id = organization.id AND role <> 'viewer') AS approvers
+       FROM membership JOIN "user" ON "user".id = user_id
+       WHERE organization_id = organization.id AND role <> 'viewer' AND disabled_at IS NULL) AS approvers
     FROM organization WHERE id = ${organizationId}`;
   const [row] = rows;
   if (row === undefined) throw new Error(`The organization ${organizationId} is missing`);

@@ -107,6 +107,16 @@ describe('a user without a second factor', () => {
     expect((await owner.visitor.post(apiKeys, newKey('Third'))).text).toContain(question);
   });
 
+  test('sends a second held form as it was entered after confirming the first', async () => {
+    const [first, second] = [
+      await owner.visitor.post(apiKeys, newKey('Held first')),
+      await owner.visitor.post(apiKeys, newKey('Held second')),
+    ];
+    await answer(first, { current: owner.password });
+    expect((await answer(second, { current: 'not needed' })).text).toContain('API key created');
+    expect(await keysNamed('Held second')).toBe(1);
+  });
+
   test('is locked out of confirmations by five wrong passwords, not of signing in', async () => {
     let asked = await owner.visitor.post(apiKeys, newKey('Guessed'));
     for (let guess = 0; guess < 5; guess += 1) asked = await answer(asked, { current: `guess ${guess}` });

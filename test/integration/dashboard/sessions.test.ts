@@ -178,7 +178,7 @@ describe('signing in', () => {
       await client.query('COMMIT');
       const page = await answering;
       expect(page.status).toBe(401);
-      expect(page.text).toContain('The password was just changed. Sign in with the new one.');
+      expect(page.text).toContain('The password was just changed, or the user was disabled. Sign in again.');
     });
     expect(visitor.cookie).toBe('');
     expect(await service.deps.db.session.count({ where: { userId } })).toBe(0);

@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { setFourEyesDays } from '../../../shared/organizations/four-eyes-days.ts';
+import { disableUser } from '../../../shared/people/disable-user.ts';
 import { invite } from '../../../shared/people/invitations.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
@@ -9,7 +10,7 @@ import { useAgents } from '../../support/agents/use-agents.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
-import { newEmail } from '../../support/people.ts';
+import { newEmail, newPerson } from '../../support/people.ts';
 import { adminCliOf } from '../../support/processes/admin-cli.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -321,6 +322,9 @@ test('the only member learns whom to invite', async () => {
   const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { dashboard: 0 } }] };
   await setPolicies(service.deps, { organizationId, file, actor: 'test' });
   const owner = await signInMember(service, 'owner', organizationId);
+  // A disabled member cannot approve either.
+  const disabled = await newPerson(service.deps, organizationId, 'admin');
+  await disableUser(service.deps, { userId: disabled.userId, actor: 'cli:root', revokesKeys: false });
   const own = `/dashboard/${organizationId}/test/refunds`;
   const { text } = await owner.visitor.get(`${own}/new`);
   const [, formKey = ''] = /name="formKey" value="([^"]+)"/.exec(text) ?? [];

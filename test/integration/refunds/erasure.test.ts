@@ -42,7 +42,7 @@ const matching = (...more: string[]) => {
 
 interface Asked {
   amount: number;
-  metadata: object;
+  metadata?: object;
   key?: string;
 }
 
@@ -198,6 +198,29 @@ test('erasing by time spares later refunds, and is done once', async () => {
   expect((await matching(...later)).stdout).toBe('');
   expect(await found()).toEqual([]);
 });
+
+test.each(['flag', 'event'])(
+  'finds a refund of which only a %s still has words of a processor',
+  async (where) => {
+    const { id } = await create({ amount: 6_000 });
+    const facts = { message: customer.text };
+    const { db } = service.deps;
+    if (where === 'flag') {
+      const work = { refundId: id, ...owner(), processor: 'stripe', flaggedAt: new Date() };
+      await db.refundWork.create({ data: { ...work, flagReason: 'missing_there', flagFacts: facts } });
+    } else {
+      await service.ownerDb.$transaction(async (tx) => {
+        await announceErasure(tx);
+        const detail = { flag: { reason: 'missing_there', facts } };
+        await tx.refundEvent.update({ where: { refundId_seq: { refundId: id, seq: 1 } }, data: { detail } });
+      });
+    }
+    expect(await findErasable(db, owner(), {})).toEqual([id]);
+    await admin(['refund', 'erase', id]);
+    expect(await findErasable(db, owner(), {})).toEqual([]);
+    await db.refundWork.deleteMany({ where: { refundId: id } });
+  },
+);
 
 test('is refused to the role of the service, which changes nothing', async () => {
   const metadata = { customer: customer.text };

@@ -56,7 +56,7 @@ function show(reply: FastifyReply, context: Context, form: FormState): FastifyRe
           form={form}
           name="days"
           label="Days after an accepted invitation"
-          hint="For so long, the inviter and the invited member cannot approve each other's refunds. Enter 0 for no such rule."
+          hint="During this time, the inviter and the invited member cannot approve each other's refunds. Enter 0 to turn this off."
           inputMode="numeric"
           maxLength={2}
           disabled={!isOwner}
