@@ -159,6 +159,8 @@ export const flows: Record<FlowName, Flow> = {
     call: 'cancelRefund',
     async arrange(stage, healthy) {
       await accepted(stage, healthy);
+      // On a busy machine the request may time out.
+      if (!(await stage.situation())?.isAccepted) throw new Error('The processor has not accepted the refund.');
       const { answer, processor } = stage.run;
       if (answer === 'rejected' && processor === 'braintree') await driveTo(stage, 'settling');
     },
