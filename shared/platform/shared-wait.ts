@@ -4,6 +4,8 @@ import { type Logger, warnSparingly } from './log.ts';
 /** The pauses between queries: short while a request has just begun to wait, because most are answered soon. */
 const shortestPauseMs = 8;
 const longestPauseMs = 50;
+/** A pause is this part of the time that the latest request has waited. */
+const pauseShare = 1 / 8;
 
 /** The pause after a query that failed. */
 const failurePauseMs = 250;
@@ -78,6 +80,6 @@ export class SharedWait<Waiter extends object> {
 
   #pauseMs(): number {
     const waitedMs = performance.now() - this.#latestWaitSince;
-    return Math.min(Math.max(waitedMs / 8, shortestPauseMs), longestPauseMs);
+    return Math.min(Math.max(waitedMs * pauseShare, shortestPauseMs), longestPauseMs);
   }
 }

@@ -160,7 +160,8 @@ export const flows: Record<FlowName, Flow> = {
     async arrange(stage, healthy) {
       await accepted(stage, healthy);
       // On a busy machine the request may time out.
-      if (!(await stage.situation())?.isAccepted) throw new Error('The processor has not accepted the refund.');
+      if (!(await stage.situation())?.isAccepted)
+        throw new Error('The processor has not accepted the refund.');
       const { answer, processor } = stage.run;
       if (answer === 'rejected' && processor === 'braintree') await driveTo(stage, 'settling');
     },
