@@ -64,7 +64,7 @@ describe('requiring a second factor', () => {
     expect(await service.deps.db.apiKey.count()).toBe(keys);
     const part = await visitor.get(`${base}/refunds/results`, { 'hx-request': 'true' });
     expect(part).toMatchObject({ status: 403, text: '', headers: { 'hx-redirect': setUp } });
-    expect((await visitor.get(setUp)).text).toContain('This organization requires a second factor.');
+    expect((await visitor.get(setUp)).text).toContain('requires a second factor. Set one up first.');
     expect((await visitor.get(`/dashboard/${elsewhere.id}/test`)).status).toBe(200);
     expect((await new DashboardVisitor(service).signIn(email, password)).status).toBe(303);
     await setUpSecondFactor(visitor, service.deps.clock);
