@@ -38,12 +38,12 @@ export async function keysOfPeople(
 /** Revokes keys as part of another change, each with an audit entry. */
 export async function revokeKeys(
   tx: DatabaseTransaction,
-  keyIds: readonly string[],
+  keys: readonly Pick<PersonalKey, 'id'>[],
   actor: string,
   now: Date,
 ): Promise<void> {
   const revoked = await tx.apiKey.updateManyAndReturn({
-    where: { id: { in: [...keyIds] }, revokedAt: null },
+    where: { id: { in: keys.map(({ id }) => id) }, revokedAt: null },
     data: { revokedAt: now },
     select: { id: true, organizationId: true, environment: true, lastFour: true },
   });

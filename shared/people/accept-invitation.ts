@@ -39,7 +39,7 @@ export async function acceptAsNewUser(
 /**
  * Sets the new password of the user who has the address and belongs to no organization, and removes the second factor. The id
  * stays, so that in an organization that the person rejoins, they are still who requested what they requested.
- * @returns the id of that user; null when nobody has the address.
+ * @returns the id of that user; null when no user has the address.
  * @throws ServiceError validation_error for a user who belongs to an organization or is disabled.
  */
 async function takeOverAbandoned(

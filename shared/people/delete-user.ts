@@ -10,7 +10,7 @@ import { openAt } from './invitations.ts';
 
 /** What a deletion did. */
 export interface Deletion {
-  /** Null when nobody had the address. */
+  /** Null when no user had the address. */
   userId: string | null;
   /** False when only open invitations had the address. */
   isErased: boolean;

@@ -89,12 +89,6 @@ export async function revokeOrListKeys(
   now: Date,
 ): Promise<PersonalKey[]> {
   const keys = await keysOfPeople(tx, [actorOf({ userId })], now);
-  if (revokesKeys)
-    await revokeKeys(
-      tx,
-      keys.map(({ id }) => id),
-      actor,
-      now,
-    );
+  if (revokesKeys) await revokeKeys(tx, keys, actor, now);
   return keys;
 }

@@ -42,7 +42,7 @@ interface Limit {
 function limitOf(subject: LockoutSubject): Limit {
   const inARow = (failures: number) => ({ failures, windowMs: null });
   if (subject === 'first-owner') return inARow(5);
-  // Nobody mistypes a password that often, and a copied cookie allows no more guesses than this.
+  // No user mistypes a password that often, and a copied cookie allows no more guesses than this.
   if ('knownBrowser' in subject) return inARow(100);
   // More than one address alone can cause, so that it does not lock the account for all others.
   if ('account' in subject && !('address' in subject)) return { failures: 20, windowMs: 60 * minuteMs };

@@ -188,12 +188,7 @@ export async function removeMember(
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
     const keys = await keysOfPeople(tx, [actorOf({ userId })], now, organizationId);
     const isRevoked = ({ id }: PersonalKey) => revokedKeys === 'all' || revokedKeys.includes(id);
-    await revokeKeys(
-      tx,
-      keys.filter(isRevoked).map(({ id }) => id),
-      actor,
-      now,
-    );
+    await revokeKeys(tx, keys.filter(isRevoked), actor, now);
     return keys.filter((key) => !isRevoked(key));
   });
 }

@@ -47,7 +47,7 @@ describe('an address that presents invalid API keys', () => {
     expect(statements.length).toBeLessThanOrEqual(most + 2);
   });
 
-  test('is told what to do', async () => {
+  test('gets an answer that says what to do', async () => {
     await flood('192.0.2.2');
     for (const url of ['/v1/refunds', '/mcp']) {
       const refused = await ask(generateApiKey('test'), '192.0.2.2', url);

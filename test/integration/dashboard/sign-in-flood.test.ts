@@ -47,7 +47,7 @@ async function expectKnownBrowserSignsIn(): Promise<void> {
 }
 
 describe('a flood of', () => {
-  test('malformed forms costs no hash, counts for nothing and closes the sign-in for nobody', async () => {
+  test('malformed forms costs no hash, counts for nothing and leaves sign-in open', async () => {
     const forms: [fields: Record<string, string> | [string, string][], headers?: Record<string, string>][] = [
       [{}],
       [{ email: known.email }],

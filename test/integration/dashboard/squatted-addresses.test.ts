@@ -89,7 +89,7 @@ describe('an admin who invites an address', () => {
     expect((await squatter.get(`/dashboard/${service.organization.id}/test`)).status).toBe(404);
   });
 
-  test('cannot use it while signed in as somebody else', async () => {
+  test('cannot use it while signed in as another user', async () => {
     const owner: DashboardMember = await signInMember(service, 'owner');
     const free = newEmail();
     const link = await linkTo(free);
