@@ -40,7 +40,7 @@ function loadBrowserApp(browserApp: SecondApp, log: Logger): void {
 
 /** Until the first owner exists, the operator who reads the log may create it; after that the code has no use. */
 async function inviteFirstOwner({ db, log, settings }: Dependencies): Promise<void> {
-  const { needsFirstOwner, setupCode } = await import('../shared/people/first-owner.ts');
+  const { needsFirstOwner, setupCode } = await import('../shared/people/members/first-owner.ts');
   if (!(await needsFirstOwner(db).catch(() => false))) return;
   log.warn(`no user exists yet: open /dashboard/set-up and enter ${setupCode(settings.ENCRYPTION_KEY)}`);
 }

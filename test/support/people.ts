@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import { createOrganization } from '../../shared/organizations/create-organization.ts';
-import { type HashLimiter, openHashLimiter } from '../../shared/people/hash-limiter.ts';
-import type { Proof } from '../../shared/people/sessions.ts';
-import { createUser } from '../../shared/people/users.ts';
+import { createUser } from '../../shared/people/members/users.ts';
+import { type HashLimiter, openHashLimiter } from '../../shared/people/sign-in/hash-limiter.ts';
+import type { Proof } from '../../shared/people/sign-in/sessions.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
 import { type Database, openDatabase, type Role } from '../../shared/platform/database.ts';
 import { type Logger, openLog } from '../../shared/platform/log.ts';

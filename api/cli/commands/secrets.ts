@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { reencryptSecondFactors } from '../../../shared/people/second-factor.ts';
+import { reencryptSecondFactors } from '../../../shared/people/sign-in/second-factor.ts';
 import { reencryptAccountCredentials } from '../../../shared/processors/accounts/reencrypt-accounts.ts';
 import { reencryptEndpointSecrets } from '../../../shared/webhooks/reencrypt-endpoints.ts';
 import { examples } from '../console/options.ts';

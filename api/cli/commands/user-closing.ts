@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { PersonalKey } from '../../../shared/organizations/keys-of-people.ts';
-import { deleteUser } from '../../../shared/people/delete-user.ts';
-import { disableUser, enableUser } from '../../../shared/people/disable-user.ts';
-import { findUser } from '../../../shared/people/users.ts';
+import { deleteUser } from '../../../shared/people/members/delete-user.ts';
+import { disableUser, enableUser } from '../../../shared/people/members/disable-user.ts';
+import { findUser } from '../../../shared/people/members/users.ts';
 import { emailOption, examples, type KeyRevocation, revokeKeysOption } from '../console/options.ts';
 import { explain } from '../console/output.ts';
 import { withDependencies } from '../console/session.ts';

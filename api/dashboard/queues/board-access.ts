@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Dependencies } from '../../../shared/dependencies.ts';
 import { actorOf } from '../../../shared/people/actors.ts';
-import { leastRoleInAll } from '../../../shared/people/members.ts';
+import { leastRoleInAll } from '../../../shared/people/members/members.ts';
 import { mayAct } from '../../../shared/people/roles.ts';
-import { holdSession } from '../../../shared/people/sessions.ts';
+import { holdSession } from '../../../shared/people/sign-in/sessions.ts';
 import { auditEverywhere } from '../../../shared/platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../../shared/platform/database.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';

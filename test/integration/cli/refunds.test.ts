@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApiKey } from '../../../shared/organizations/api-keys.ts';
-import { createUser } from '../../../shared/people/users.ts';
+import { createUser } from '../../../shared/people/members/users.ts';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createOrganization } from '../../../shared/organizations/create-organization.ts';
-import { invite } from '../../../shared/people/invitations.ts';
-import { changeRole } from '../../../shared/people/members.ts';
+import { invite } from '../../../shared/people/members/invitations.ts';
+import { changeRole } from '../../../shared/people/members/members.ts';
 import type { Role } from '../../../shared/platform/database.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { newPerson, type TestPerson } from '../../support/people.ts';

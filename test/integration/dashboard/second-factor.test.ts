@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import decodeQr from 'qr/decode.js';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { reencryptSecondFactors, secretContext } from '../../../shared/people/second-factor.ts';
+import { reencryptSecondFactors, secretContext } from '../../../shared/people/sign-in/second-factor.ts';
 import { SecretBox } from '../../../shared/platform/secrets.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { HeldTime } from '../../support/clocks.ts';

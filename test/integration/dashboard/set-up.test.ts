@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { setupCode } from '../../../shared/people/first-owner.ts';
+import { setupCode } from '../../../shared/people/members/first-owner.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { useService } from '../../support/use-service.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openHashLimiter } from '../../../shared/people/hash-limiter.ts';
+import { openHashLimiter } from '../../../shared/people/sign-in/hash-limiter.ts';
 import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { newEmail, newPerson, type TestPerson } from '../../support/people.ts';
 import { useService } from '../../support/use-service.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { invite } from '../../../shared/people/invitations.ts';
-import { findMembership, removeMember } from '../../../shared/people/members.ts';
-import { signIn } from '../../../shared/people/sign-in.ts';
+import { invite } from '../../../shared/people/members/invitations.ts';
+import { findMembership, removeMember } from '../../../shared/people/members/members.ts';
+import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';

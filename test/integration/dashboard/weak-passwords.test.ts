@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { setupCode } from '../../../shared/people/first-owner.ts';
-import { invite } from '../../../shared/people/invitations.ts';
+import { setupCode } from '../../../shared/people/members/first-owner.ts';
+import { invite } from '../../../shared/people/members/invitations.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { newEmail, newPerson } from '../../support/people.ts';
 import { adminCliOf } from '../../support/processes/admin-cli.ts';

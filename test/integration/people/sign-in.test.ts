@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createOrganization } from '../../../shared/organizations/create-organization.ts';
-import { openHashLimiter } from '../../../shared/people/hash-limiter.ts';
-import { resetPassword } from '../../../shared/people/passwords.ts';
-import { knownBrowserCookie, signIn } from '../../../shared/people/sign-in.ts';
-import { createUser } from '../../../shared/people/users.ts';
+import { createUser } from '../../../shared/people/members/users.ts';
+import { openHashLimiter } from '../../../shared/people/sign-in/hash-limiter.ts';
+import { resetPassword } from '../../../shared/people/sign-in/passwords.ts';
+import { knownBrowserCookie, signIn } from '../../../shared/people/sign-in/sign-in.ts';
 import { fullLimiter, newEmail, proofOf, type TestPerson, usePeople } from '../../support/people.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { setFourEyesDays } from '../../../shared/organizations/four-eyes-days.ts';
-import { disableUser } from '../../../shared/people/disable-user.ts';
-import { invite } from '../../../shared/people/invitations.ts';
+import { disableUser } from '../../../shared/people/members/disable-user.ts';
+import { invite } from '../../../shared/people/members/invitations.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';

@@ -1,6 +1,6 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { createOrganization } from '../../../shared/organizations/create-organization.ts';
-import { invite } from '../../../shared/people/invitations.ts';
+import { invite } from '../../../shared/people/members/invitations.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { exposeService } from '../http/connect-client.ts';
 import { fillLifelikeRefunds } from '../refunds/lifelike-refunds.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nameActors } from '../../../../shared/people/actors.ts';
-import { listMembers, type Member } from '../../../../shared/people/members.ts';
+import { listMembers, type Member } from '../../../../shared/people/members/members.ts';
 import { type AuditFilter, type AuditPage, readAuditLog } from '../../../../shared/platform/audit-log.ts';
 import type { AuditLog, Database } from '../../../../shared/platform/database.ts';
 import type { Environment } from '../../../../shared/platform/environment.ts';

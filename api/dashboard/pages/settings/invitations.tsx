@@ -1,4 +1,4 @@
-import type { InvitationSummary } from '../../../../shared/people/invitations.ts';
+import type { InvitationSummary } from '../../../../shared/people/members/invitations.ts';
 import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Role } from '../../../../shared/platform/database.ts';
 import type { Context } from '../../http/access.ts';

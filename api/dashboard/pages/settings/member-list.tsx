@@ -1,8 +1,8 @@
 import type { PersonalKey } from '../../../../shared/organizations/keys-of-people.ts';
 import { actorOf } from '../../../../shared/people/actors.ts';
-import type { InvitationSummary } from '../../../../shared/people/invitations.ts';
-import type { Member } from '../../../../shared/people/members.ts';
-import type { SecondFactorRule } from '../../../../shared/people/required-second-factor.ts';
+import type { InvitationSummary } from '../../../../shared/people/members/invitations.ts';
+import type { Member } from '../../../../shared/people/members/members.ts';
+import type { SecondFactorRule } from '../../../../shared/people/members/required-second-factor.ts';
 import { managedRoles } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import type { FormProblems } from '../../http/forms.ts';

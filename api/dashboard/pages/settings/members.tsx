@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { keysOfPeople } from '../../../../shared/organizations/keys-of-people.ts';
 import { actorOf, nameActors } from '../../../../shared/people/actors.ts';
-import { invite, listInvitations, revokeInvitation } from '../../../../shared/people/invitations.ts';
-import { changeRole, listMembers, removeMember } from '../../../../shared/people/members.ts';
+import { invite, listInvitations, revokeInvitation } from '../../../../shared/people/members/invitations.ts';
+import { changeRole, listMembers, removeMember } from '../../../../shared/people/members/members.ts';
 import {
   readSecondFactorRule,
   requireSecondFactor,
-} from '../../../../shared/people/required-second-factor.ts';
+} from '../../../../shared/people/members/required-second-factor.ts';
 import { roles } from '../../../../shared/people/roles.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';

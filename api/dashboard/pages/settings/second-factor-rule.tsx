@@ -1,4 +1,4 @@
-import type { SecondFactorRule } from '../../../../shared/people/required-second-factor.ts';
+import type { SecondFactorRule } from '../../../../shared/people/members/required-second-factor.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import { Card } from '../../layout/card.tsx';

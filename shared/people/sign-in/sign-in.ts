@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
-import { isEmail, normalizeEmail } from './email.ts';
+import { isEmail, normalizeEmail } from '../email.ts';
 import type { Lane, PasswordDependencies } from './hash-limiter.ts';
 import { type Attempt, attempt, type RefusalLog } from './lockout.ts';
 import { verifyPassword } from './passwords.ts';

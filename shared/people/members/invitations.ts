@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { writeAudit, writeAudits } from '../platform/audit-log.ts';
-import type { Database, DatabaseTransaction, Invitation, Prisma, Role } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
-import { ServiceError } from '../platform/errors.ts';
-import { newId } from '../platform/ids.ts';
-import { lockOrganization } from '../platform/organization.ts';
-import { type Acting, actorOf } from './actors.ts';
-import { checkedEmail } from './email.ts';
-import { requireManaging } from './roles.ts';
+import { writeAudit, writeAudits } from '../../platform/audit-log.ts';
+import type { Database, DatabaseTransaction, Invitation, Prisma, Role } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { lockOrganization } from '../../platform/organization.ts';
+import { type Acting, actorOf } from '../actors.ts';
+import { checkedEmail } from '../email.ts';
+import { requireManaging } from '../roles.ts';
 
 const lifeMs = 7 * 24 * 60 * 60 * 1000;
 

@@ -1,11 +1,11 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { checkedOrganizationName, insertOrganization } from '../organizations/create-organization.ts';
-import type { Database } from '../platform/database.ts';
-import { ServiceError } from '../platform/errors.ts';
-import { actorOf } from './actors.ts';
-import type { PasswordDependencies } from './hash-limiter.ts';
-import { attempt, lockedError, type RefusalLog } from './lockout.ts';
-import type { Proof } from './sessions.ts';
+import { checkedOrganizationName, insertOrganization } from '../../organizations/create-organization.ts';
+import type { Database } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { actorOf } from '../actors.ts';
+import type { PasswordDependencies } from '../sign-in/hash-limiter.ts';
+import { attempt, lockedError, type RefusalLog } from '../sign-in/lockout.ts';
+import type { Proof } from '../sign-in/sessions.ts';
 import { insertUser, prepareUser } from './users.ts';
 
 /** 32 letters and digits that cannot be confused; each encodes five bits. */

@@ -1,13 +1,13 @@
-import { keysOfPeople, type PersonalKey, revokeKeys } from '../organizations/keys-of-people.ts';
-import { writeAudit } from '../platform/audit-log.ts';
-import type { Database, DatabaseTransaction, Role } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
-import { ServiceError } from '../platform/errors.ts';
-import { lockOrganization } from '../platform/organization.ts';
-import { type Acting, actorOf } from './actors.ts';
-import { normalizeEmail } from './email.ts';
+import { keysOfPeople, type PersonalKey, revokeKeys } from '../../organizations/keys-of-people.ts';
+import { writeAudit } from '../../platform/audit-log.ts';
+import type { Database, DatabaseTransaction, Role } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { lockOrganization } from '../../platform/organization.ts';
+import { type Acting, actorOf } from '../actors.ts';
+import { normalizeEmail } from '../email.ts';
+import { managedRoles, requireManaging, roles } from '../roles.ts';
 import { revokeOpenInvitations } from './invitations.ts';
-import { managedRoles, requireManaging, roles } from './roles.ts';
 
 /** A member as other members see it. */
 export interface Member {

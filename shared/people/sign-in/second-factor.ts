@@ -1,8 +1,8 @@
-import { type AuditAction, auditEverywhere } from '../platform/audit-log.ts';
-import type { Database, DatabaseTransaction } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
-import { ServiceError } from '../platform/errors.ts';
-import { actorOf } from './actors.ts';
+import { type AuditAction, auditEverywhere } from '../../platform/audit-log.ts';
+import type { Database, DatabaseTransaction } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { actorOf } from '../actors.ts';
 import { forgetFailures } from './lockout.ts';
 import { hashOfRecoveryCode, newRecoveryCodes, normalizedCode, stepOfCode } from './one-time-passwords.ts';
 import { currentProof, endSessionsOf, holdOwnSession, type Proof } from './sessions.ts';

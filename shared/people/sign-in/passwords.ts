@@ -1,8 +1,8 @@
 import { hash, verify } from '@node-rs/argon2';
-import { auditEverywhere } from '../platform/audit-log.ts';
-import type { User } from '../platform/database.ts';
-import { ServiceError } from '../platform/errors.ts';
-import { actorOf } from './actors.ts';
+import { auditEverywhere } from '../../platform/audit-log.ts';
+import type { User } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { actorOf } from '../actors.ts';
 import type { Lane, PasswordDependencies } from './hash-limiter.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
 import { currentProof, endSessionsOf, holdSession, type Proof } from './sessions.ts';

@@ -1,12 +1,12 @@
-import type { DatabaseTransaction } from '../platform/database.ts';
-import { ServiceError } from '../platform/errors.ts';
-import { lockOrganization } from '../platform/organization.ts';
-import { actorOf } from './actors.ts';
-import type { PasswordDependencies } from './hash-limiter.ts';
+import type { DatabaseTransaction } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { lockOrganization } from '../../platform/organization.ts';
+import { actorOf } from '../actors.ts';
+import { readRole } from '../roles.ts';
+import type { PasswordDependencies } from '../sign-in/hash-limiter.ts';
+import { endSessionsOf, holdSession, type Proof } from '../sign-in/sessions.ts';
 import { alreadyMember, findInvitation, type OpenInvitation, openAt } from './invitations.ts';
 import { insertMembership } from './members.ts';
-import { readRole } from './roles.ts';
-import { endSessionsOf, holdSession, type Proof } from './sessions.ts';
 import { insertUser, type NewUser, prepareUser, refusingTakenEmail, takenEmail } from './users.ts';
 
 /**

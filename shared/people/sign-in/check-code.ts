@@ -1,7 +1,7 @@
-import { auditEverywhere } from '../platform/audit-log.ts';
-import type { SecondFactor } from '../platform/database.ts';
-import { ServiceError } from '../platform/errors.ts';
-import { actorOf } from './actors.ts';
+import { auditEverywhere } from '../../platform/audit-log.ts';
+import type { SecondFactor } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { actorOf } from '../actors.ts';
 import type { PasswordDependencies } from './hash-limiter.ts';
 import { attempt, type LockoutSubject, lockedError, type RefusalLog } from './lockout.ts';
 import { hashOfRecoveryCode, normalizedCode, stepOfCode } from './one-time-passwords.ts';

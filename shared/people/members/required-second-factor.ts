@@ -1,9 +1,9 @@
-import { writeAudit } from '../platform/audit-log.ts';
-import type { Database } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
-import { ServiceError } from '../platform/errors.ts';
-import { lockOrganization } from '../platform/organization.ts';
-import { actorOf } from './actors.ts';
+import { writeAudit } from '../../platform/audit-log.ts';
+import type { Database } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { lockOrganization } from '../../platform/organization.ts';
+import { actorOf } from '../actors.ts';
 
 /** Whether an organization requires a second factor, and how many members have none. */
 export interface SecondFactorRule {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Database, DatabaseTransaction } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
-import { ServiceError } from '../platform/errors.ts';
-import type { Logger } from '../platform/log.ts';
+import type { Database, DatabaseTransaction } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/log.ts';
 
 const firstLockSeconds = 30;
 const maxLockSeconds = 60 * 60;

@@ -1,17 +1,17 @@
-import { writeAudit } from '../platform/audit-log.ts';
+import { writeAudit } from '../../platform/audit-log.ts';
 import {
   type Database,
   type DatabaseTransaction,
   isUniqueViolation,
   type Role,
-} from '../platform/database.ts';
-import { ServiceError } from '../platform/errors.ts';
-import { newId } from '../platform/ids.ts';
-import { findOrganization, lockOrganization } from '../platform/organization.ts';
-import { checkedEmail, normalizeEmail } from './email.ts';
-import type { PasswordDependencies } from './hash-limiter.ts';
+} from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { findOrganization, lockOrganization } from '../../platform/organization.ts';
+import { checkedEmail, normalizeEmail } from '../email.ts';
+import type { PasswordDependencies } from '../sign-in/hash-limiter.ts';
+import { checkNewPassword, hashPassword } from '../sign-in/passwords.ts';
 import { revokeOpenInvitations } from './invitations.ts';
-import { checkNewPassword, hashPassword } from './passwords.ts';
 
 /** A user to be stored, with a normalized email address. */
 export interface NewUser {

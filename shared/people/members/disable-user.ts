@@ -1,13 +1,13 @@
-import { keysOfPeople, type PersonalKey, revokeKeys } from '../organizations/keys-of-people.ts';
-import { auditEverywhere } from '../platform/audit-log.ts';
-import type { DatabaseTransaction } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
-import { ServiceError } from '../platform/errors.ts';
-import { lockOrganization } from '../platform/organization.ts';
-import { actorOf } from './actors.ts';
+import { keysOfPeople, type PersonalKey, revokeKeys } from '../../organizations/keys-of-people.ts';
+import { auditEverywhere } from '../../platform/audit-log.ts';
+import type { DatabaseTransaction } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { lockOrganization } from '../../platform/organization.ts';
+import { actorOf } from '../actors.ts';
+import { endSessionsOf } from '../sign-in/sessions.ts';
 import { revokeOpenInvitations } from './invitations.ts';
 import { requireAnotherOwner } from './members.ts';
-import { endSessionsOf } from './sessions.ts';
 
 /** A change of a user by an operator. */
 export interface UserChange {

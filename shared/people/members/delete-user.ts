@@ -1,11 +1,11 @@
-import type { PersonalKey } from '../organizations/keys-of-people.ts';
-import { writeAudits } from '../platform/audit-log.ts';
-import type { DatabaseTransaction } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
-import { announceErasure, erasedText, erasureTimeoutMs } from '../platform/erasure.ts';
-import { ServiceError } from '../platform/errors.ts';
+import type { PersonalKey } from '../../organizations/keys-of-people.ts';
+import { writeAudits } from '../../platform/audit-log.ts';
+import type { DatabaseTransaction } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import { announceErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { normalizeEmail } from '../email.ts';
 import { endAccess, revokeOrListKeys } from './disable-user.ts';
-import { normalizeEmail } from './email.ts';
 import { openAt } from './invitations.ts';
 
 /** What a deletion did. */

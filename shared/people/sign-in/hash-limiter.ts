@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
-import { ServiceError } from '../platform/errors.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import { ServiceError } from '../../platform/errors.ts';
 
 // Apart from passwords.ts, so that a process starts without loading the native hashing library.
 
