@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 /** A migration or a file of functions. */
 export interface SqlFile {
@@ -23,13 +23,13 @@ export function readMigrations(folder = prismaFolder): SqlFile[] {
     .sort(byName);
 }
 
-/** Reads `functions/*.sql`; none when the folder does not exist. */
+/** Reads the `.sql` files of `functions/` and its folders; none when the folder does not exist. The order is that of the file names, whatever their folder. */
 export function readFunctions(folder = prismaFolder): SqlFile[] {
   const functions = join(folder, 'functions');
   if (!existsSync(functions)) return [];
-  return readdirSync(functions)
-    .filter((name) => name.endsWith('.sql'))
-    .map((name) => ({ name, sql: readFileSync(join(functions, name), 'utf8') }))
+  return readdirSync(functions, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => ({ name: basename(file), sql: readFileSync(join(functions, file), 'utf8') }))
     .sort(byName);
 }
 

@@ -33,7 +33,7 @@ interface ReadPage {
   readTo: bigint;
 }
 
-/** The ordered feed of public events. prisma/functions/settled_event_position.sql says why it has no gaps. */
+/** The ordered feed of public events. prisma/functions/events/settled_event_position.sql says why it has no gaps. */
 export class EventFeed {
   readonly #readPage: SharedStatement<string, ReadPage | null>;
   readonly #watcher: EventWatcher;

@@ -52,7 +52,7 @@ export function remainingOf(
 
 /**
  * Inserts a payment that is not stored yet, and joins what was stored of it under several ids; see
- * prisma/functions/join_payments.sql. Not in a database transaction of the caller, whose locks would come in another order.
+ * prisma/functions/payments/join_payments.sql. Not in a database transaction of the caller, whose locks would come in another order.
  * @param transactionIds every id of the payment, as its processor reports them.
  * @returns the key of the row that holds the payment.
  */

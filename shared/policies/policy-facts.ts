@@ -73,7 +73,7 @@ async function velocityOf(
   return { refundsInLastDay: all, amountInLastDay: sameCurrency._sum.amount ?? 0n };
 }
 
-/** What prisma/functions/requested_refunds.sql returns. */
+/** What prisma/functions/limits/requested_refunds.sql returns. */
 export interface RequestedRow {
   made_count: bigint;
   made_amount: bigint;

@@ -91,7 +91,7 @@ const velocitySchema = z.strictObject({
   perTransaction: wholeNumber(10_000, 'refunds').optional(),
   /** Refunds of the organization in the last 24 hours. */
   perDay: dayLimit,
-  /** Refunds of the same requester in the last 24 hours; see prisma/functions/requester_of.sql. */
+  /** Refunds of the same requester in the last 24 hours; see prisma/functions/limits/requester_of.sql. */
   perRequesterDay: dayLimit,
 });
 

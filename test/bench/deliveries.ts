@@ -14,7 +14,7 @@ import type { Figure, Row } from './results.ts';
 /** The endpoints whose deliveries count. Another one accepts events at first, and later does not respond. */
 const healthyEndpoints = 49;
 
-/** Attempts that the worker makes at once: prisma/functions/most_attempts.sql for each endpoint. */
+/** Attempts that the worker makes at once: prisma/functions/deliveries/most_attempts.sql for each endpoint. */
 const concurrency = healthyEndpoints * 10;
 
 /** Each goes to every endpoint. */

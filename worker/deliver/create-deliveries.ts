@@ -5,7 +5,7 @@ const mostPositions = 200;
 
 /**
  * Makes the deliveries of all new events, and enqueues those that may start. Several workers may do so at the same time.
- * prisma/functions/create_deliveries.sql says which endpoint gets which event.
+ * prisma/functions/deliveries/create_deliveries.sql says which endpoint gets which event.
  */
 export async function createDeliveries(
   { db, queues }: Pick<PlatformDependencies, 'db' | 'queues'>,

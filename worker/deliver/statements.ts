@@ -39,7 +39,7 @@ export interface AttemptResult {
 
 /** The two statements of an attempt. Concurrent attempts of a process share them. */
 export interface DeliveryStatements {
-  /** @returns null when the delivery is not to be sent now; prisma/functions/claim_deliveries.sql says when. */
+  /** @returns null when the delivery is not to be sent now; prisma/functions/deliveries/claim_deliveries.sql says when. */
   claim: SharedStatement<string, DeliveryClaim | null>;
   /** Enqueues the deliveries that may start from then on. */
   record: SharedStatement<AttemptResult, void>;

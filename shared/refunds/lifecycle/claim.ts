@@ -7,7 +7,7 @@ import { attemptFrom, fromRow, refundFrom, workFrom } from '../model/rows.ts';
 import type { RefundDependencies } from './dependencies.ts';
 
 /**
- * What a worker does next for a refund; prisma/functions/next_refund_step.sql decides it.
+ * What a worker does next for a refund; prisma/functions/refunds/next_refund_step.sql decides it.
  * - `verify`: the payment is not known yet: read it.
  * - `send`: not at the processor: submit the refund.
  * - `look_up`: may be at the processor: look it up first.

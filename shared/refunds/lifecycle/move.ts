@@ -37,7 +37,7 @@ export interface Move {
 }
 
 /**
- * Moves a refund in the caller's database transaction; see prisma/functions/move_refunds.sql. The caller has locked the payment
+ * Moves a refund in the caller's database transaction; see prisma/functions/refunds/move_refunds.sql. The caller has locked the payment
  * when the move releases the reservation.
  * @returns the refund as it is now; null when it was not in the expected status and nothing was changed.
  * @throws TypeError for a move that is not in the state table: a bug of the caller.

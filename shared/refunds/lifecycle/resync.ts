@@ -5,7 +5,7 @@ import type { WebhookEvent } from '../../processors/contract/processor.ts';
 import type { RefundDependencies } from './dependencies.ts';
 
 /**
- * Requests that a worker reads a refund again from its processor; see prisma/functions/request_resync.sql.
+ * Requests that a worker reads a refund again from its processor; see prisma/functions/refunds/request_resync.sql.
  * @param tx the caller's database transaction; the caller enqueues the refund after the commit.
  * @returns false for a refund that awaits approval: it has never been at the processor.
  */
@@ -23,7 +23,7 @@ export async function requestResync(tx: DatabaseTransaction, { id }: Pick<Refund
 export type EventOutcome = 'recorded' | 'duplicate' | 'unconcerned' | 'other-environment';
 
 /**
- * Stores a verified event of a processor, once; see prisma/functions/receive_processor_events.sql.
+ * Stores a verified event of a processor, once; see prisma/functions/events/receive_processor_events.sql.
  * @throws when the database is unavailable. The event may be stored then; when it is sent again, it is stored once.
  */
 export async function recordEvent(

@@ -1,4 +1,4 @@
-/** The events that clients see. Only their names begin with `refund.`; prisma/functions/is_public_event.sql relies on it. */
+/** The events that clients see. Only their names begin with `refund.`; prisma/functions/events/is_public_event.sql relies on it. */
 export const publicEventTypes = [
   'refund.created',
   'refund.approval_required',
