@@ -2,20 +2,26 @@
  * How many times as long work takes on 64 times the input: about 64 when it is linear, about 4096 when it is quadratic. The
  * fastest of several runs count, and of the long ones the processor time, because the machine does other things as well.
  * @param length of the smaller input.
+ * @param limit a growth below it is good enough: the long run is not repeated then.
  */
-export async function growth(work: (length: number) => () => unknown, length: number): Promise<number> {
-  const large = await fastest(work(64 * length), processorMs);
-  return large / (await fastest(work(length), () => performance.now()));
+export async function growth(
+  work: (length: number) => () => unknown,
+  length: number,
+  limit: number,
+): Promise<number> {
+  const small = await fastest(work(length), () => performance.now());
+  return (await fastest(work(64 * length), processorMs, limit * small)) / small;
 }
 
-async function fastest(run: () => unknown, clock: () => number): Promise<number> {
-  const times: number[] = [];
-  for (let count = 0; count < 6; count += 1) {
+/** @param enoughMs ends the repetitions as soon as one run takes less. */
+async function fastest(run: () => unknown, clock: () => number, enoughMs = 0): Promise<number> {
+  let fastestMs = Number.POSITIVE_INFINITY;
+  for (let count = 0; count < 6 && fastestMs >= enoughMs; count += 1) {
     const begun = clock();
     await run();
-    times.push(clock() - begun);
+    fastestMs = Math.min(fastestMs, clock() - begun);
   }
-  return Math.min(...times);
+  return fastestMs;
 }
 
 function processorMs(): number {
