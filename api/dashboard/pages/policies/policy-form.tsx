@@ -110,37 +110,72 @@ export function PolicyForm(props: PolicyFormProps) {
       ) : null}
       {hasFieldProblem ? <Notice tone="bad">Fix the highlighted fields.</Notice> : null}
       <Fields form={form} names={['name', 'priority', 'amountsIn']} />
+      <Conditions form={form} />
+      <Limits form={form} />
+      <Approvals form={form} />
       <Group
-        legend="Applies to"
-        note="All conditions must match; without any, the policy applies to every refund. The requester chooses the reason and the metadata, so a policy that matches on them should not allow more than the others."
+        legend="When the policy denies a refund"
+        note="Refunds by agents and with agent keys are always blocked."
       >
-        <CheckboxesField
-          form={form}
-          name="match.processors"
-          label="Processors"
-          hint={anyHint}
-          choices={processorChoices}
-        />
-        <CheckboxesField
-          form={form}
-          name="match.reasons"
-          label="Reasons"
-          hint={anyHint}
-          choices={reasonChoices}
-        />
-        <Fields form={form} names={['match.currencies']} />
-        <Fields form={form} names={['match.amount.min', 'match.amount.max']} />
-        <Fields form={form} names={['match.metadata']} />
+        <Fields form={form} names={['enforce.api', 'enforce.dashboard']} />
       </Group>
-      <Group legend="Limits" note="An empty field means no limit.">
-        <Fields form={form} names={['finalSale', 'windowDays', 'maxPercent']} />
-        <Fields form={form} names={['maxAmount.amount', 'maxAmount.currency']} />
-        <Fields
-          form={form}
-          names={['velocity.perTransaction', 'velocity.perDay.count', 'velocity.perDay.amount']}
-        />
-        <Fields form={form} names={['velocity.perRequesterDay.count', 'velocity.perRequesterDay.amount']} />
-      </Group>
+      <div class="row">
+        <Submit kind="primary">Save</Submit>
+        <Submit formAction={`${context.base}/policies/preview#preview`}>Preview</Submit>
+        <ButtonLink to={`${context.base}/policies`}>Cancel</ButtonLink>
+      </div>
+      <p class="small muted">
+        Saving affects new refunds in test and live at once. Preview shows the effect on the latest{' '}
+        {context.environment} refunds and saves nothing.
+      </p>
+    </form>
+  );
+}
+
+function Conditions({ form }: { form: FormState }) {
+  return (
+    <Group
+      legend="Applies to"
+      note="All conditions must match; without any, the policy applies to every refund. The requester chooses the reason and the metadata, so a policy that matches on them should not allow more than the others."
+    >
+      <CheckboxesField
+        form={form}
+        name="match.processors"
+        label="Processors"
+        hint={anyHint}
+        choices={processorChoices}
+      />
+      <CheckboxesField
+        form={form}
+        name="match.reasons"
+        label="Reasons"
+        hint={anyHint}
+        choices={reasonChoices}
+      />
+      <Fields form={form} names={['match.currencies']} />
+      <Fields form={form} names={['match.amount.min', 'match.amount.max']} />
+      <Fields form={form} names={['match.metadata']} />
+    </Group>
+  );
+}
+
+function Limits({ form }: { form: FormState }) {
+  return (
+    <Group legend="Limits" note="An empty field means no limit.">
+      <Fields form={form} names={['finalSale', 'windowDays', 'maxPercent']} />
+      <Fields form={form} names={['maxAmount.amount', 'maxAmount.currency']} />
+      <Fields
+        form={form}
+        names={['velocity.perTransaction', 'velocity.perDay.count', 'velocity.perDay.amount']}
+      />
+      <Fields form={form} names={['velocity.perRequesterDay.count', 'velocity.perRequesterDay.amount']} />
+    </Group>
+  );
+}
+
+function Approvals({ form }: { form: FormState }) {
+  return (
+    <>
       <Group
         legend="Approval"
         note="A refund requires approval when the payment's refunds, including this one, exceed the amount. Enter 0 for all refunds, or leave empty for none."
@@ -160,22 +195,7 @@ export function PolicyForm(props: PolicyFormProps) {
           ]}
         />
       </Group>
-      <Group
-        legend="When the policy denies a refund"
-        note="Refunds by agents and with agent keys are always blocked."
-      >
-        <Fields form={form} names={['enforce.api', 'enforce.dashboard']} />
-      </Group>
-      <div class="row">
-        <Submit kind="primary">Save</Submit>
-        <Submit formAction={`${context.base}/policies/preview#preview`}>Preview</Submit>
-        <ButtonLink to={`${context.base}/policies`}>Cancel</ButtonLink>
-      </div>
-      <p class="small muted">
-        Saving affects new refunds in test and live at once. Preview shows the effect on the latest{' '}
-        {context.environment} refunds and saves nothing.
-      </p>
-    </form>
+    </>
   );
 }
 
