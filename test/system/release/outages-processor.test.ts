@@ -1,17 +1,17 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { allComplete, create } from '../support/faults/refunds.ts';
-import { expectInvariants } from '../support/refunds/invariants.ts';
-import { newPayment } from '../support/refunds/payments.ts';
-import { isRelease, testedBackends } from '../support/release.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { useDatabase } from '../support/stores/database.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { allComplete, create } from '../../support/faults/refunds.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { startService, type TestService } from '../../support/service.ts';
+import { queueBackends } from '../../support/stores/backends.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const async = { prefer: 'respond-async' };
 
 const workerConcurrency = 2;
 
-describe.each(testedBackends)('an outage of a processor, queues on $name', (backend) => {
+describe.each(queueBackends)('an outage of a processor, queues on $name', (backend) => {
   const databaseUrl = useDatabase();
   let service: TestService;
 
@@ -33,7 +33,7 @@ describe.each(testedBackends)('an outage of a processor, queues on $name', (back
     { down: 'braintree', up: 'stripe' },
   ];
 
-  describe.each(isRelease ? outages : outages.slice(0, 1))('when $down is down', ({ down, up }) => {
+  describe.each(outages)('when $down is down', ({ down, up }) => {
     test('refunds are accepted and retried, and complete when it is back', async () => {
       await service.sandbox.fault({ processor: down, operation: '*', kind: 'error-503', times: null });
       const { status, body } = await create(service, await newPayment(service, { processor: down }));
