@@ -1,13 +1,20 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { exposeService } from '../../support/http/connect-client.ts';
+import { startProcess } from '../../support/processes/child-process.ts';
 import { useClientProject } from '../../support/processes/client-project.ts';
+import { freePort } from '../../support/processes/free-port.ts';
+import { useService } from '../../support/use-service.ts';
 
 const run = promisify(execFile);
+const service = useService();
 const project = useClientProject();
 
 /** Compiles only with the client's types: what is expected to be an error must be one. */
-const program = `
+const typed = `
 import { type Refund, RefundApiError, RefundClient, verifyWebhook } from 'refund-service/client';
 
 const client = new RefundClient({ baseUrl: 'https://example.com', apiKey: 'svc_test_1' });
@@ -35,11 +42,11 @@ export const typeOf = (body: string) => event(body).type === 'webhook.test' ? is
 
 describe('the packed package', () => {
   test.each(['nodenext', 'bundler'])('has types for moduleResolution %s', async (moduleResolution) => {
-    project.write('program.ts', program);
+    project.write('typed.ts', typed);
     const module = moduleResolution === 'bundler' ? 'esnext' : 'nodenext';
     const strict = ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
     const options = ['--noEmit', '--module', module, '--moduleResolution', moduleResolution, ...strict];
-    expect(await project.compile(...options, 'program.ts')).toBe('');
+    expect(await project.compile(...options, 'typed.ts')).toBe('');
   });
 
   test('exports the client and nothing else', async () => {
@@ -51,6 +58,46 @@ describe('the packed package', () => {
       expect([name, code]).toEqual([name, 'ERR_PACKAGE_PATH_NOT_EXPORTED']);
     }
   });
+});
+
+const page = readFileSync(new URL('../../../docs/client.md', import.meta.url), 'utf8');
+const examples = [...page.matchAll(/^( *)```ts\n(.*?)^\1```$/gms)].map(([, , code = '']) => code);
+const [program = ''] = examples;
+
+test('every example of docs/client.md compiles', async () => {
+  const files = examples.map((example, index) => {
+    const imports = example.includes('{ RefundClient')
+      ? ''
+      : `import { RefundClient } from 'refund-service/client';\n`;
+    const client = example.includes('const client =') ? '' : 'declare const client: RefundClient;\n';
+    project.write(`example-${index}.ts`, `${imports}${client}${example}\nexport {};\n`);
+    return `example-${index}.ts`;
+  });
+  expect(files.length).toBeGreaterThan(4);
+  expect(await project.compile('--noEmit', '--module', 'nodenext', ...files)).toBe('');
+});
+
+test('the program of docs/client.md is short, refunds, waits and verifies webhooks', async () => {
+  expect(program.split('\n').filter((line) => line !== '')).toHaveLength(16);
+  const stands = new Map([
+    ['http://127.0.0.1:3000', await exposeService(service)],
+    ['svc_test_...', service.organization.keys.test.plaintext],
+    ['4000', String(await freePort())],
+  ]);
+  let content = program;
+  for (const [example, actual] of stands) {
+    expect(content).toContain(example);
+    content = content.replaceAll(example, actual);
+  }
+  // It has no types, so it runs as it is.
+  project.write('program.js', content);
+  await service.sandbox.settings({ autoSettleMs: 300 });
+  const running = startProcess(join(project.folder, 'program.js'));
+  await running.waitForOutput(/^refund completed$/m);
+  for (const type of ['refund.created', 'refund.completed']) {
+    await running.waitForOutput(new RegExp(`^webhook ${type} ref_\\w+$`, 'm'));
+  }
+  await running.kill9();
 });
 
 /** The value of an expression in the project. */

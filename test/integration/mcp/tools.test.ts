@@ -25,6 +25,8 @@ describe.each([
   let agent: Agent;
   beforeAll(async () => {
     agent = await connect(agents.origin(), service.organization.keys.test.plaintext, options);
+    // With the list, the client checks results against their schemas.
+    await agent.client.listTools();
   });
   afterAll(() => agent?.close());
 
