@@ -3,8 +3,11 @@ import type { DatabaseTransaction } from './database.ts';
 /** Replaces text that was erased where the record would be incomplete without any. */
 export const erasedText = '(erased)';
 
-/** How long the transaction of an erasure may take, in milliseconds; each of its statements reads by key. */
-export const erasureTimeoutMs = 120_000;
+/**
+ * How long the transaction of an erasure may take, in milliseconds. It is less than the minute after which an export of the audit
+ * log counts on all entries.
+ */
+export const erasureTimeoutMs = 45_000;
 
 /**
  * Lets this transaction rewrite the audit log and timelines, if its database role has the right to: that of the service has not.

@@ -49,6 +49,7 @@ async function exportAuditLog(options: Owner & { since?: Date; until?: Date }): 
       await writeLine(JSON.stringify(entry));
       count += 1;
     }
-    explain(`Exported ${count} ${count === 1 ? 'entry' : 'entries'}.`);
+    const entries = `${count} ${count === 1 ? 'entry' : 'entries'}`;
+    explain(`Exported ${entries}. Continue with --since ${until.toISOString()}.`);
   });
 }
