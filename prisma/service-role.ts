@@ -1,24 +1,19 @@
 import pg from 'pg';
 import { MigrationError, reasonOf, withLock } from './migrate.ts';
 
+const everything = 'SELECT, INSERT, UPDATE, DELETE';
+const tables = (names: string) => names.split(' ');
+
 /** What the service may do with each table. History can only be added to. */
 export const tableRights = {
-  'SELECT, INSERT': ['audit_log', 'refund_event'],
-  'SELECT, INSERT, UPDATE': [
-    ...['api_key', 'organization', 'payment', 'processor_account', 'refund', 'refund_attempt', 'user'],
-    ...['webhook_attempt', 'webhook_cursor'],
-  ],
-  'SELECT, INSERT, UPDATE, DELETE': [
-    ...['invitation', 'lockout', 'membership', 'policy', 'processor_event', 'reconciliation_finding'],
-    ...[
-      'reconciliation_run',
-      'refund_work',
-      'second_factor',
-      'session',
-      'webhook_delivery',
-      'webhook_endpoint',
-    ],
-  ],
+  'SELECT, INSERT': tables('audit_log refund_event'),
+  'SELECT, INSERT, UPDATE': tables(
+    'api_key organization payment processor_account refund refund_attempt user webhook_attempt webhook_cursor',
+  ),
+  [everything]: tables(
+    'invitation lockout membership policy processor_event reconciliation_finding reconciliation_run refund_work ' +
+      'second_factor session webhook_delivery webhook_endpoint',
+  ),
 };
 
 /**
@@ -45,6 +40,7 @@ export async function grantServiceRole(
         `The database role "${user}" could not be given its rights: ${reasonOf(error)}`,
       );
     }
+    await refuseMemberships(client, user);
     await refuseExcess(client, user);
   });
 }
@@ -69,8 +65,6 @@ async function createIfMissing(
   }
   await client.query(`CREATE ROLE ${pg.escapeIdentifier(user)} LOGIN PASSWORD ${pg.escapeLiteral(password)}`);
 }
-
-const everything = 'SELECT, INSERT, UPDATE, DELETE';
 
 async function grantsTo(client: pg.Client, user: string): Promise<string[]> {
   const { rows } = await client.query<{ database: string; schemas: string[]; functions: string[] }>(
@@ -104,7 +98,22 @@ async function grantsTo(client: pg.Client, user: string): Promise<string[]> {
   ];
 }
 
-/** Rights that come from elsewhere, such as membership in another role, cannot be taken away here. */
+/** A member has the rights of the other role, or can take them with SET ROLE, now and whenever that role is given more. */
+async function refuseMemberships(client: pg.Client, user: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT roleid::regrole::text AS name FROM pg_auth_members
+     WHERE member = (SELECT oid FROM pg_roles WHERE rolname = $1) ORDER BY 1`,
+    [user],
+  );
+  if (rows.length === 0) return;
+  const names = rows.map(({ name }) => name).join(', ');
+  throw new MigrationError(
+    `The database role "${user}" of DATABASE_URL is a member of ${names}. Give the service a role of its own that is in no ` +
+      `other role: run REVOKE ${names} FROM ${pg.escapeIdentifier(user)} as an administrator, and then the migration again.`,
+  );
+}
+
+/** Rights that come from elsewhere, such as those of a superuser, cannot be taken away here. */
 async function refuseExcess(client: pg.Client, user: string): Promise<void> {
   const { rows } = await client.query<{ excessive: boolean }>(
     `SELECT rolcreaterole OR pg_has_role(oid, current_user, 'MEMBER')

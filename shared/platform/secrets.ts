@@ -42,7 +42,8 @@ export class SecretBox {
     const bytes = Buffer.from(sealed.bytes);
     const key = this.#key(sealed.keyId);
     try {
-      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+      // Without a length, Node also accepts the first four bytes of a tag.
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 })
         .setAAD(Buffer.from(context))
         .setAuthTag(bytes.subarray(12, 28));
       return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8');

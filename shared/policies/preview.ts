@@ -120,13 +120,24 @@ async function readRequesterVelocities(
 ): Promise<Map<string, Velocity>> {
   const counted = latest.filter((refund) => policies.some((policy) => countsRequester(policy, refund)));
   if (counted.length === 0) return new Map();
+  // The refunds of each requester are read once, from a day before the first of these refunds to the last.
   const rows = await db.$queryRaw<(RequestedRow & { id: string })[]>`
-    SELECT refund.id, made.*
-    FROM refund
-    JOIN refund_event AS asked ON asked.refund_id = refund.id AND asked.seq = 1
-    CROSS JOIN LATERAL requested_refunds(${organizationId}, ${environment}::environment, requester_of(asked.actor),
-      refund.currency, refund.created_at - interval '24 hours', refund.created_at) AS made
-    WHERE refund.id = ANY(${counted.map(({ id }) => id)})`;
+    WITH asked AS MATERIALIZED (
+      SELECT refund.id, refund.currency, refund.created_at, requester_of(event.actor) AS requester
+      FROM refund JOIN refund_event AS event ON event.refund_id = refund.id AND event.seq = 1
+      WHERE refund.id = ANY(${counted.map(({ id }) => id)})
+    ), made AS MATERIALIZED (
+      SELECT span.requester, each.* FROM (
+        SELECT requester, min(created_at) - interval '24 hours' AS since, max(created_at) AS before FROM asked GROUP BY 1
+      ) AS span
+      CROSS JOIN LATERAL refunds_of_requester(${organizationId}, ${environment}::environment, span.requester,
+        span.since, span.before) AS each
+    )
+    SELECT asked.id, count(made) AS made_count,
+      coalesce(sum(made.amount) FILTER (WHERE made.currency = asked.currency), 0)::bigint AS made_amount
+    FROM asked LEFT JOIN made ON made.requester = asked.requester
+      AND made.created_at > asked.created_at - interval '24 hours' AND made.created_at < asked.created_at
+    GROUP BY asked.id`;
   return new Map(rows.map((row) => [row.id, velocityFromRow(row)]));
 }
 

@@ -19,7 +19,9 @@ export function addAuditCommands(program: Command): void {
     .addOption(organizationOption())
     .addOption(new Option('--since <time>', 'entries made at or after this time').argParser(readTime))
     .addOption(
-      new Option('--until <time>', 'entries made before this time; default: now').argParser(readTime),
+      new Option('--until <time>', 'entries made before this time; default: a minute ago').argParser(
+        readTime,
+      ),
     )
     .addHelpText('after', exportHelp)
     .addHelpText(
@@ -32,16 +34,22 @@ export function addAuditCommands(program: Command): void {
     .action(exportAuditLog);
 }
 
+/** Entries appear when their transaction commits: an export up to now would miss those of open ones. */
+const openTransactionsMs = 60_000;
+
 async function exportAuditLog(options: Owner & { since?: Date; until?: Date }): Promise<void> {
   await withDependencies(async ({ db, clock }) => {
-    const { organization: organizationId, since = new Date(0), until = clock.now() } = options;
-    if (since >= until) throw new CommandError('--since must be before --until, and not in the future.');
+    const minuteAgo = new Date(clock.now().getTime() - openTransactionsMs);
+    const { organization: organizationId, since = new Date(0), until = minuteAgo } = options;
+    if (since >= until)
+      throw new CommandError('--since must be before --until, which is a minute ago by default.');
     await findOrganization(db, organizationId);
     let count = 0;
     for await (const { organizationId: _, ...entry } of auditEntries(db, { organizationId, since, until })) {
       await writeLine(JSON.stringify(entry));
       count += 1;
     }
-    explain(`Exported ${count} ${count === 1 ? 'entry' : 'entries'}.`);
+    const entries = `${count} ${count === 1 ? 'entry' : 'entries'}`;
+    explain(`Exported ${entries}. Continue with --since ${until.toISOString()}.`);
   });
 }

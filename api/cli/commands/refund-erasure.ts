@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
-import { eraseRefunds, findErasable } from '../../../shared/refunds/decisions/erase.ts';
+import { findErasable } from '../../../shared/refunds/decisions/erasable.ts';
+import { eraseRefunds } from '../../../shared/refunds/decisions/erase.ts';
 import { environmentOption, examples, organizationOption, readTime } from '../console/options.ts';
 import { explain, printData } from '../console/output.ts';
 import { CommandError, withDependencies } from '../console/session.ts';

@@ -1,39 +1,8 @@
--- The refunds of a requester in an environment that were created between two moments and have neither failed nor been cancelled:
--- how many, and what those in a currency come to.
---
--- requester: see requester_of.sql.
+-- How many refunds refunds_of_requester.sql finds, and what those in a currency come to.
 CREATE OR REPLACE FUNCTION requested_refunds(
   owner_id text, owner_environment environment, requester text, asked_currency text, since timestamptz, before timestamptz
 ) RETURNS TABLE (made_count bigint, made_amount bigint)
-LANGUAGE plpgsql STABLE
--- Keep one plan with index scans: a plan made while the tables were small would scan them sequentially.
-SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-AS $$
-BEGIN
-  RETURN QUERY
-  WITH RECURSIVE acting(actor) AS (
-    SELECT requester
-    UNION
-    SELECT 'key:' || created.id FROM acting JOIN api_key AS created ON created.created_by = acting.actor
-    WHERE created.organization_id = owner_id AND created.environment = owner_environment
-  ), made AS (
-    SELECT of_key.* FROM acting CROSS JOIN LATERAL (
-      SELECT r.amount, r.currency, r.status FROM refund AS r
-      WHERE r.api_key_id = substr(acting.actor, 5) AND r.created_at > since AND r.created_at < before
-      -- Key by key: joined at once, the refunds of all keys in this time would be read.
-      OFFSET 0
-    ) AS of_key
-    UNION ALL
-    SELECT r.amount, r.currency, r.status
-    FROM refund AS r LEFT JOIN refund_event AS asked ON asked.refund_id = r.id AND asked.seq = 1
-    WHERE requester LIKE 'user:%' AND r.api_key_id IS NULL AND r.organization_id = owner_id
-      AND r.environment = owner_environment AND r.created_at > since AND r.created_at < before
-      -- One that this very call of create_refunds made has no event yet. It counts for every person in the call; one who exceeds a
-      -- limit with it is decided about again.
-      AND coalesce(asked.actor, requester) = requester
-  )
+LANGUAGE sql STABLE AS $$
   SELECT count(*), coalesce(sum(made.amount) FILTER (WHERE made.currency = asked_currency), 0)::bigint
-  FROM made WHERE made.status IN ('pending', 'processing', 'completed');
-END
+  FROM refunds_of_requester(owner_id, owner_environment, requester, since, before) AS made
 $$;

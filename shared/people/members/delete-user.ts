@@ -2,11 +2,11 @@ import type { PersonalKey } from '../../organizations/keys-of-people.ts';
 import { writeAudits } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
-import { announceErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
+import { erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { normalizeEmail } from '../email.ts';
 import { endAccess, revokeOrListKeys } from './disable-user.ts';
-import { openAt } from './invitations.ts';
+import { eraseAddress } from './erase-address.ts';
 
 /** What a deletion did. */
 export interface Deletion {
@@ -62,21 +62,4 @@ export async function deleteUser(
     return { userId, isErased: concerned.length > 0, keys, openInvitations };
   };
   return await deps.db.$transaction(work, { timeout: erasureTimeoutMs });
-}
-
-/** @returns the ids of the organizations that had the address. */
-async function eraseAddress(tx: DatabaseTransaction, email: string, now: Date): Promise<string[]> {
-  const closed = { email, NOT: openAt(now) };
-  const invited = await tx.invitation.findMany({ where: closed, select: { organizationId: true } });
-  await tx.invitation.deleteMany({ where: closed });
-  await announceErasure(tx);
-  const mentioning = invited.map(({ organizationId }) => organizationId);
-  // Organization by organization, because the index of the audit log begins with it.
-  for (const { id } of await tx.organization.findMany({ select: { id: true } })) {
-    const count = await tx.$executeRaw`
-      UPDATE audit_log SET detail = detail || jsonb_build_object('email', ${erasedText}::text)
-      WHERE organization_id = ${id} AND detail->>'email' = ${email}`;
-    if (count > 0) mentioning.push(id);
-  }
-  return mentioning;
 }

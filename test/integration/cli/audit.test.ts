@@ -40,20 +40,33 @@ async function exported(organizationId: string, ...range: string[]): Promise<Rec
   expect(code, stderr).toBe(0);
   const lines = stdout.split('\n');
   expect(lines.pop()).toBe('');
-  expect(stderr).toBe(`Exported ${lines.length} ${lines.length === 1 ? 'entry' : 'entries'}.\n`);
+  const entries = `${lines.length} ${lines.length === 1 ? 'entry' : 'entries'}`;
+  expect(stderr).toMatch(new RegExp(`^Exported ${entries}\\. Continue with --since [-0-9T:.]+Z\\.\n$`));
   return lines.map((line) => JSON.parse(line));
 }
 
 const idsOf = (entries: Record<string, unknown>[]) => entries.map(({ id }) => id);
 const start = new Date('2026-01-05T10:00:00Z');
 
+const untilNow = () => ['--until', new Date(Date.now() + 1_000).toISOString()];
+
 describe('audit export', () => {
+  test('ends a minute ago by default, because an open transaction may still add older entries', async () => {
+    const { id } = await service.addOrganization('Recent entries');
+    const [old] = await storeEntries(id, 1, new Date(Date.now() - 70_000));
+    const [recent] = await storeEntries(id, 1, new Date(Date.now() - 40_000));
+    const { stdout, stderr } = await admin(['audit', 'export', '--organization', id]);
+    expect([old]).toEqual([JSON.parse(stdout).id]);
+    const [, next = ''] = /--since (\S+)\.$/m.exec(stderr) ?? [];
+    expect(idsOf(await exported(id, '--since', next, ...untilNow()))).toContain(recent);
+  });
+
   test('writes every entry of more than two batches once, oldest first, also where many have the same time', async () => {
     const { id } = await service.addOrganization('Many entries');
-    const made = idsOf(await exported(id));
+    const made = idsOf(await exported(id, ...untilNow()));
     const same = await storeEntries(id, 1_500, start, 0);
     const later = await storeEntries(id, 1_000, new Date(start.getTime() + 1));
-    expect(idsOf(await exported(id))).toEqual([...same, ...later, ...made]);
+    expect(idsOf(await exported(id, ...untilNow()))).toEqual([...same, ...later, ...made]);
   });
 
   test('writes one JSON object per line, with these fields, and no other organization', async () => {
@@ -63,7 +76,7 @@ describe('audit export', () => {
       ...{ id: entryId, createdAt: '2026-01-05T10:00:00.000Z', actor: 'user:usr_a', action: 'key.created' },
       ...{ target: 'key_0', detail: { name: 'A "name"\nof two lines' } },
     });
-    const others = await exported(service.organization.id);
+    const others = await exported(service.organization.id, ...untilNow());
     expect(idsOf(others)).not.toContain(entryId);
     expect(others.length).toBeGreaterThan(0);
   });
@@ -90,6 +103,7 @@ describe('audit export', () => {
   test.each([
     [['--organization', 'org_unknown'], 1, 'Organization not found: org_unknown'],
     [['--since', '2026-02-01', '--until', '2026-01-01'], 1, '--since must be before --until'],
+    [['--since', new Date().toISOString()], 1, 'which is a minute ago by default'],
     [['--since', 'yesterday'], 2, 'Give a day, such as 2026-11-21'],
   ])('refuses %j', async (args, code, message) => {
     const owner = args.includes('--organization') ? [] : ['--organization', service.organization.id];

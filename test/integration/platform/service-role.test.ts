@@ -173,6 +173,23 @@ describe('the migration', () => {
     await expect(prepare(role.href)).rejects.toThrow('Give the service a role of its own');
   });
 
+  test.each([
+    ['may read every table', 'pg_read_all_data', ''],
+    ['takes its rights only with SET ROLE', 'pg_read_all_settings', 'WITH INHERIT FALSE'],
+  ])(
+    'refuses a role that is in another one, which %s, and names the statement that ends it',
+    async (_, other, how) => {
+      const role = roleUrl('member');
+      await asSuperuser(`CREATE ROLE ${role.username} LOGIN PASSWORD '${role.password}'`);
+      await asSuperuser(`GRANT ${other} TO ${role.username} ${how}`);
+      const error = await prepare(role.href).catch(String);
+      const [, remedy = ''] = /run (REVOKE .*) as an administrator/.exec(String(error)) ?? [];
+      expect(remedy).toBe(`REVOKE ${other} FROM "${role.username}"`);
+      await asSuperuser(remedy);
+      expect(await prepare(role.href)).toEqual([]);
+    },
+  );
+
   test('refuses the owner as the role of the service', async () => {
     await expect(prepare(database.ownerUrl)).rejects.toThrow('Give the service a role of its own');
   });

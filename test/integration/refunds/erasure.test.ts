@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Refund } from '../../../shared/platform/database.ts';
-import { announceErasure } from '../../../shared/platform/erasure.ts';
+import { beginErasure } from '../../../shared/platform/erasure.ts';
 import { newId } from '../../../shared/platform/ids.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
-import { eraseRefunds, findErasable } from '../../../shared/refunds/decisions/erase.ts';
+import { findErasable } from '../../../shared/refunds/decisions/erasable.ts';
+import { eraseRefunds } from '../../../shared/refunds/decisions/erase.ts';
 import { auditedExport } from '../../../shared/refunds/queries/export-refunds.ts';
 import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import { auditOf } from '../../support/audit-log.ts';
@@ -119,7 +120,7 @@ async function storeEverywhere(): Promise<{ paid: Awaited<ReturnType<typeof crea
   await db.refundWork.create({ data: { ...work, flagReason: 'missing_there', flagFacts: facts } });
   // As if the processor had said it.
   await service.ownerDb.$transaction(async (tx) => {
-    await announceErasure(tx);
+    await beginErasure(tx);
     const detail = { code: 'declined', message: customer.text, flag: { reason: 'missing_there', facts } };
     await tx.refundEvent.update({
       where: { refundId_seq: { refundId: paid.id, seq: 2 } },
@@ -199,24 +200,69 @@ test('erasing by time spares later refunds, and is done once', async () => {
   expect(await found()).toEqual([]);
 });
 
-test.each(['flag', 'event'])(
-  'finds a refund of which only a %s still has words of a processor',
-  async (where) => {
-    const { id } = await create({ amount: 6_000 });
-    const facts = { message: customer.text };
+/** Stores words about a refund in one place alone. */
+const words: Record<string, (refundId: string) => Promise<unknown>> = {
+  flag: async (refundId) => {
+    const work = { refundId, ...owner(), processor: 'stripe', flaggedAt: new Date() };
+    const flagFacts = { message: customer.text };
+    return await service.deps.db.refundWork.create({
+      data: { ...work, flagReason: 'missing_there', flagFacts },
+    });
+  },
+  'timeline entry': async (refundId) =>
+    await service.ownerDb.$transaction(async (tx) => {
+      await beginErasure(tx);
+      const detail = { flag: { reason: 'missing_there', facts: { message: customer.text } } };
+      await tx.refundEvent.update({ where: { refundId_seq: { refundId, seq: 1 } }, data: { detail } });
+    }),
+  'audit entry': async (refundId) => {
+    const entry = { organizationId: service.organization.id, actor: 'user:usr_ada', target: refundId };
+    const detail = { reason: customer.text };
+    return await service.deps.db.auditLog.create({
+      data: { ...entry, id: newId('aud'), action: 'refund.resolved', detail, createdAt: new Date() },
+    });
+  },
+  'webhook of the processor': async (refundId) => {
     const { db } = service.deps;
-    if (where === 'flag') {
-      const work = { refundId: id, ...owner(), processor: 'stripe', flaggedAt: new Date() };
-      await db.refundWork.create({ data: { ...work, flagReason: 'missing_there', flagFacts: facts } });
-    } else {
-      await service.ownerDb.$transaction(async (tx) => {
-        await announceErasure(tx);
-        const detail = { flag: { reason: 'missing_there', facts } };
-        await tx.refundEvent.update({ where: { refundId_seq: { refundId: id, seq: 1 } }, data: { detail } });
-      });
-    }
+    const account = await db.processorAccount.findFirstOrThrow({
+      where: { ...owner(), processor: 'stripe' },
+    });
+    const event = { type: 'charge.refunded', payload: customer.text, refundId, receivedAt: new Date() };
+    const id = newId('pev');
+    return await db.processorEvent.create({
+      data: { id, accountId: account.id, externalEventId: id, ...event },
+    });
+  },
+  'response of a webhook endpoint': async (refundId) => {
+    const { db } = service.deps;
+    const { id: eventId } = await db.refundEvent.findFirstOrThrow({ where: { refundId, seq: 1 } });
+    const { endpoint } = await newReceiver();
+    await db.webhookEndpoint.update({ where: { id: endpoint.id }, data: { status: 'disabled' } });
+    const delivery = {
+      id: newId('del'),
+      endpointId: endpoint.id,
+      eventId,
+      type: 'refund.created',
+      createdAt: new Date(),
+    };
+    const attempt = { number: 1, startedAt: new Date(), responseBody: customer.text };
+    return await db.webhookDelivery.create({
+      data: { ...delivery, status: 'succeeded', attempts: { create: attempt } },
+    });
+  },
+};
+
+test.each(Object.keys(words))(
+  'finds a refund of which only a %s has words, also after an earlier erasure',
+  async (where) => {
+    const { db } = service.deps;
+    const { id } = await create({ amount: 6_000, metadata: { customer: customer.text } });
+    await admin(['refund', 'erase', id]);
+    expect(await findErasable(db, owner(), {})).toEqual([]);
+    await words[where]?.(id);
     expect(await findErasable(db, owner(), {})).toEqual([id]);
     await admin(['refund', 'erase', id]);
+    expect(await found()).toEqual([]);
     expect(await findErasable(db, owner(), {})).toEqual([]);
     await db.refundWork.deleteMany({ where: { refundId: id } });
   },
@@ -232,7 +278,7 @@ test('is refused to the role of the service, which changes nothing', async () =>
   expect((await db.refund.findUniqueOrThrow({ where: { id } })).metadata).toEqual(metadata);
   for (const table of ['audit_log', 'refund_event']) {
     const rewritten = db.$transaction(async (tx) => {
-      await announceErasure(tx);
+      await beginErasure(tx);
       await tx.$executeRawUnsafe(`UPDATE ${table} SET actor = 'someone else'`);
     });
     await expect(rewritten).rejects.toThrow('permission denied');

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { policySchema } from '../../../shared/policies/policy.ts';
+import { previewPolicies } from '../../../shared/policies/preview.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
@@ -70,19 +72,68 @@ test('the refunds of other keys are not read to sum up those of a requester', as
       'completed', 'api', service_time(), service_time(), ${keys.test.id}, 're_other' || n
     FROM (SELECT * FROM payment WHERE organization_id = ${organizationId} AND amount IS NOT NULL LIMIT 1) AS payment,
       generate_series(1, 1000) AS n`;
-  const rowsRead = async () => {
-    await db.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
-    const [row] = await db.$queryRaw<{ count: bigint }[]>`
-      SELECT sum(idx_tup_read)::bigint AS count FROM pg_stat_user_indexes WHERE relname = 'refund'`;
-    return Number(row?.count);
-  };
-  const before = await rowsRead();
+  const before = await entriesRead();
   for (let round = 0; round < 8; round += 1) {
     await db.$queryRaw`SELECT * FROM requested_refunds(${organizationId}, 'test', requester_of('user:usr_other'), 'usd',
       service_time() - interval '24 hours', 'infinity')`;
   }
-  expect((await rowsRead()) - before).toBeLessThan(200);
+  expect((await entriesRead()) - before).toBeLessThan(200);
 });
+
+test('the refunds of a person with many keys are summed up key by key, without those of other keys', async () => {
+  const { db } = service.deps;
+  const { id: organizationId, keys } = service.organization;
+  // In rows of ten, each key made with the one before.
+  await db.$executeRaw`
+    INSERT INTO api_key (id, organization_id, environment, hash, last_four, created_by)
+    SELECT 'key_many' || n, ${organizationId}, 'test', sha256(n::text::bytea), 'last',
+      CASE WHEN n % 10 = 1 THEN 'user:usr_many' ELSE 'key:key_many' || n - 1 END
+    FROM generate_series(1, 200) AS n`;
+  await db.refund.updateMany({
+    where: { apiKeyId: keys.test.id, id: { endsWith: '7' } },
+    data: { apiKeyId: 'key_many50' },
+  });
+  const mine = await db.refund.count({ where: { apiKeyId: 'key_many50' } });
+  expect(mine).toBeGreaterThan(90);
+  const [scansBefore, entriesBefore] = [await wholeReads(), await entriesRead()];
+  for (let round = 0; round < 8; round += 1) {
+    const rows =
+      await db.$queryRaw`SELECT made_count FROM requested_refunds(${organizationId}, 'test', 'user:usr_many', 'usd',
+      service_time() - interval '24 hours', 'infinity')`;
+    expect(rows).toEqual([{ made_count: BigInt(mine) }]);
+  }
+  expect(await wholeReads()).toEqual(scansBefore);
+  expect((await entriesRead()) - entriesBefore).toBeLessThan(8 * (2 * 200 + 2 * mine));
+});
+
+test('a preview reads the refunds of a requester once, not for each of the refunds that it evaluates', async () => {
+  const { db } = service.deps;
+  const { id: organizationId, keys } = service.organization;
+  await db.$executeRaw`
+    INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at)
+    SELECT 'evt_' || id, id, 1, 'approval.test', 'key:' || ${keys.test.id}, status, '{}', created_at FROM refund
+    WHERE id LIKE 'ref_other%'`;
+  const policy = policySchema.parse({
+    name: 'Day',
+    priority: 1,
+    velocity: { perRequesterDay: { count: 2_000 } },
+  });
+  const policies = { current: [policy], edited: [policy] };
+  const before = await entriesRead();
+  const { skipped } = await previewPolicies(db, { organizationId, environment: 'test' }, policies);
+  // Their payment has too many refunds for a verdict, which does not matter here.
+  expect(skipped).toBe(25);
+  expect((await entriesRead()) - before).toBeLessThan(5_000);
+});
+
+/** How many entries of the indexes of refunds and keys were read. */
+async function entriesRead(): Promise<number> {
+  const { db } = service.deps;
+  await db.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
+  const [row] = await db.$queryRaw<{ count: bigint }[]>`
+    SELECT sum(idx_tup_read)::bigint AS count FROM pg_stat_user_indexes WHERE relname IN ('refund', 'api_key')`;
+  return Number(row?.count);
+}
 
 async function create(transactionId: string): Promise<string> {
   const { body } = await service.call('POST', '/v1/refunds', {

@@ -1,0 +1,18 @@
+import type { DatabaseTransaction } from '../../platform/database.ts';
+import { beginErasure, erasedText } from '../../platform/erasure.ts';
+import { openAt } from './invitations.ts';
+
+/**
+ * Deletes the invitations of an address that are no longer open, and erases the address from the audit log.
+ * @returns the ids of the organizations that had the address; some may occur more than once.
+ */
+export async function eraseAddress(tx: DatabaseTransaction, email: string, now: Date): Promise<string[]> {
+  await beginErasure(tx);
+  const closed = { email, NOT: openAt(now) };
+  const invited = await tx.invitation.findMany({ where: closed, select: { organizationId: true } });
+  await tx.invitation.deleteMany({ where: closed });
+  const mentioning = await tx.$queryRaw<{ organizationId: string }[]>`
+    UPDATE audit_log SET detail = detail || jsonb_build_object('email', ${erasedText}::text)
+    WHERE detail->>'email' = ${email} RETURNING organization_id AS "organizationId"`;
+  return [...invited, ...mentioning].map(({ organizationId }) => organizationId);
+}
