@@ -44,7 +44,7 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
     };
     const form = formSchema.safeParse(body);
     if (!form.success) return refuse(incorrect);
-    const attempt = { ...form.data, address: request.ip, browser: knownBrowserOf(request) };
+    const attempt = { ...form.data, ip: request.ip, browser: knownBrowserOf(request) };
     const outcome = await signIn({ ...deps, log: request.log }, attempt);
     switch (outcome.kind) {
       case 'refused':
@@ -52,7 +52,7 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
       case 'locked': {
         const wait = formatWait(outcome.retryAfterSeconds);
         return refuse(
-          `Too many failed attempts. Try again in ${wait}, or in a browser in which you have signed in before.`,
+          `Too many attempts. Try again in ${wait}, or in a browser in which you have signed in before.`,
         );
       }
       case 'signed-in': {

@@ -30,7 +30,8 @@ export async function prepareUser(
 ): Promise<NewUser> {
   const email = checkedEmail(person.email);
   await checkNewPassword({ email, organizationNames: [person.organizationName] }, person.password);
-  return { id: newId('usr'), email, passwordHash: await hashPassword(deps, person.password) };
+  const passwordHash = await hashPassword(deps, person.password, { lane: 'open', of: email });
+  return { id: newId('usr'), email, passwordHash };
 }
 
 /**

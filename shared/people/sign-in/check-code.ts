@@ -84,7 +84,7 @@ export async function confirmUser(
     include: { secondFactor: { select: { userId: true } } },
   });
   if (user.secondFactor === null) return await requireCurrent(deps, user, password);
-  const check = await checkCode(deps, { userId, code, subject: { confirmationCodeOf: userId } });
+  const check = await checkCode(deps, { userId, code, subject: { codeInSessionOf: userId } });
   if (check.kind === 'locked') throw lockedError(check);
   if (check.kind === 'wrong') throw new ServiceError('validation_error', `code: ${wrongCode}`);
 }
