@@ -11,8 +11,7 @@ import { sendPage, sendPart } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { ButtonLink, Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
-import { CodeField, CsrfField, FormNotice, TextField } from '../layout/form.tsx';
-import { answeredIn } from './settings/settings-frame.tsx';
+import { answeredIn, CodeField, CsrfField, FormNotice, TextField } from '../layout/form.tsx';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
