@@ -92,7 +92,7 @@ const lowestCost = { memoryCost: 8, timeCost: 1, parallelism: 1 };
 export function fullLimiter(): HashLimiter {
   const limiter = openHashLimiter({ concurrency: 1, queueLimit: 0 });
   for (const lane of ['open', 'reserved'] as const) {
-    void limiter(() => new Promise(() => undefined), { lane, of: 'someone else' });
+    void limiter({ lane, of: 'someone else' }, (inLane) => inLane(() => new Promise(() => undefined)));
   }
   return limiter;
 }

@@ -61,6 +61,16 @@ function limitOf(subject: LockoutSubject): Limit {
 /** The result of an attempt. */
 export type Attempt = { kind: 'right' } | { kind: 'wrong' } | { kind: 'locked'; retryAfterSeconds: number };
 
+/** What an attempt is counted for. */
+export interface Attempted {
+  /** One or several, the narrowest first, so that what it refuses never counts for the others. The first is logged. */
+  subject: LockoutSubject | readonly LockoutSubject[];
+  /** What a right attempt is counted for when these are limited as well. */
+  successes?: LockoutSubject;
+  /** The user of the subject, if any, for the log. */
+  userId: string | null;
+}
+
 /** Where refusals are logged; the log of the request includes its origin. */
 export interface RefusalLog {
   log: Pick<Logger, 'warn'>;
@@ -69,21 +79,10 @@ export interface RefusalLog {
 /**
  * Makes an attempt unless one of its subjects is locked, and logs refusals. A refused attempt, and one whose check throws,
  * is not counted.
- * @param subject one or several, the narrowest first, so that what it refuses never counts for the others. The first is logged.
- * @param successes what right attempts are counted for when they are limited as well.
- * @param userId the user of the subject, if any, for the log.
  */
 export async function attempt(
   { db, clock, log }: Pick<PlatformDependencies, 'db' | 'clock'> & RefusalLog,
-  {
-    subject,
-    successes,
-    userId,
-  }: {
-    subject: LockoutSubject | readonly LockoutSubject[];
-    successes?: LockoutSubject;
-    userId: string | null;
-  },
+  { subject, successes, userId }: Attempted,
   isRight: () => Promise<boolean>,
 ): Promise<Attempt> {
   const now = clock.now();

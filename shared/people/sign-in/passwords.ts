@@ -71,10 +71,10 @@ export async function hashPassword(
   password: string,
   use: HashUse,
 ): Promise<string> {
-  return await hashLimiter(() => hash(password, hashing), use);
+  return await hashLimiter(use, (inLane) => inLane(() => hash(password, hashing)));
 }
 
-/** Checks a password in constant time, also for an unknown user (null). Call it inside the hash limiter. */
+/** Checks a password in constant time, also for an unknown user (null). Call it in a lane of the hash limiter. */
 export async function verifyPassword(passwordHash: string | null, password: string): Promise<boolean> {
   const isRight = await verify(passwordHash ?? decoyHash, password);
   return isRight && passwordHash !== null;
@@ -126,8 +126,8 @@ export async function requireCurrent(
   current: string,
 ): Promise<void> {
   const subject = { passwordInSessionOf: id };
-  const result = await attempt(deps, { subject, userId: id }, () =>
-    deps.hashLimiter(() => verifyPassword(passwordHash, current), { lane: 'reserved', of: id }),
+  const result = await deps.hashLimiter({ lane: 'reserved', of: id }, (inLane) =>
+    attempt(deps, { subject, userId: id }, () => inLane(() => verifyPassword(passwordHash, current))),
   );
   if (result.kind === 'locked') throw lockedError(result);
   if (result.kind === 'wrong') {

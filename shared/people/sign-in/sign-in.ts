@@ -1,7 +1,7 @@
 import { isEmail, normalizeEmail } from '../email.ts';
 import type { HashUse, PasswordDependencies } from './hash-limiter.ts';
 import { findKnownBrowser } from './known-browsers.ts';
-import { type Attempt, attempt, type RefusalLog } from './lockout.ts';
+import { type Attempt, type Attempted, attempt, type RefusalLog } from './lockout.ts';
 import { networkOf } from './network.ts';
 import { verifyPassword } from './passwords.ts';
 import type { Proof } from './sessions.ts';
@@ -22,8 +22,8 @@ export type SignInDependencies = Pick<PasswordDependencies, 'db' | 'clock' | 'ha
  * browsers of the user apart. An invalid email address or an empty password is not an attempt.
  * @param request.ip attempts without one are counted together.
  * @param request.browser the cookie of the browser.
- * @throws ServiceError rate_limited when too many passwords of the network, or in known browsers of the user, are being
- * checked; service_unavailable when too many people sign in at once. Neither counts.
+ * @throws ServiceError rate_limited when too many attempts of the network, or in known browsers of the user, are under
+ * way; service_unavailable when too many people sign in at once. Neither counts.
  */
 export async function signIn(
   deps: SignInDependencies,
@@ -35,13 +35,17 @@ export async function signIn(
   const user = await deps.db.user.findUnique({ where: { email, disabledAt: null } });
   const userId = user?.id ?? null;
   const proof = user === null ? null : { userId: user.id, passwordHash: user.passwordHash };
-  const checkAs = (use: HashUse) => () =>
-    deps.hashLimiter(() => verifyPassword(proof?.passwordHash ?? null, request.password), use);
+  const tryAs = (use: HashUse, counting: Omit<Attempted, 'userId'>) =>
+    deps.hashLimiter(use, (inLane) =>
+      attempt(deps, { ...counting, userId }, () =>
+        inLane(() => verifyPassword(proof?.passwordHash ?? null, request.password)),
+      ),
+    );
   const knownBrowser = proof === null ? null : findKnownBrowser(deps, request.browser ?? '', proof);
   if (proof !== null && knownBrowser !== null) {
     const successes = { signInsInKnownBrowsersOf: proof.userId };
-    const check = checkAs({ lane: 'reserved', of: proof.userId });
-    const result = await attempt(deps, { subject: { knownBrowser }, successes, userId }, check);
+    const use = { lane: 'reserved', of: proof.userId } as const;
+    const result = await tryAs(use, { subject: { knownBrowser }, successes });
     if (result.kind !== 'locked') return outcomeOf(result, proof);
   }
   const network = networkOf(request.ip ?? '');
@@ -49,8 +53,7 @@ export async function signIn(
   const account = `${email} ${proof?.passwordHash ?? ''}`;
   const subject = [{ account, network }, { account }, { network }];
   const successes = { signInsInOtherBrowsersOf: account };
-  const check = checkAs({ lane: 'open', of: network });
-  return outcomeOf(await attempt(deps, { subject, successes, userId }, check), proof);
+  return outcomeOf(await tryAs({ lane: 'open', of: network }, { subject, successes }), proof);
 }
 
 function outcomeOf(result: Attempt, proof: Proof | null): SignIn {

@@ -8,9 +8,9 @@ import { useService } from '../../support/use-service.ts';
 
 let hashes = 0;
 const limiter = openHashLimiter();
-const hashLimiter: typeof limiter = (work, use) => {
+const hashLimiter: typeof limiter = (use, work) => {
   hashes += 1;
-  return limiter(work, use);
+  return limiter(use, work);
 };
 const service = useService({ workers: 0, overrides: { hashLimiter } });
 const limited = useService({ workers: 0, settings: { RATE_LIMIT_PER_SECOND: 1_000 } });

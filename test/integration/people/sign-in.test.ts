@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openHashLimiter } from '../../../shared/people/sign-in/hash-limiter.ts';
 import { knownBrowserCookie } from '../../../shared/people/sign-in/known-browsers.ts';
 import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
-import { newEmail, proofOf, type TestPerson, usePeople } from '../../support/people.ts';
+import { fullLimiter, newEmail, proofOf, type TestPerson, usePeople } from '../../support/people.ts';
 import { refused, signInTriesOf, wrongPassword } from '../../support/sign-in-tries.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 
@@ -153,7 +153,7 @@ describe('right passwords', () => {
     people.time.ms = Math.ceil(people.time.ms / 60_000) * 60_000;
     await signInTimes(member, 9);
     expect(await tryPassword(email, password, undefined, '192.0.2.1')).toMatchObject({ kind: 'signed-in' });
-    const deps = { ...people.deps, hashLimiter: () => Promise.reject(new Error('hashed')) };
+    const deps = { ...people.deps, hashLimiter: fullLimiter() };
     for (const ip of ['192.0.2.1', '192.0.2.2']) {
       expect(await signIn(deps, { email, password, ip })).toEqual(lockedFor(60));
       expect(await signIn(deps, { email, password: wrongPassword, ip })).toEqual(lockedFor(60));
