@@ -144,7 +144,7 @@ async function addUser(options: Person & PasswordSource & { role: Role }): Promi
       const acting = { administration: actor };
       const { token, expiresAt } = await invite(deps, { organizationId, acting, email, role });
       explain(
-        `${email} already has an account and is invited as ${role} instead. Send them your dashboard's address with this path, which they open when signed in. It is shown once and expires ${expiresAt.toISOString()}:`,
+        `${email} already has a user, who is invited as ${role} instead. Send them your dashboard's address with this path, which they open when signed in. It is shown once and expires ${expiresAt.toISOString()}:`,
       );
       return printData(`/dashboard/invitation/${token}`);
     }

@@ -59,7 +59,7 @@ export function requireConfirmation(scope: Api, deps: ApiDependencies): void {
   });
 }
 
-/** The held form can be sent only by its session and to its own address. */
+/** The held form can be sent only by its session and to its own URL. */
 function purposeOf({ session, url }: FastifyRequest): string {
   return `confirmation of ${url} in ${session.sessionId}`;
 }

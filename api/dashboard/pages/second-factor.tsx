@@ -161,7 +161,7 @@ export function SecondFactor({ visitor, secondFactor, query }: SecondFactorProps
               The organization that you want to open requires a second factor. Set one up first.
             </Notice>
           )}
-          <p>Protect your account with codes of an authenticator app.</p>
+          <p>Protect your sign-in with codes of an authenticator app.</p>
           {button('', 'Set up', 'primary')}
         </>
       ) : (

@@ -141,7 +141,7 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
             <div>
               <p title={userAgent ?? undefined}>{nameOf(userAgent)}</p>
               <p class="small muted">
-                {ip ?? 'Unknown address'}, last active <Moment at={lastSeenAt} />
+                {ip ?? 'Unknown network address'}, last active <Moment at={lastSeenAt} />
               </p>
             </div>
             {id === current ? (

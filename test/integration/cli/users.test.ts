@@ -68,7 +68,7 @@ describe('the user commands', () => {
     const args = ['user', 'add', '--organization', elsewhere, '--email', email, '--role', 'admin'];
     const added = await admin(args);
     expect(added.code, added.stderr).toBe(0);
-    expect(added.stderr).toContain('already has an account');
+    expect(added.stderr).toContain('already has a user');
     const { id } = await userOf(email);
     expect(await findMembership(service.deps.db, id, elsewhere)).toBeNull();
     const link = onlyLine(added.stdout);

@@ -253,7 +253,7 @@ describe('accepting', () => {
     const guest = await outsider();
     const { token } = await inviteBy(owner, guest.email, 'viewer');
     await expect(acceptAsNewUser(people.deps, { token, password: 'short' })).rejects.toMatchObject(invalid);
-    const taken = { ...invalid, message: expect.stringMatching(/^This address already has an account/) };
+    const taken = { ...invalid, message: expect.stringMatching(/^This email address already has a user/) };
     await expect(accept(token)).rejects.toMatchObject(taken);
     expect(await find(token)).not.toBeNull();
     expect((await signIn(people.deps, { email: guest.email, password })).kind).toBe('refused');
